@@ -1,0 +1,43 @@
+# Everything a user or a developer needs, from a clean clone with Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow bench lint clean
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# One stamp per set of extras: reinstalled when pyproject.toml changes.
+$(VENV)/.run: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.bench: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	@touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run  ## the main job on data made here
+	$(BIN)/python examples/demo.py
+
+lint: $(VENV)/.test  ## style and layers
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+
+test: lint  ## lint, layers, tests, doctests of README and docs
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.test  ## the long runs
+	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.bench  ## benchmarks; writes the tables of docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) dist .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,87 @@
+"""Block: some columns, in memory. All that a solver ever sees of the data."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from thresher.data.workers import SERIAL
+
+
+def readonly(array):
+    """A plain read-only view: memory maps and writable arrays then share one compiled loop."""
+    view = np.asarray(array).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def as_rows(V):
+    """Vectors of length n, given as (n,) or (n, k), as the rows of a contiguous float64 array."""
+    V = np.asarray(V, dtype=np.float64)
+    return np.ascontiguousarray(V[None] if V.ndim == 1 else V.T)
+
+
+def like_given(rows, V):
+    """The result ``rows`` in the form in which the vectors were given: (m,) or (m, k)."""
+    return rows[0] if np.ndim(V) == 1 else rows.T
+
+
+class Block(ABC):
+    """The columns of an n x m matrix X.
+
+    A storage defines ``correlate_into``, ``combine_into``, ``take`` and ``joined``; how the work is cut among threads
+    is decided here and cannot change a bit of the result.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    nbytes: int
+    workers = SERIAL
+
+    @property
+    @abstractmethod
+    def entries(self):
+        """Number of stored numbers: what a product costs."""
+
+    @abstractmethod
+    def correlate_into(self, V, lo, hi, out):
+        """out[r, j - lo] = sum_i X[i, j] V[r, i] for columns lo <= j < hi. V: (k, n), out: (k, hi - lo), zeroed."""
+
+    @abstractmethod
+    def combine_into(self, W, lo, hi, out):
+        """out[r, i - lo] += sum_j X[i, j] W[r, j] for rows lo <= i < hi. W: (k, m), out: (k, hi - lo)."""
+
+    @abstractmethod
+    def take(self, ids):
+        """A block of the columns ``ids``, in that order, copied."""
+
+    @abstractmethod
+    def joined(self, other):
+        """One block with the columns of both; ``other`` is of the same kind."""
+
+    def column_ranges(self, per_worker=1):
+        """Ranges of columns to share among threads; a storage may know a better cut."""
+        return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16)
+
+    def correlate(self, V):
+        """X'V: result[j] = sum_i X[i, j] V[i]; V is (n,) or (n, k), the result (m,) or (m, k)."""
+        rows = as_rows(V)
+        out = np.zeros((rows.shape[0], self.shape[1]))
+        self.workers.map(
+            lambda lo, hi: self.correlate_into(rows, lo, hi, out[:, lo:hi]), self.column_ranges(), entries=self.entries
+        )
+        return like_given(out, V)
+
+    def combine(self, W):
+        """XW: result[i] = sum_j X[i, j] W[j]; W is (m,) or (m, k), the result (n,) or (n, k)."""
+        rows = as_rows(W)
+        out = np.zeros((rows.shape[0], self.shape[0]))
+        self.workers.map(
+            lambda lo, hi: self.combine_into(rows, lo, hi, out[:, lo:hi]),
+            self.workers.cut(self.shape[0], grain=64),
+            entries=self.entries,
+        )
+        return like_given(out, W)
+
+    def toarray(self):
+        """The block as a dense float64 array: for tests and small blocks."""
+        return self.combine(np.eye(self.shape[1]))

@@ -1,0 +1,133 @@
+"""Sparse columns: CSC and CSR, each used as it lies, with 32- or 64-bit indices."""
+
+import numpy as np
+
+from thresher.data.block import Block, readonly
+from thresher.data.workers import SERIAL
+from thresher.loops import compressed, moments
+
+
+class _CompressedBlock(Block):
+    """Shared by both orders: three arrays, checked and canonical (rows sorted, no index twice)."""
+
+    def __init__(self, shape, indptr, indices, values, workers=SERIAL):
+        self.shape, self.workers = (int(shape[0]), int(shape[1])), workers
+        self.indptr, self.indices, self.values = readonly(indptr), readonly(indices), readonly(values)
+        self.dtype = self.values.dtype
+        self.nbytes = self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+
+    @property
+    def entries(self):
+        """Number of stored numbers."""
+        return self.values.size
+
+    def _statistics(self, loop, weights, lo, hi, anchor, out):
+        stored = np.zeros((moments.ROWS + 1, hi - lo))
+        anchor[:] = np.nan
+        loop(self.indptr, self.indices, self.values, weights, lo, hi, anchor, stored)
+        anchor[np.isnan(anchor)] = 0.0
+        # Weight of the entries that are not stored, and so are zero. The total is summed in the order in which the
+        # loop sums, so that a column with every entry stored has none exactly.
+        absent = np.cumsum(weights)[-1] - stored[moments.ROWS]
+        out[:] = stored[: moments.ROWS]
+        out[moments.SUM] -= absent * anchor
+        out[moments.SQUARES] += absent * anchor**2
+
+
+class CscBlock(_CompressedBlock):
+    """X by columns: indptr has m + 1 entries."""
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        compressed.gather(self.indptr, self.indices, self.values, V, lo, hi, out)
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        compressed.scatter(self.indptr, self.indices, self.values, W, lo, hi, out)
+
+    def statistics_into(self, weights, lo, hi, anchor, out):
+        """See ``loops.moments``."""
+        self._statistics(moments.of_stored_rows, weights, lo, hi, anchor, out)
+
+    def column_ranges(self, per_worker=1):
+        """Ranges with about equal numbers of stored entries."""
+        pieces = self.workers.count * per_worker
+        at = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
+        return ranges_between(at, self.shape[1])
+
+    def take(self, ids):
+        """See Block."""
+        ids = np.asarray(ids, dtype=np.int64)
+        indptr = np.zeros(ids.size + 1, dtype=self.indptr.dtype)
+        np.cumsum(self.indptr[ids + 1] - self.indptr[ids], out=indptr[1:])
+        indices = np.empty(int(indptr[-1]), dtype=self.indices.dtype)
+        values = np.empty(indices.size, dtype=self.dtype)
+        compressed.pick_rows(self.indptr, self.indices, self.values, ids, indices, values)
+        return CscBlock((self.shape[0], ids.size), indptr, indices, values, self.workers)
+
+    def joined(self, other):
+        """One block with the columns of both."""
+        indptr = np.concatenate([self.indptr, other.indptr[1:] + self.indptr[-1]])
+        return CscBlock(
+            (self.shape[0], self.shape[1] + other.shape[1]),
+            indptr,
+            np.concatenate([self.indices, other.indices]),
+            np.concatenate([self.values, other.values]),
+            self.workers,
+        )
+
+
+class CsrBlock(_CompressedBlock):
+    """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        compressed.scatter(self.indptr, self.indices, self.values, V, lo, hi, out)
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        compressed.gather(self.indptr, self.indices, self.values, W, lo, hi, out)
+
+    def statistics_into(self, weights, lo, hi, anchor, out):
+        """See ``loops.moments``."""
+        self._statistics(moments.of_stored_columns, weights, lo, hi, anchor, out)
+
+    def column_ranges(self, per_worker=1):
+        """Ranges with about equal numbers of stored entries, judged from a sample of the indices.
+
+        One range a thread whatever ``per_worker`` says, since every further range searches every row once more; only
+        beyond 2^28 entries are there more, so that a thread can be interrupted.
+        """
+        pieces = self.workers.count * max(1, self.entries >> 28)
+        sample = self.indices[:: max(1, self.entries // 65536)]
+        if sample.size < pieces:
+            return [(0, self.shape[1])]
+        at = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
+        return ranges_between(at, self.shape[1])
+
+    def take(self, ids):
+        """See Block; the copy is by columns. Looks at every index once."""
+        ids = np.asarray(ids, dtype=np.int64)
+        place = np.full(self.shape[1], -1, dtype=np.int32)
+        wanted, which = np.unique(ids, return_inverse=True)
+        place[wanted] = np.arange(wanted.size)
+        indptr = np.zeros(wanted.size + 1, dtype=np.int64)
+        compressed.count_columns(self.indices, place, indptr[1:])
+        np.cumsum(indptr, out=indptr)
+        indices = np.empty(int(indptr[-1]), dtype=np.int32 if self.shape[0] <= 2**31 - 1 else np.int64)
+        values = np.empty(indices.size, dtype=self.dtype)
+        compressed.pick_columns(self.indptr, self.indices, self.values, place, indptr[:-1].copy(), indices, values)
+        columns = CscBlock((self.shape[0], wanted.size), indptr, indices, values, self.workers)
+        in_order = wanted.size == ids.size and bool(np.all(which == np.arange(ids.size)))
+        return columns if in_order else columns.take(which)
+
+    def joined(self, other):
+        """One block with the columns of both, by columns."""
+        mine, theirs = self.take(np.arange(self.shape[1])), other.take(np.arange(other.shape[1]))
+        return mine.joined(theirs)
+
+
+def ranges_between(cuts, length):
+    """Ranges of [0, length) that begin and end at ``cuts``; empty ones are left out."""
+    bounds = np.unique(np.clip(np.concatenate([[0], cuts, [length]]), 0, length)).tolist()
+    return list(zip(bounds[:-1], bounds[1:], strict=True))

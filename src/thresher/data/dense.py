@@ -1,0 +1,64 @@
+"""Dense columns, in C or in Fortran order, used as they lie."""
+
+import numpy as np
+
+from thresher.data.block import Block, readonly
+from thresher.data.workers import SERIAL
+from thresher.loops import dense, moments
+
+
+class DenseBlock(Block):
+    """X as a two-dimensional array: ``by_rows`` (C order) or by columns (Fortran order)."""
+
+    def __init__(self, X, workers=SERIAL):
+        self.by_rows = X.flags.c_contiguous
+        if not (self.by_rows or X.flags.f_contiguous):
+            raise ValueError("a DenseBlock needs an array in C or in Fortran order")
+        self.shape, self.dtype, self.nbytes, self.workers = X.shape, X.dtype, X.nbytes, workers
+        self.major = readonly(X if self.by_rows else X.T)  # rows of this array are contiguous
+
+    @property
+    def entries(self):
+        """Number of stored numbers."""
+        return self.shape[0] * self.shape[1]
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        if self.by_rows:
+            _sum_rows(self.major, V, lo, hi, out)
+        else:
+            dense.row_dots(self.major, V, lo, hi, out)
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        if self.by_rows:
+            dense.row_dots(self.major, W, lo, hi, out)
+        else:
+            _sum_rows(self.major, W, lo, hi, out)
+
+    def statistics_into(self, weights, lo, hi, anchor, out):
+        """Fill anchor (hi - lo,) and out (5, hi - lo): see ``loops.moments``."""
+        if self.by_rows:
+            anchor[:] = self.major[0, lo:hi]
+            moments.of_columns(self.major, weights, anchor, lo, hi, out)
+        else:
+            anchor[:] = self.major[lo:hi, 0]
+            moments.of_rows(self.major, weights, lo, hi, out)
+
+    def take(self, ids):
+        """See Block; the copy is in Fortran order, which solvers read fastest."""
+        chosen = self.major[:, ids] if self.by_rows else self.major[ids]
+        return DenseBlock(np.asfortranarray(chosen) if self.by_rows else chosen.T, self.workers)
+
+    def joined(self, other):
+        """One block with the columns of both, in Fortran order."""
+        m = self.shape[1]
+        X = np.empty((self.shape[0], m + other.shape[1]), dtype=self.dtype, order="F")
+        for part, where in ((self, slice(None, m)), (other, slice(m, None))):
+            X[:, where] = part.major if part.by_rows else part.major.T
+        return DenseBlock(X, self.workers)
+
+
+def _sum_rows(A, V, lo, hi, out):
+    used = np.flatnonzero(V.any(axis=0))  # rows whose coefficient is zero in all vectors are not read
+    dense.row_sums(A, V, used, lo, hi, out)

@@ -1,0 +1,123 @@
+"""The door: whatever claims to be a matrix is checked here, once, before any compiled loop sees it."""
+
+import numpy as np
+from scipy import sparse
+
+from thresher.data.compressed import CscBlock, CsrBlock
+from thresher.data.dense import DenseBlock
+from thresher.data.memory import MemoryDesign
+from thresher.data.workers import SERIAL
+from thresher.errors import InvalidDataError, InvalidDataTypeError
+from thresher.loops import compressed
+from thresher.loops.moments import FINITE
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def checked_sparse(X):
+    """A sparse X as CSR or CSC whose structure can be trusted.
+
+    CSR and CSC come back as they are, not copied, when their rows (columns) are sorted and hold no index twice; else a
+    sorted copy is made in which repeated entries are added up, as scipy reads them. Other formats are converted.
+    """
+    if X.ndim != 2:
+        raise InvalidDataError(f"X must have two dimensions, got {X.ndim}")
+    if X.format in ("coo", "bsr"):  # scipy converts these without looking where the indices point
+        _check_convertible(X)
+    if X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    by_rows = X.format == "csr"
+    major, width = X.shape if by_rows else X.shape[::-1]
+    _check_arrays(X, major)
+    bad, canonical = compressed.inspect(X.indptr, X.indices, width)
+    if bad >= 0:
+        axis = "column" if by_rows else "row"
+        raise InvalidDataError(
+            f"X.indices[{bad}] is {int(X.indices[bad])}, but {axis} numbers run from 0 to {width - 1}: "
+            "the sparse matrix is broken; build it again, for example from COO triplets"
+        )
+    if not canonical:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_arrays(X, major):
+    for name in ("indptr", "indices"):
+        array = getattr(X, name)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidDataTypeError(
+                f"X.{name} must be a vector of whole numbers, got dtype {array.dtype} and shape {array.shape}"
+            )
+        if array.dtype.kind == "u" or array.dtype.itemsize not in (4, 8):
+            raise InvalidDataTypeError(f"X.{name} must hold int32 or int64, got {array.dtype}")
+    if X.data.ndim != 1 or X.data.size != X.indices.size:
+        raise InvalidDataError(
+            f"X.data has shape {X.data.shape} and X.indices {X.indices.shape}; they must be of one length"
+        )
+    if X.indptr.size != major + 1:
+        raise InvalidDataError(f"X.indptr has {X.indptr.size} entries; a matrix of shape {X.shape} needs {major + 1}")
+    if X.indptr[0] != 0:
+        raise InvalidDataError(f"X.indptr must begin with 0, got {int(X.indptr[0])}")
+    falls = np.flatnonzero(X.indptr[1:] < X.indptr[:-1])
+    if falls.size:
+        raise InvalidDataError(f"X.indptr must not decrease, but does so at position {int(falls[0]) + 1}")
+    if X.indptr[-1] != X.data.size:
+        raise InvalidDataError(
+            f"X.indptr ends with {int(X.indptr[-1])}, but there are {X.data.size} stored values: the sparse matrix is broken"
+        )
+
+
+def _check_convertible(X):
+    if X.format == "bsr":
+        rows, columns = X.shape[0] // X.blocksize[0], X.shape[1] // X.blocksize[1]
+        if X.indptr.size != rows + 1 or X.indptr[0] != 0 or np.any(np.diff(X.indptr) < 0):
+            raise InvalidDataError("X.indptr of a BSR matrix must rise from 0 and have one entry more than block rows")
+        if not X.indptr[-1] == X.indices.size == X.data.shape[0]:
+            raise InvalidDataError("X.indptr, X.indices and X.data of a BSR matrix do not fit each other")
+        pairs = ((X.indices, columns, "block column"),)
+    else:
+        if not X.row.size == X.col.size == X.data.size:
+            raise InvalidDataError("X.row, X.col and X.data of a COO matrix must be of one length")
+        pairs = ((X.row, X.shape[0], "row"), (X.col, X.shape[1], "column"))
+    for numbers, bound, what in pairs:
+        if numbers.dtype.kind not in "iu":
+            raise InvalidDataTypeError(f"{what} numbers of X must be whole numbers, got {numbers.dtype}")
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= bound):
+            raise InvalidDataError(
+                f"{what} numbers of X run from {int(numbers.min())} to {int(numbers.max())}; "
+                f"they must lie between 0 and {bound - 1}"
+            )
+
+
+def as_design(X, workers=SERIAL, keep=()):
+    """X, checked by ``checked_sparse`` or a dense float array, as a design in memory. Copies nothing of size n x p.
+
+    Two exceptions. A dense array that lies in neither C nor Fortran order is copied. A CSR matrix with at least four
+    times as many columns as stored entries gets new, dense column numbers (a copy of its indices): nothing of size p
+    is then allocated, at any p. ``keep`` names columns that stay even when they hold nothing.
+    """
+    if X.dtype not in FLOATS:
+        raise InvalidDataTypeError(f"X must hold float32 or float64, got {X.dtype}")
+    if sparse.issparse(X):
+        kind = CsrBlock if X.format == "csr" else CscBlock
+        if kind is CsrBlock and X.shape[1] > 4 * (X.data.size + 1024):
+            ids = np.union1d(X.indices, np.asarray(keep, dtype=np.int64)).astype(np.int64)
+            indices = np.searchsorted(ids, X.indices).astype(np.int32 if ids.size < 2**31 else np.int64)
+            shape = (X.shape[0], ids.size)
+            return MemoryDesign(CsrBlock(shape, X.indptr, indices, X.data, workers), ids)
+        return MemoryDesign(kind(X.shape, X.indptr, X.indices, X.data, workers))
+    if not (X.flags.c_contiguous or X.flags.f_contiguous):
+        X = np.ascontiguousarray(X)
+    return MemoryDesign(DenseBlock(X, workers))
+
+
+def check_finite(table, ids=None):
+    """Raise when the statistics of a design show a NaN or an infinity, naming the column."""
+    bad = np.flatnonzero(np.isnan(table[FINITE]))
+    if bad.size:
+        column = int(bad[0] if ids is None else ids[bad[0]])
+        raise InvalidDataError(
+            f"Input X contains NaN or infinity, first in column {column}; "
+            f"{bad.size} of {table.shape[1]} columns have such entries. Impute or drop them before fitting."
+        )

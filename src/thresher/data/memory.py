@@ -1,0 +1,44 @@
+"""X in memory, or memory-mapped: the design that scans arrays as they lie."""
+
+import numpy as np
+
+from thresher.data.compressed import CsrBlock
+from thresher.data.design import Design, Piece
+from thresher.loops import moments
+
+
+class MemoryDesign(Design):
+    """One block with all columns of X."""
+
+    def __init__(self, block, ids=None):
+        self.block, self.ids, self.workers = block, ids, block.workers
+        self.shape, self.dtype, self.nbytes = block.shape, block.dtype, block.nbytes
+
+    def pieces(self):
+        """See Design."""
+        widest = 8192  # sums of so many columns stay in the second-level cache
+        for lo, hi in self.block.column_ranges(per_worker=4):
+            step = hi - lo if isinstance(self.block, CsrBlock) else widest
+            for start in range(lo, hi, step):
+                yield Piece(start, self.block, start, min(start + step, hi))
+
+    def take(self, ids):
+        """See Design."""
+        return self.block.take(ids)
+
+    def take_cost(self, ids):
+        """See Design; rows stored one after the other are all looked through."""
+        share = len(ids) / max(1, self.shape[1])
+        if isinstance(self.block, CsrBlock):
+            return 1.0, self.block.indices.nbytes
+        return share, int(share * self.nbytes)
+
+    def statistics(self, weights):
+        """Column statistics (anchor, table) in one pass: see ``loops.moments``. ``weights`` are of the rows."""
+        anchor, table = np.zeros(self.shape[1]), np.zeros((moments.ROWS, self.shape[1]))
+        self.workers.map(
+            lambda _, block, lo, hi: block.statistics_into(weights, lo, hi, anchor[lo:hi], table[:, lo:hi]),
+            list(self.pieces()),
+            entries=self.block.entries,
+        )
+        return anchor, table

@@ -1,0 +1,93 @@
+"""Columns shifted and scaled without touching X."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresher.data.block import Block
+from thresher.data.design import Design, Piece
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """x becomes (x - shift) * factor, column by column; ``shift`` is None when nothing is shifted."""
+
+    factor: np.ndarray
+    shift: np.ndarray | None
+
+    def take(self, ids):
+        """The scaling of the columns ``ids``."""
+        return Scaling(self.factor[ids], None if self.shift is None else self.shift[ids])
+
+    def joined(self, other):
+        """The scaling of both sets of columns."""
+        shift = None if self.shift is None else np.concatenate([self.shift, other.shift])
+        return Scaling(np.concatenate([self.factor, other.factor]), shift)
+
+
+class ScaledBlock(Block):
+    """X[i, j] = (base[i, j] - shift[j]) * factor[j]."""
+
+    def __init__(self, base, scaling):
+        self.base, self.scaling = base, scaling
+        self.shape, self.dtype, self.nbytes, self.workers = base.shape, base.dtype, base.nbytes, base.workers
+
+    @property
+    def entries(self):
+        """Number of stored numbers."""
+        return self.base.entries
+
+    def column_ranges(self, per_worker=1):
+        """As the base would cut."""
+        return self.base.column_ranges(per_worker)
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        self.base.correlate_into(V, lo, hi, out)
+        if self.scaling.shift is not None:
+            out -= np.multiply.outer(V.sum(axis=1), self.scaling.shift[lo:hi])
+        out *= self.scaling.factor[lo:hi]
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        W = W * self.scaling.factor
+        self.base.combine_into(W, lo, hi, out)
+        if self.scaling.shift is not None:
+            out -= (W @ self.scaling.shift)[:, None]
+
+    def take(self, ids):
+        """See Block."""
+        return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
+
+    def joined(self, other):
+        """One block with the columns of both."""
+        return ScaledBlock(self.base.joined(other.base), self.scaling.joined(other.scaling))
+
+
+class ScaledDesign(Design):
+    """A design whose columns are shifted and scaled; the data is only read."""
+
+    def __init__(self, base, scaling):
+        self.base, self.scaling = base, scaling
+        self.shape, self.dtype, self.nbytes = base.shape, base.dtype, base.nbytes
+        self.workers, self.ids = base.workers, base.ids
+
+    def pieces(self):
+        """See Design."""
+        for piece in self.base.pieces():
+            columns = slice(piece.first - piece.lo, piece.first - piece.lo + piece.block.shape[1])
+            yield Piece(piece.first, ScaledBlock(piece.block, self.scaling.take(columns)), piece.lo, piece.hi)
+
+    def take(self, ids):
+        """See Design."""
+        return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
+
+    def take_cost(self, ids):
+        """See Design."""
+        return self.base.take_cost(ids)
+
+    def in_units_of_X(self, ids, w):
+        """See Design."""
+        scaling = self.scaling.take(ids)
+        weights = w * scaling.factor
+        return weights, 0.0 if scaling.shift is None else -float(weights @ scaling.shift)

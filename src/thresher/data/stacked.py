@@ -1,0 +1,76 @@
+"""Blocks side by side: the columns taken so far."""
+
+import numpy as np
+
+from thresher.data.block import Block
+
+JOIN_BELOW = 1 << 26  # bytes; parts smaller than this are copied into one, larger ones are left where they are
+
+
+class StackedBlock(Block):
+    """X = [part_0, part_1, ...], never copied together."""
+
+    def __init__(self, parts):
+        self.parts = list(parts)
+        first = self.parts[0]
+        self.bounds = np.cumsum([0] + [part.shape[1] for part in self.parts])
+        self.shape, self.dtype, self.workers = (first.shape[0], int(self.bounds[-1])), first.dtype, first.workers
+        self.nbytes = sum(part.nbytes for part in self.parts)
+
+    @property
+    def entries(self):
+        """Number of stored numbers."""
+        return sum(part.entries for part in self.parts)
+
+    def _overlaps(self, lo, hi):
+        for part, start, stop in zip(self.parts, self.bounds[:-1], self.bounds[1:], strict=True):
+            a, b = max(lo, start), min(hi, stop)
+            if a < b:
+                yield part, int(start), int(a), int(b)
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        for part, start, a, b in self._overlaps(lo, hi):
+            part.correlate_into(V, a - start, b - start, out[:, a - lo : b - lo])
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        for part, _, a, b in self._overlaps(0, self.shape[1]):
+            part.combine_into(np.ascontiguousarray(W[:, a:b]), lo, hi, out)
+
+    def take(self, ids):
+        """See Block."""
+        ids = np.asarray(ids, dtype=np.int64)
+        which = np.searchsorted(self.bounds, ids, side="right") - 1
+        taken, order = [], []
+        for number, part in enumerate(self.parts):
+            here = np.flatnonzero(which == number)
+            if here.size:
+                taken.append(part.take(ids[here] - self.bounds[number]))
+                order.append(here)
+        if not taken:
+            return self.parts[0].take(ids)
+        order = np.concatenate(order)
+        stacked = stack(taken)
+        in_order = bool(np.all(order == np.arange(ids.size)))
+        return stacked if in_order else stacked.take(np.argsort(order))
+
+    def joined(self, other):
+        """One stack with the parts of both."""
+        return StackedBlock(self.parts + (other.parts if isinstance(other, StackedBlock) else [other]))
+
+
+def stack(blocks):
+    """The blocks side by side as one: small neighbours are copied together, large ones stay where they are."""
+    parts = []
+    for block in blocks:
+        for part in block.parts if isinstance(block, StackedBlock) else [block]:
+            if part.shape[1] == 0:
+                continue
+            if parts and parts[-1].nbytes + part.nbytes < JOIN_BELOW:
+                parts[-1] = parts[-1].joined(part)
+            else:
+                parts.append(part)
+    if not parts:
+        return blocks[0]
+    return parts[0] if len(parts) == 1 else StackedBlock(parts)

@@ -1,0 +1,69 @@
+"""Threads that run compiled loops over pieces of data."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+
+SMALL = 1 << 18  # entries; below this a thread costs more than it saves
+
+
+def granted_cores():
+    """Cores this process may use: the machine's, cut by cgroup, affinity and OMP_NUM_THREADS.
+
+    joblib's worker processes get their share through OMP_NUM_THREADS, so nested parallelism does not oversubscribe.
+    """
+    cores = joblib.cpu_count()
+    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return max(1, min(cores, int(told))) if told.isdigit() and int(told) > 0 else cores
+
+
+def count_workers(n_jobs):
+    """Number of threads for scikit-learn's ``n_jobs``: None is all cores granted, -1 too, -2 all but one."""
+    if n_jobs is None:
+        return granted_cores()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    return n_jobs if n_jobs > 0 else max(1, granted_cores() + 1 + n_jobs)
+
+
+class Workers:
+    """A fixed number of threads. The threads live from the first large task to ``close()``."""
+
+    def __init__(self, count=1):
+        self.count = count
+        self._pool = None
+
+    def map(self, function, tasks, *, entries):
+        """[function(*task) for task in tasks], on threads when there are ``entries`` enough to pay for them."""
+        if self.count == 1 or len(tasks) < 2 or entries < SMALL:
+            return [function(*task) for task in tasks]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
+        futures = [self._pool.submit(function, *task) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        finally:  # after an error or Ctrl-C nothing that has not begun is run
+            for future in futures:
+                future.cancel()
+
+    def cut(self, length, *, per_worker=1, grain=1):
+        """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``."""
+        pieces = max(1, min(self.count * per_worker, -(-length // grain)))
+        step = max(grain, -(-length // pieces // grain) * grain)
+        return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
+
+    def close(self):
+        """End the threads; the object can be used again."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+SERIAL = Workers(1)

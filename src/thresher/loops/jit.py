@@ -1,0 +1,29 @@
+"""How loops are compiled: without the GIL, cached on disk where a directory can be written."""
+
+import warnings
+
+import numba
+
+from thresher.errors import CompilationCacheWarning
+
+# Sums may be regrouped into vector lanes; nan and inf keep their meaning.
+REGROUP = frozenset({"reassoc", "nsz"})
+
+
+def compiled(function=None, *, regroup_sums=False):
+    """Compile ``function`` at its first call; ``regroup_sums`` lets the sums of a dot product vectorise.
+
+    The order of a regrouped sum is fixed when the loop is compiled, so equal input still gives equal bits.
+    """
+    if function is None:
+        return lambda f: compiled(f, regroup_sums=regroup_sums)
+    options = {"nogil": True, "fastmath": set(REGROUP) if regroup_sums else False}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:  # Numba found no directory that it may write
+        warnings.warn(
+            f"compiled loops are not kept on disk ({error}); set NUMBA_CACHE_DIR to a writable directory",
+            CompilationCacheWarning,
+            stacklevel=2,
+        )
+        return numba.njit(**options)(function)

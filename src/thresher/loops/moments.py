@@ -1,0 +1,102 @@
+"""Statistics of columns in one pass: what scaling needs, and whether every entry is finite.
+
+The rows of ``out`` are, per column: sum of weights * (x - anchor), sum of weights * (x - anchor)^2, largest |x| where
+the weight is positive, weight of the non-zero entries, and a number that is nan when an entry is not finite. Sums
+are taken about ``anchor``, the column's first entry, so that a constant column has variance zero exactly. Sparse
+loops sum over stored entries only; the caller adds what the zeros contribute.
+"""
+
+from thresher.loops.jit import compiled
+
+SUM, SQUARES, LARGEST, NONZERO, FINITE = range(5)
+ROWS = 5
+
+
+@compiled
+def of_columns(A, weights, anchor, lo, hi, out):
+    """Statistics of the columns lo <= l < hi of a row-contiguous array."""
+    for i in range(A.shape[0]):
+        w = weights[i]
+        a = A[i, lo:hi]
+        total, squares, largest, nonzero, finite = out[0], out[1], out[2], out[3], out[4]
+        for j in range(a.size):
+            x = a[j] + 0.0
+            d = x - anchor[j]
+            total[j] += w * d
+            squares[j] += w * d * d
+            finite[j] += x - x
+            if x != 0.0:
+                nonzero[j] += w
+                if w > 0.0:
+                    largest[j] = max(largest[j], abs(x))
+
+
+@compiled
+def of_rows(A, weights, lo, hi, out):
+    """Statistics of the rows lo <= i < hi of a row-contiguous array: columns of a design in Fortran order."""
+    for i in range(lo, hi):
+        a = A[i]
+        anchor = a[0] + 0.0
+        total = squares = largest = nonzero = finite = 0.0
+        for j in range(a.size):
+            w = weights[j]
+            x = a[j] + 0.0
+            d = x - anchor
+            total += w * d
+            squares += w * d * d
+            finite += x - x
+            if x != 0.0:
+                nonzero += w
+                if w > 0.0:
+                    largest = max(largest, abs(x))
+        out[0, i - lo], out[1, i - lo], out[2, i - lo] = total, squares, largest
+        out[3, i - lo], out[4, i - lo] = nonzero, finite
+
+
+@compiled
+def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
+    """Statistics of rows lo <= i < hi of a compressed array: columns of a CSC design. Sets ``anchor``.
+
+    out has one row more: the weight of the stored entries, zeros among them.
+    """
+    for i in range(lo, hi):
+        c = i - lo
+        if indptr[i] < indptr[i + 1]:
+            anchor[c] = values[indptr[i]]
+        for t in range(indptr[i], indptr[i + 1]):
+            w = weights[indices[t]]
+            x = values[t] + 0.0
+            d = x - anchor[c]
+            out[0, c] += w * d
+            out[1, c] += w * d * d
+            out[4, c] += x - x
+            out[5, c] += w
+            if x != 0.0:
+                out[3, c] += w
+                if w > 0.0:
+                    out[2, c] = max(out[2, c], abs(x))
+
+
+@compiled
+def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
+    """Statistics of columns lo <= l < hi of a CSR design; as ``of_stored_rows``. anchor comes in as nan."""
+    for i in range(indptr.size - 1):
+        w = weights[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            c = indices[t] - lo
+            if c < 0:
+                continue
+            if c >= hi - lo:
+                break
+            x = values[t] + 0.0
+            if anchor[c] != anchor[c]:
+                anchor[c] = x
+            d = x - anchor[c]
+            out[0, c] += w * d
+            out[1, c] += w * d * d
+            out[4, c] += x - x
+            out[5, c] += w
+            if x != 0.0:
+                out[3, c] += w
+                if w > 0.0:
+                    out[2, c] = max(out[2, c], abs(x))

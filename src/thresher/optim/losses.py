@@ -1,0 +1,177 @@
+"""Losses: functions of labels y = +-1, scores z and costs c >= 0 (C times the weight of the sample), never of X.
+
+Each loss is sum_i c_i l(y_i z_i) with l convex and smooth. In the dual, alpha_i = -c_i l'(y_i z_i) >= 0, and
+
+    sum_i c_i l(y_i z_i)  >=  dual(alpha) - sum_i alpha_i y_i z_i        for every alpha in the domain,
+
+with equality at alpha = ``dual_point``: that is Fenchel and Young's inequality, from which every certificate follows.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy.special import expit, xlogy
+
+# Everything below this share of the sum of its terms counts as zero: the rounding of a sum of n terms.
+ROUNDING = 1e-15
+
+
+class Loss(ABC):
+    """What a solver asks of a loss. All methods take and return float64 arrays of length n, or numbers."""
+
+    name: str
+
+    @abstractmethod
+    def value(self, y, z, cost):
+        """sum_i c_i l(y_i z_i)."""
+
+    @abstractmethod
+    def dual_point(self, y, z, cost):
+        """alpha_i = -c_i l'(y_i z_i); the gradient in z is -alpha * y."""
+
+    @abstractmethod
+    def curvature(self, y, z, cost):
+        """c_i l''(y_i z_i), an element of the generalised second derivative where there is a kink."""
+
+    @abstractmethod
+    def curvature_bound(self, cost):
+        """An upper bound of ``curvature`` over all z, per sample."""
+
+    @abstractmethod
+    def dual(self, alpha, cost):
+        """The concave dual function, -inf outside its domain."""
+
+    @abstractmethod
+    def scaled_dual(self, alpha, cost, square):
+        """max over s >= 0 of dual(s alpha) - s^2 square / 2: the best bound in the direction alpha."""
+
+    def gradient(self, y, z, cost):
+        """Derivative in z."""
+        return -y * self.dual_point(y, z, cost)
+
+    def best_shift(self, y, z, cost, start=0.0):
+        """The b that minimises value(y, z + b, cost): a root of its rising derivative, to rounding.
+
+        Newton's method inside a bracket; for the squared hinge it ends at the root exactly, since the derivative
+        is piecewise linear.
+        """
+        low, high, b = -np.inf, np.inf, float(start)
+        for _ in range(200):
+            slopes = self.gradient(y, z + b, cost)
+            slope = slopes.sum()
+            if abs(slope) <= ROUNDING * np.abs(slopes).sum():
+                return b
+            low, high = (b, high) if slope < 0 else (low, b)
+            curvature = self.curvature(y, z + b, cost).sum()
+            step = b - slope / curvature if curvature > 0 else np.inf
+            if not low < step < high:
+                if np.isinf(low) or np.isinf(high):  # no bracket yet: go on, ever faster
+                    step = b + np.sign(-slope) * (1.0 + 2.0 * abs(b))
+                else:
+                    step = 0.5 * (low + high)
+            if step == b or not np.isfinite(step):
+                return b
+            b = step
+        return b
+
+    def feasible(self, alpha, y):
+        """alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
+        positive = y > 0
+        up, down = alpha[positive].sum(), alpha[~positive].sum()
+        if up <= 0 or down <= 0:
+            return np.zeros_like(alpha)
+        return np.where(positive, alpha * min(1.0, down / up), alpha * min(1.0, up / down))
+
+
+class SquaredHinge(Loss):
+    """l(m) = max(0, 1 - m)^2 / 2."""
+
+    name = "squared_hinge"
+
+    def value(self, y, z, cost):
+        """See Loss."""
+        slack = np.maximum(0.0, 1.0 - y * z)
+        return 0.5 * float(cost @ (slack * slack))
+
+    def dual_point(self, y, z, cost):
+        """See Loss."""
+        return cost * np.maximum(0.0, 1.0 - y * z)
+
+    def curvature(self, y, z, cost):
+        """See Loss."""
+        return np.where(y * z < 1.0, cost, 0.0)
+
+    def curvature_bound(self, cost):
+        """See Loss."""
+        return cost
+
+    def dual(self, alpha, cost):
+        """1'alpha - sum alpha_i^2 / (2 c_i)."""
+        if alpha.min(initial=0.0) < 0 or np.any(alpha[cost == 0] > 0):
+            return -np.inf
+        return float(alpha.sum() - 0.5 * self._squares(alpha, cost))
+
+    def scaled_dual(self, alpha, cost, square):
+        """(1'alpha)^2 / (2 (sum alpha_i^2 / c_i + square))."""
+        bottom = self._squares(alpha, cost) + square
+        return float(alpha.sum() ** 2 / (2.0 * bottom)) if bottom > 0 else 0.0
+
+    @staticmethod
+    def _squares(alpha, cost):
+        return float(np.divide(alpha * alpha, cost, out=np.zeros_like(alpha), where=cost > 0).sum())
+
+
+class Logistic(Loss):
+    """l(m) = log(1 + exp(-m))."""
+
+    name = "logistic"
+
+    def value(self, y, z, cost):
+        """See Loss."""
+        return float(cost @ np.logaddexp(0.0, -y * z))
+
+    def dual_point(self, y, z, cost):
+        """See Loss."""
+        return cost * expit(-y * z)
+
+    def curvature(self, y, z, cost):
+        """See Loss."""
+        p = expit(y * z)
+        return cost * p * (1.0 - p)
+
+    def curvature_bound(self, cost):
+        """See Loss."""
+        return 0.25 * cost
+
+    def dual(self, alpha, cost):
+        """sum of the entropies: -alpha log(alpha / c) - (c - alpha) log(1 - alpha / c)."""
+        used = cost > 0
+        a, c = alpha[used], cost[used]
+        if a.min(initial=0.0) < 0 or np.any(a > c) or np.any(alpha[~used] > 0):
+            return -np.inf
+        return float((-xlogy(a, a / c) - xlogy(c - a, (c - a) / c)).sum())
+
+    def scaled_dual(self, alpha, cost, square):
+        """See Loss: concave in s, its derivative falls from +inf at 0 to -inf at the end of the domain."""
+        used = alpha > 0
+        a, c = alpha[used], cost[used]
+        if a.size == 0:
+            return 0.0
+        end = float((c / a).min())
+        low, high, s = 0.0, end, min(1.0, 0.5 * end)
+        for _ in range(100):
+            share = s * a / c
+            slope = float(a @ (np.log1p(-share) - np.log(share))) - s * square
+            bend = -float((a * a / (c * share * (1.0 - share))).sum()) - square
+            low, high = (s, high) if slope > 0 else (low, s)
+            step = s - slope / bend
+            if not low < step < high:
+                step = 0.5 * (low + high)
+            if abs(step - s) <= 1e-13 * s:
+                break
+            s = step
+        best = max((s, 1.0) if end >= 1.0 else (s,), key=lambda t: self.dual(np.minimum(t * alpha, cost), cost) - 0.5 * t * t * square)
+        return self.dual(np.minimum(best * alpha, cost), cost) - 0.5 * best * best * square
+
+
+LOSSES = {loss.name: loss for loss in (SquaredHinge(), Logistic())}
