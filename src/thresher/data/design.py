@@ -64,6 +64,10 @@ class Design(ABC):
         """(weights, offset) on the columns ``ids`` of X as given that score as ``w`` does on the columns here."""
         return w, 0.0
 
+    def in_units_here(self, ids, weights):
+        """The w on the columns here that scores as ``weights`` do on X as given: the inverse of ``in_units_of_X``."""
+        return weights
+
     def numbers_in_X(self, ids):
         """The numbers in X of the features ``ids`` of this design."""
         ids = np.asarray(ids, dtype=np.int64)

@@ -91,3 +91,7 @@ class ScaledDesign(Design):
         scaling = self.scaling.take(ids)
         weights = w * scaling.factor
         return weights, 0.0 if scaling.shift is None else -float(weights @ scaling.shift)
+
+    def in_units_here(self, ids, weights):
+        """See Design."""
+        return weights / self.scaling.factor[ids]

@@ -10,10 +10,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
+from thresher.optim import dual_newton
 from thresher.optim.master import Start, judged, out_of_time
 
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+DIRECT = 2e7  # multiplications up to which a Newton step is solved by factors and not by conjugate gradients
+PATIENCE = 8  # steps after which small problems with the squared hinge are handed to the dual method
 MAX_INNER = 250  # conjugate gradient steps for one Newton step
 
 
@@ -42,11 +46,20 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=1000, deadline=N
     start = Start.zero(block) if start is None else start
     point = judged(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
-    best, bound, iteration, products = point, point.bound, 0, 2
+    best, bound, iteration, products, X = point, point.bound, 0, 2, None
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
+        if iteration == PATIENCE and dual_newton.suits(block, problem):
+            rest = Start(best.w, best.z, best.b)
+            done = dual_newton.solve(block, problem, penalty, rest, tol=tol, deadline=deadline)
+            return replace(done, iterations=iteration + done.iterations, memory=learned)
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
-        step, Xstep, more = newton_step(block, problem, near, learned.damping)
+        model = Model(block, problem, near, learned.damping)
+        if near.z.size * int(model.active.sum()) ** 2 <= DIRECT:
+            X = block.toarray() if X is None else X
+            step, Xstep, more = model.minimised_directly(X)
+        else:
+            step, Xstep, more = model.minimised_iteratively()
         w, z, b, length, most = search(block, problem, penalty, near, step, Xstep)
         damping = learned.damping * (0.25 if length == 1.0 else 4.0 if length < 0.2 else 1.0)
         learned = Learned(steepness, max(damping, 1e-10))
@@ -85,42 +98,68 @@ def proximal_step(block, problem, penalty, point, steepness):
     return Near(w, z, b, loss, alpha, *penalty.piece(u, 1.0 / steepness)), steepness, tries
 
 
-def newton_step(block, problem, near, damping):
-    """(step, X step, products): minimiser of the damped second-order model at ``near`` on its piece, nearly."""
-    D = problem.loss.curvature(problem.y, near.z + near.b, problem.cost)
-    total = D.sum()
-    slope = np.where(near.level, np.sign(near.w), 0.0)
-    active = near.full | near.level
-    share = max(near.share, 1)
+class Model:
+    """The damped second-order model of the objective at ``near``, on the piece of the penalty where it lies.
 
-    def weighed(v):  # the second derivative in z, with the best shift eliminated
-        v = D * v
-        return v - D * (v.sum() / total) if problem.fit_intercept and total > 0 else v
+    Its matrix is  X'D X - X'd d'X / sum d + [1 on full] + slope slope' / share + damping,  d the loss's curvature;
+    the second term is what eliminating the best shift leaves.
+    """
 
-    def curved(p, Xp):
-        loss_part = np.where(active, block.correlate(weighed(Xp)), 0.0)
-        return loss_part + np.where(near.full, p, 0.0) + slope * ((slope @ p) / share) + damping * p
+    def __init__(self, block, problem, near, damping):
+        self.block, self.near, self.damping = block, near, damping
+        self.D = problem.loss.curvature(problem.y, near.z + near.b, problem.cost)
+        self.shifted = problem.fit_intercept and self.D.any()
+        self.active = near.full | near.level
+        self.slope = np.where(near.level, np.sign(near.w), 0.0)
+        self.share = max(near.share, 1)
+        pull = block.correlate(near.alpha * problem.y)
+        charge = np.where(near.full, near.w, 0.0) + self.slope * ((self.slope @ near.w) / self.share)
+        self.residual = np.where(self.active, pull - charge, 0.0)
 
-    pull = block.correlate(near.alpha * problem.y)
-    charge = np.where(near.full, near.w, 0.0) + slope * ((slope @ near.w) / share)
-    residual = np.where(active, pull - charge, 0.0)
-    step, Xstep = np.zeros_like(near.w), np.zeros_like(near.z)
-    direction = residual.copy()
-    norm = first = residual @ residual
-    products = 1
-    for _ in range(min(MAX_INNER, int(active.sum()) + 5)):
-        if norm <= 1e-4 * first:
-            break
-        Xd = block.combine(direction)
-        Hd = curved(direction, Xd)
-        products += 2
-        pace = norm / (direction @ Hd)
-        step += pace * direction
-        Xstep += pace * Xd
-        residual -= pace * Hd
-        norm, last = residual @ residual, norm
-        direction = residual + (norm / last) * direction
-    return step, Xstep, products
+    def weighed(self, v):
+        """The second derivative of the loss in z, times v, with the best shift eliminated."""
+        v = self.D * v
+        return v - self.D * (v.sum() / self.D.sum()) if self.shifted else v
+
+    def minimised_directly(self, X):
+        """The minimiser by Cholesky's factors; X is the block as an array. For small blocks."""
+        at = np.flatnonzero(self.active)
+        rows = np.flatnonzero(self.D)
+        A, D = X[np.ix_(rows, at)], self.D[rows]
+        H = (A * D[:, None]).T @ A
+        if self.shifted:
+            mean = D @ A
+            H -= np.multiply.outer(mean, mean / D.sum())
+        slope = self.slope[at]
+        H += np.multiply.outer(slope, slope / self.share)
+        H[np.diag_indices_from(H)] += self.near.full[at] + self.damping
+        step = np.zeros_like(self.near.w)
+        try:
+            step[at] = cho_solve(cho_factor(H, check_finite=False), self.residual[at], check_finite=False)
+        except LinAlgError:  # singular to rounding, which the damping should prevent
+            step[at] = lstsq(H, self.residual[at], check_finite=False)[0]
+        return step, X @ step, 1
+
+    def minimised_iteratively(self):
+        """The minimiser, nearly, by conjugate gradients: two products with the block a step."""
+        residual, full = self.residual.copy(), self.near.full
+        step, Xstep = np.zeros_like(self.near.w), np.zeros_like(self.near.z)
+        direction, products = residual.copy(), 1
+        norm = first = residual @ residual
+        for _ in range(min(MAX_INNER, int(self.active.sum()) + 5)):
+            if norm <= 1e-4 * first:
+                break
+            Xd = self.block.combine(direction)
+            Hd = np.where(self.active, self.block.correlate(self.weighed(Xd)), 0.0) + np.where(full, direction, 0.0)
+            Hd += self.slope * ((self.slope @ direction) / self.share) + self.damping * direction
+            products += 2
+            pace = norm / (direction @ Hd)
+            step += pace * direction
+            Xstep += pace * Xd
+            residual -= pace * Hd
+            norm, last = residual @ residual, norm
+            direction = residual + (norm / last) * direction
+        return step, Xstep, products
 
 
 def search(block, problem, penalty, near, step, Xstep):

@@ -1,0 +1,25 @@
+"""thresher picks the few features that matter out of very wide data, and proves how good the pick is."""
+
+import importlib
+
+from thresher._version import __version__
+
+__all__ = ["Certificate", "FGMClassifier", "Selection", "Trace", "__version__"]
+
+# Loaded when first asked for, so that `import thresher` costs nothing that is not used.
+_HOMES = {
+    "Certificate": "thresher.results",
+    "FGMClassifier": "thresher.estimators.fgm",
+    "Selection": "thresher.results",
+    "Trace": "thresher.results",
+}
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'thresher' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,101 @@
+"""Checks of constructor parameters and of labels and weights: clear errors before any work is done."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from thresher.errors import InvalidDataError
+
+
+def whole(name, value, least=1):
+    """``value`` as an int, or an error that names the parameter."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def positive(name, value, *, zero=False):
+    """``value`` as a float above zero (or zero), or an error that names the parameter."""
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(value)
+    if not good or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, got {value!r}")
+    return float(value)
+
+
+def one_of(name, value, options):
+    """``value`` if it is one of ``options``, or an error that lists them."""
+    if not any(value is option or (isinstance(value, str) and value == option) for option in options):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+    return value
+
+
+def number_wanted(value, n_features):
+    """n_features_to_select as a number of columns, or None."""
+    if value is None:
+        return None
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        if not 1 <= value <= n_features:
+            raise ValueError(f"n_features_to_select={value} must lie between 1 and the {n_features} columns of X")
+        return int(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < value <= 1:
+        return max(1, int(value * n_features))
+    raise ValueError(f"n_features_to_select must be None, a whole number or a fraction in (0, 1], got {value!r}")
+
+
+def column_numbers(name, value, n_features, names):
+    """Column numbers or, for a data frame, names, as unique int64 numbers in the order given."""
+    if value is None:
+        return np.zeros(0, dtype=np.int64)
+    given = np.atleast_1d(np.asarray(value))
+    if given.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if given.dtype.kind in "UO" and all(isinstance(entry, str) for entry in given.tolist()):
+        if names is None:
+            raise ValueError(f"{name} holds names, but X has no column names: give numbers")
+        place = {entry: j for j, entry in enumerate(names.tolist())}
+        missing = [entry for entry in given.tolist() if entry not in place]
+        if missing:
+            raise ValueError(f"{name} names a column that X does not have: {missing[0]!r}")
+        given = np.array([place[entry] for entry in given.tolist()])
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a list of column numbers or names, got {value!r}")
+    if given.min() < 0 or given.max() >= n_features:
+        raise ValueError(f"{name} must hold numbers from 0 to {n_features - 1}, got {value!r}")
+    return np.asarray(list(dict.fromkeys(given.tolist())), dtype=np.int64)
+
+
+def two_classes(y):
+    """(classes, y as +-1); +1 stands for classes[1]."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    classes, codes = np.unique(y, return_inverse=True)
+    if classes.size > 2:
+        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+    if classes.size < 2:
+        raise ValueError(f"y must hold two classes, but holds only one class: {classes[0]!r}")
+    return classes, np.where(codes == 1, 1.0, -1.0)
+
+
+def row_weights(sample_weight, class_weight, X, y, classes):
+    """Weights of the rows: the sample's times the class's. Every class must keep some."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    totals = np.array([weights[y < 0].sum(), weights[y > 0].sum()])
+    if np.any(totals <= 0):
+        empty = classes[int(np.argmin(totals))]
+        raise InvalidDataError(f"all sample weights of class {empty!r} are zero: two classes must have weight")
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str):
+        one_of("class_weight", class_weight, (None, "balanced"))
+        each = totals.sum() / (2.0 * totals)
+    elif isinstance(class_weight, dict):
+        unknown = [label for label in class_weight if label not in classes.tolist()]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()}")
+        each = np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
+    else:
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    return weights * np.where(y > 0, each[1], each[0])
