@@ -91,7 +91,10 @@ def grow(design, problem, plan, trace, start=None, watch=lambda turn: None):
         while not reason:
             sight = machine.scan()
             watch(machine.certify(sight))
-            reason = machine.reason_to_stop(sight)
+            if machine.budget_is_too_small(sight):
+                machine.raise_budget()
+            else:
+                reason = machine.reason_to_stop(sight)
             if not reason:
                 machine.take_and_solve(sight)
     except KeyboardInterrupt:
@@ -155,11 +158,17 @@ class _Machine:
             self.settle()
             self.misses += self.taken.used < self.plan.wanted
 
+    def budget_is_too_small(self, sight):
+        """Whether the optimum under this budget seems to have fewer features than wanted, and it may be raised."""
+        plan = self.plan
+        if plan.wanted is None or not plan.may_raise or self.taken.used >= plan.wanted or out_of_time(plan.deadline):
+            return False
+        stuck = self.gap <= plan.tol or self.misses >= PATIENCE or sight.best.size == 0
+        return stuck and self.budget < plan.wanted - self.forced and len(self.trace.turns) <= plan.max_turns
+
     def reason_to_stop(self, sight):
         """Why this is the end, or an empty string."""
-        plan, used = self.plan, self.taken.used
-        objective = self.taken.solution.objective
-        gap = max(0.0, objective - self.lower_bound) / self.at_zero if self.at_zero > 0 else 0.0
+        plan, used, objective = self.plan, self.taken.used, self.taken.solution.objective
         if plan.wanted is not None and used >= plan.wanted:
             return f"{used} features, as asked"
         if out_of_time(plan.deadline) and used > 0:
@@ -168,11 +177,8 @@ class _Machine:
             return f"max_iter={plan.max_turns} turns are done"
         if sight.best.size == 0:
             return "no other feature has a non-zero score"
-        stuck = gap <= plan.tol or self.misses >= PATIENCE
-        if plan.wanted is not None and plan.may_raise and stuck:
-            return self.raise_budget()
-        if gap <= plan.tol:
-            return f"gap {gap:.1e} is within tol={plan.tol:g}"
+        if self.gap <= plan.tol:
+            return f"gap {self.gap:.1e} is within tol={plan.tol:g}"
         if plan.wanted is None and used and self.last_objective - objective <= plan.min_decrease * self.at_zero:
             return f"the objective fell by less than {plan.min_decrease:g} of its value without features"
         return ""
@@ -180,7 +186,13 @@ class _Machine:
     # what the steps are made of
 
     @property
+    def gap(self):
+        """Relative gap of what is taken now."""
+        return self.trace.turns[-1].gap
+
+    @property
     def growing_tol(self):
+        """Inner accuracy while growing."""
         return GROWING_TOL if self.plan.inner_tol is None else self.plan.inner_tol
 
     def begin(self, start):
@@ -237,6 +249,7 @@ class _Machine:
 
     @property
     def penalty(self):
+        """The master problem's penalty on what is taken now."""
         if self.plan.master == "k_support":
             return KSupport(self.budget, self.forced)
         sizes = np.unique(self.taken.turn[self.forced :], return_counts=True)[1]
@@ -257,16 +270,13 @@ class _Machine:
             self.solve(tol)
 
     def raise_budget(self):
-        """The optimum under this budget has fewer features than wanted: allow more. Returns a reason if it cannot."""
-        most = self.plan.wanted - self.forced
-        if self.budget >= most:
-            return "" if self.misses < 2 * PATIENCE else "the weights of some features stay zero"
-        self.budget, self.misses = min(2 * self.budget, most), 0
+        """The optimum under this budget has fewer features than wanted: allow more."""
+        self.budget, self.misses = min(2 * self.budget, self.plan.wanted - self.forced), 0
         self.lower_bound = self.sight.bound(self.problem, self.budget)
-        self.solve(self.growing_tol)
+        if self.taken.ids.size:
+            self.solve(self.growing_tol)
         if self.taken.used >= self.plan.wanted:
             self.settle()
-        return ""
 
     def pick_bound(self, used):
         """The bound for models on ``used`` features: the best of all turns if that many were wanted, else the last."""

@@ -1,9 +1,11 @@
 """Threads that run compiled loops over pieces of data."""
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
+from threadpoolctl import ThreadpoolController
 
 SMALL = 1 << 18  # entries; below this a thread costs more than it saves
 
@@ -25,6 +27,33 @@ def count_workers(n_jobs):
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
     return n_jobs if n_jobs > 0 else max(1, granted_cores() + 1 + n_jobs)
+
+
+class _OneBlasThread:
+    """Holds BLAS to one thread while anybody is inside; the last one out restores what was set before.
+
+    The matrices that solvers factor are small. Several BLAS threads gain nothing on them, wait for each other on a
+    busy machine, and round differently from one.
+    """
+
+    def __init__(self):
+        self._lock, self._inside, self._limit = threading.Lock(), 0, None
+
+    def __enter__(self):
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._limit = ThreadpoolController().limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+
+    def __exit__(self, *error):
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.__exit__(*error)
+
+
+ONE_BLAS_THREAD = _OneBlasThread()
 
 
 class Workers:

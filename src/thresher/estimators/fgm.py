@@ -8,7 +8,7 @@ from scipy import sparse
 
 from thresher.data.door import as_design, check_finite
 from thresher.data.scales import SCALES, scaled
-from thresher.data.workers import Workers, count_workers
+from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.progress import Progress
@@ -122,7 +122,7 @@ class FGMClassifier(SelectorClassifier):
         """
         trace = Trace()
         options = self._options(trace)
-        with Workers(count_workers(self.n_jobs)) as workers:
+        with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous()
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             classes, y = check.two_classes(y)

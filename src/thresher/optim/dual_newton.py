@@ -25,9 +25,10 @@ INNER = 8  # Newton steps after which the centre moves anyway
 
 
 def suits(block, problem):
-    """Whether this solver can be used: its systems are as large as the number of samples."""
+    """Whether this solver is the better one: its systems are as large as the number of samples."""
     n, m = block.shape
-    return isinstance(problem.loss, SquaredHinge) and n <= MOST_SAMPLES and n * m <= MOST_ENTRIES
+    few = n <= min(MOST_SAMPLES, 1.5 * m) and n * m <= MOST_ENTRIES
+    return few and isinstance(problem.loss, SquaredHinge)
 
 
 def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):

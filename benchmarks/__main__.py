@@ -1,0 +1,27 @@
+"""``python -m benchmarks [name ...] [--quick]``: run benchmarks and write their tables into the docs."""
+
+import argparse
+
+from benchmarks import book
+from benchmarks.linear import convergence, scan, solvers
+
+BENCHMARKS = {"scan": scan, "solvers": solvers, "convergence": convergence}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="small sizes; writes nothing")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    for name in asked.names or BENCHMARKS:
+        text = BENCHMARKS[name].report(asked.quick)
+        print(f"{text}\n", flush=True)
+        if not asked.quick:
+            book.write(name, f"{text}\n\n{book.machine_line()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Benchmarks of the linear part: the scan, the solvers of the master problem, and how the fit converges."""

@@ -1,0 +1,131 @@
+"""Laws of every Block: products agree with the dense answer, with each other, and with any number of threads."""
+
+import numpy as np
+import pytest
+
+from tests.laws.storages import BLOCKS, STORED, matrix
+from thresher.data import workers as workers_module
+from thresher.data.stacked import JOIN_BELOW, StackedBlock, stack
+from thresher.data.workers import Workers
+from thresher.loops import moments
+
+X = matrix()
+rng = np.random.default_rng(1)
+
+
+@pytest.fixture(params=BLOCKS, ids=str)
+def block(request):
+    return BLOCKS[request.param](X)
+
+
+@pytest.mark.parametrize("k", [None, 1, 5])
+def test_products_equal_the_dense_answer(block, k):
+    V = rng.standard_normal(X.shape[0] if k is None else (X.shape[0], k))
+    W = rng.standard_normal(X.shape[1] if k is None else (X.shape[1], k))
+    np.testing.assert_allclose(block.correlate(V), X.T @ V, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(block.combine(W), X @ W, rtol=1e-12, atol=1e-11)
+
+
+def test_products_are_adjoint(block):
+    u, v = rng.standard_normal(X.shape[1]), rng.standard_normal(X.shape[0])
+    assert block.combine(u) @ v == pytest.approx(u @ block.correlate(v), rel=1e-12)
+
+
+@pytest.mark.parametrize("ids", [[], [4], [0, 1, 22], [22, 3, 4, 0], [7, 7]])
+def test_take_commutes_with_correlate(block, ids):
+    v = rng.standard_normal(X.shape[0])
+    taken = block.take(np.array(ids, dtype=np.int64))
+    assert taken.shape == (X.shape[0], len(ids))
+    np.testing.assert_allclose(taken.correlate(v), block.correlate(v)[ids], rtol=1e-13, atol=1e-12)
+    np.testing.assert_allclose(taken.toarray(), X[:, ids], rtol=1e-13, atol=1e-12)
+
+
+def test_joined_blocks_are_side_by_side(block):
+    both = block.take(np.arange(5)).joined(block.take(np.arange(5, 9)))
+    np.testing.assert_allclose(both.toarray(), X[:, :9], rtol=1e-13, atol=1e-12)
+
+
+def test_zero_vector_gives_zero(block):
+    assert not block.correlate(np.zeros(X.shape[0])).any()
+    assert not block.combine(np.zeros(X.shape[1])).any()
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_threads_do_not_change_a_bit(name, monkeypatch):
+    monkeypatch.setattr(workers_module, "SMALL", 0)
+    wide = matrix(300, 211, seed=5)
+    v, w = rng.standard_normal((300, 3)), rng.standard_normal((211, 2))
+    alone = BLOCKS[name](wide)
+    for count in (2, 3, 8):
+        with Workers(count) as workers:
+            many = BLOCKS[name](wide, workers)
+            assert np.array_equal(many.correlate(v), alone.correlate(v))
+            assert np.array_equal(many.combine(w), alone.combine(w))
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_column_ranges_do_not_change_a_bit(name):
+    wide = matrix(5000, 40, seed=6)  # more rows than one block of a dot product
+    block, V = BLOCKS[name](wide), rng.standard_normal((2, 5000))
+    whole = np.zeros((2, 40))
+    block.correlate_into(V, 0, 40, whole)
+    for cuts in ([0, 1, 2, 3, 40], [0, 7, 19, 22, 40], list(range(41))):
+        pieces = [np.zeros((2, b - a)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        for piece, a, b in zip(pieces, cuts[:-1], cuts[1:], strict=True):
+            block.correlate_into(V, a, b, piece)
+        assert np.array_equal(np.concatenate(pieces, axis=1), whole)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["dense_F_float64", "dense_C_float32"])
+def test_regrouped_sums_keep_nan_and_inf(name, bad):
+    vector = np.ones(X.shape[0])
+    vector[3] = bad
+    assert not np.isfinite(BLOCKS[name](X).correlate(vector)[4])
+
+
+@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_statistics_equal_the_definition(name, weighted):
+    weights = rng.integers(0, 4, X.shape[0]).astype(float) if weighted else np.ones(X.shape[0])
+    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
+    STORED[name](X).statistics_into(weights, 0, X.shape[1], anchor, table)
+    total = weights.sum()
+    mean = anchor + table[moments.SUM] / total
+    variance = table[moments.SQUARES] / total - (table[moments.SUM] / total) ** 2
+    true_mean = weights @ X / total
+    np.testing.assert_allclose(mean, true_mean, atol=1e-13)
+    np.testing.assert_allclose(variance, weights @ (X - true_mean) ** 2 / total, atol=1e-12)
+    np.testing.assert_array_equal(table[moments.LARGEST], np.abs(X[weights > 0]).max(axis=0))
+    np.testing.assert_allclose(table[moments.NONZERO], weights @ (X != 0))
+    assert variance[5] == 0.0, "a constant column has no variance, exactly"
+    assert not np.isnan(table[moments.FINITE]).any()
+
+
+@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_statistics_show_what_is_not_finite(name, bad):
+    spoilt = X.copy()
+    spoilt[11, 4] = bad
+    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
+    STORED[name](spoilt).statistics_into(np.ones(X.shape[0]), 0, X.shape[1], anchor, table)
+    assert np.flatnonzero(np.isnan(table[moments.FINITE])).tolist() == [4]
+
+
+def test_stack_joins_small_blocks_and_leaves_large_ones(monkeypatch):
+    parts = [BLOCKS["dense_F_float64"](X[:, a : a + 4]) for a in range(0, 20, 4)]
+    assert not isinstance(stack(parts), StackedBlock)
+    monkeypatch.setattr("thresher.data.stacked.JOIN_BELOW", 1)
+    assert JOIN_BELOW > 1
+    assert len(stack(parts).parts) == 5
+    np.testing.assert_array_equal(stack(parts).toarray(), X[:, :20])
+
+
+def test_read_only_and_memory_mapped_arrays(tmp_path):
+    path = tmp_path / "X.npy"
+    np.save(path, X)
+    mapped = np.load(path, mmap_mode="r")
+    v = rng.standard_normal(X.shape[0])
+    from thresher.data.dense import DenseBlock
+
+    np.testing.assert_allclose(DenseBlock(mapped).correlate(v), X.T @ v, atol=1e-12)

@@ -1,0 +1,77 @@
+"""The convex problems solved by a general conic solver. Imports nothing from thresher."""
+
+import cvxpy as cp
+import numpy as np
+
+TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+
+
+def _loss(name, margins, cost):
+    if name == "squared_hinge":
+        return 0.5 * cp.sum(cp.multiply(cost, cp.square(cp.pos(1 - margins))))
+    return cp.sum(cp.multiply(cost, cp.logistic(-margins)))
+
+
+def _solve(problem):
+    problem.solve(solver=cp.CLARABEL, **TIGHT)
+    assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
+    return problem.value
+
+
+def adaptive_scaling(X, y, cost, budget, loss, *, shift=True, forced=()):
+    """Problem (46): min over d in [0,1]^p, sum d <= budget, w, b of 1/2 sum w_j^2/d_j + loss. (optimum, w, b, d)."""
+    p = X.shape[1]
+    free = [j for j in range(p) if j not in forced]
+    w, d, b = cp.Variable(p), cp.Variable(p), cp.Variable()
+    scores = X @ w + (b if shift else 0.0)
+    size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(p))
+    rules = [d >= 0, d <= 1, sum(d[j] for j in free) <= budget] + [d[j] == 1 for j in forced]
+    problem = cp.Problem(cp.Minimize(0.5 * size + _loss(loss, cp.multiply(y, scores), cost)), rules)
+    return _solve(problem), w.value, (float(b.value) if shift else 0.0), d.value
+
+
+def group_sum(X, y, cost, groups, loss, *, shift=True):
+    """Problem (30): 1/2 (sum_h ||w_h||)^2 + loss, groups given as lists of columns. (optimum, w, b)."""
+    w, b = cp.Variable(X.shape[1]), cp.Variable()
+    scores = X @ w + (b if shift else 0.0)
+    lengths = sum(cp.norm(w[g]) for g in groups)
+    problem = cp.Problem(cp.Minimize(0.5 * cp.square(lengths) + _loss(loss, cp.multiply(y, scores), cost)))
+    return _solve(problem), w.value, (float(b.value) if shift else 0.0)
+
+
+def kernel_dual(X, y, cost, groups, *, shift=True):
+    """The dual of (30) for the squared hinge: max 1'a - sum a^2/(2c) - 1/2 max ||c_h||^2. (optimum, alpha)."""
+    a, longest = cp.Variable(y.size, nonneg=True), cp.Variable()
+    rules = [cp.norm(X[:, g].T @ cp.multiply(y, a)) <= longest for g in groups]
+    if shift:
+        rules.append(y @ a == 0)
+    value = cp.sum(a) - 0.5 * cp.sum(cp.multiply(1 / cost, cp.square(a))) - 0.5 * cp.square(longest)
+    problem = cp.Problem(cp.Maximize(value), rules)
+    return _solve(problem), a.value
+
+
+def prox_k_support(u, k, step):
+    """argmin_w 1/2 ||w - u||^2 + step/2 ||w||_k^2 through the variational form."""
+    w, d = cp.Variable(u.size), cp.Variable(u.size)
+    size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(u.size))
+    rules = [d >= 0, d <= 1, cp.sum(d) <= k]
+    _solve(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * size), rules))
+    return w.value
+
+
+def prox_group_sum(u, groups, step):
+    """argmin_w 1/2 ||w - u||^2 + step/2 (sum_h ||w_h||)^2."""
+    w = cp.Variable(u.size)
+    lengths = sum(cp.norm(w[g]) for g in groups)
+    _solve(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * cp.square(lengths))))
+    return w.value
+
+
+def k_support_squared(w, k):
+    """min sum w_j^2 / d_j over 0 <= d <= 1, sum d <= k."""
+    used = np.flatnonzero(w)
+    if used.size == 0:
+        return 0.0
+    d = cp.Variable(used.size)
+    size = sum(cp.quad_over_lin(float(w[j]), d[i]) for i, j in enumerate(used))
+    return _solve(cp.Problem(cp.Minimize(size), [d >= 0, d <= 1, cp.sum(d) <= k]))
