@@ -36,7 +36,7 @@ def interleaved(calls, repeats, warm_up=True):
 
 
 def anonymous_bytes():
-    """Bytes of memory that no file backs, so that a memory map of X does not count; all where not on Linux."""
+    """Bytes of memory that no file backs: a memory map of X does not count. All bytes where not on Linux."""
     try:
         with STATUS.open() as lines:
             for line in lines:

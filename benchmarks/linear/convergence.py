@@ -1,6 +1,5 @@
 """Figures 1 and 5 of paper 1 as tables: exact against inexact inner problems, and what a shift is worth."""
 
-import statistics
 import time
 import warnings
 from contextlib import contextmanager
@@ -72,7 +71,7 @@ def fitted(data, sizes, per_turn, **options):
         sizes.wanted, C=C, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
     )
     with counted_steps() as steps, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewerFeaturesWarning)  # a small budget may use fewer than it has taken
+        warnings.simplefilter("ignore", FewerFeaturesWarning)  # some of the columns taken get no weight
         start = time.perf_counter()
         classifier.fit(data.X, data.y)
         seconds = time.perf_counter() - start
@@ -80,13 +79,12 @@ def fitted(data, sizes, per_turn, **options):
 
 
 def fitted_in_turn(data, sizes, per_turn, variants):
-    """The last fit of each variant, with the median seconds of ``sizes.repeats`` interleaved rounds."""
+    """For each variant the fit of median seconds, of ``sizes.repeats`` interleaved rounds."""
     fits = {name: [] for name in variants}
     for _ in range(sizes.repeats):
         for name, options in variants.items():
             fits[name].append(fitted(data, sizes, per_turn, **options))
-    medians = {name: statistics.median(fit.seconds for fit in done) for name, done in fits.items()}
-    return {name: done[-1]._replace(seconds=medians[name]) for name, done in fits.items()}
+    return {name: sorted(done, key=lambda fit: fit.seconds)[len(done) // 2] for name, done in fits.items()}
 
 
 def by_turn(curves, digits):
@@ -144,7 +142,8 @@ def with_and_without_shift(sizes):
     for name, fit in fits.items():
         accuracy, seconds = f"{fit.classifier.score(test.X, test.y):.4f}", f"{fit.seconds:.2f}"
         first, last = fit.trace.turns[0], fit.trace.turns[-1]
-        lines.append((name, last.features, f"{last.objective:.1f}", f"{first.objective:.1f}", accuracy, seconds))
+        objectives = f"{last.objective:.1f}", f"{first.objective:.1f}"
+        lines.append((name, last.features, *objectives, accuracy, seconds))
     header = ("variant", "features", "objective", "without features", "test accuracy", "s")
     # not relative: without a shift the objective at zero is another one
     curves = {name: [turn.objective for turn in fit.trace.turns] for name, fit in fits.items()}

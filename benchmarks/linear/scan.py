@@ -182,8 +182,8 @@ def explained(sizes):
         f"`design.scan(V, TopK({KEPT}))`, V without zeros. Dense: {dense}. Sparse: {n:,} x {p:,}, about "
         f"{sizes.entries:,} numbers, columns as frequent as words are, 32-bit indices. GB/s counts the bytes "
         "of X as stored (data, indices and indptr), once for all right-hand sides. The bandwidth is that of the "
-        "fastest of four ways to read the same bytes with as many threads, in the same run. The peer is "
-        "`X.T @ V` of numpy (BLAS, as many threads) or scipy (always one thread), in the precision of X; the "
+        "fastest of four ways to read the same bytes with as many threads, in the same run. The peer "
+        "is `X.T @ V` of numpy (BLAS, as many threads) or scipy (always one thread), in the precision of X; the "
         "scan sums in float64. "
         f"Above 1 the scan is faster. Medians of {sizes.repeats} interleaved rounds."
     )

@@ -37,7 +37,7 @@ FULL, QUICK = Sizes(4096, 300, 3, 60.0), Sizes(512, 60, 1, 5.0)
 
 
 class Counted(Block):
-    """A block that counts the vectors it is multiplied with: one count for both solvers, whatever they report."""
+    """A block that counts the vectors it is multiplied with: one count for all solvers."""
 
     def __init__(self, base):
         self.base, self.vectors = base, 0
@@ -127,11 +127,11 @@ def said(run, gap):
 def explained(sizes):
     """What the table shows."""
     return (
-        f"The master problem with the {BUDGET}-support norm, C = {C:g}, from the origin, to a relative gap of "
-        f"(objective - bound) / at_zero. Blocks have the {sizes.columns} columns that go best with the labels; "
-        "dense sets are standardised. Products are counted in vectors, at the block; copying it into an "
-        "array counts one for each column, and what is then done with the array, as Newton's method does on "
-        f"small blocks, is in the seconds only. A solver stops after {sizes.limit:g} s at the latest. Medians "
+        f"The master problem with the {BUDGET}-support norm, C = {C:g}, from the origin, to a relative gap "
+        f"(objective - bound) / at_zero. Blocks have the {sizes.columns} columns that go best with the "
+        "labels; dense sets are standardised. Products are counted in vectors, at the block; copying it into "
+        "an array counts one for each column, and what is then done with the array, as Newton's method does "
+        f"on small blocks, is in the seconds only. A solver stops after {sizes.limit:g} s. Medians "
         f"of {sizes.repeats} interleaved rounds."
     )
 

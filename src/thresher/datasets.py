@@ -18,7 +18,7 @@ def make_wide(
     n_samples=4096, n_features=4096, n_relevant=300, *, density=1.0, shift=0.0, dtype=np.float64, weights=None,
     relevant=None, random_state=0,
 ):  # fmt: skip
-    """Gaussian X, y = sign(Xw - shift) with w uniform on (0, 1) at ``n_relevant`` random columns (paper 1, section 8.2).
+    """Gaussian X, y = sign(Xw - shift), w uniform on (0, 1) at ``n_relevant`` random columns (paper 1, section 8.2).
 
     ``density`` below 1 sets the other entries to zero. Pass ``relevant`` and ``weights`` of an earlier call, and
     another ``random_state``, for a test set of the same problem.

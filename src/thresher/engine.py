@@ -16,7 +16,7 @@ from thresher.optim import apg, newton
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import GroupSum, KSupport
 
-GROWING_TOL, FINAL_TOL = 1e-4, 1e-10  # of the objective: inner accuracy under inner_tol="auto"
+GROWING_TOL, FINAL_TOL = 1e-4, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
 PATIENCE = 3  # turns without the asked number of features after which the budget is too small
 
 
@@ -25,7 +25,7 @@ class Plan:
     """What grow() is asked to do.
 
     ``wanted`` features (None: until ``tol``), ``budget`` of the penalty and features a turn (raised when it turns out
-    too small for ``wanted``, if ``may_raise``), ``forced`` columns outside the budget, ``master`` "k_support" or "groups".
+    too small for ``wanted``, if ``may_raise``), ``forced`` columns outside it, ``master`` "k_support" or "groups".
     """
 
     wanted: int | None

@@ -1,5 +1,6 @@
 """The feature generating machine against the conic solver, against enumeration, and against the paper's figures."""
 
+import itertools
 import time
 
 import numpy as np
@@ -57,7 +58,7 @@ def test_bounds_hold_at_every_turn(loss):
         turns = found.trace.turns
         assert all(turn.lower_bound <= optimum * (1 + 1e-7) for turn in turns)
         assert all(turn.objective >= optimum * (1 - 1e-7) for turn in turns)
-        assert all(a.lower_bound <= b.lower_bound for a, b in zip(turns[:-1], turns[1:], strict=True))
+        assert all(a.lower_bound <= b.lower_bound for a, b in itertools.pairwise(turns))
         assert turns[-1].gap < 1e-2
 
 

@@ -1,5 +1,7 @@
 """One list of ways to store the same matrix: every law of blocks and designs runs on all of them."""
 
+import itertools
+
 import numpy as np
 from scipy import sparse
 
@@ -46,7 +48,7 @@ def _scaled(make, *, shifted):
 def _stacked(make):
     def made(X, workers=SERIAL):
         cuts = [0, X.shape[1] // 3, X.shape[1] // 2, X.shape[1]]
-        return StackedBlock([make(X[:, a:b], workers) for a, b in zip(cuts[:-1], cuts[1:], strict=True)])
+        return StackedBlock([make(X[:, a:b], workers) for a, b in itertools.pairwise(cuts)])
 
     return made
 

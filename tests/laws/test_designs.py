@@ -73,7 +73,7 @@ def test_top_k_equals_sorting_in_any_order_of_merging(scores, size, exclude, ran
     scores = np.array(scores, dtype=float)
     exclude = np.unique(np.array([j for j in exclude if j < scores.size], dtype=np.int64))
     candidates = [j for j in range(scores.size) if scores[j] != 0 and j not in exclude]
-    expected = sorted(candidates, key=lambda j: (-scores[j] ** 2, j))[:size]
+    expected = sorted(candidates, key=lambda j: (-(scores[j] ** 2), j))[:size]
     start = TopK(size, exclude)
     parts, at = [], 0
     while at < scores.size:
@@ -93,7 +93,7 @@ def test_top_k_over_many_slices(monkeypatch):
     monkeypatch.setattr("thresher.data.reducers.SLICE", 16)
     scores = rng.integers(-5, 6, 1000).astype(float)
     ((ids, _),) = TopK(33).started(0, scores[None]).result()
-    assert ids.tolist() == sorted(np.flatnonzero(scores), key=lambda j: (-scores[j] ** 2, j))[:33]
+    assert ids.tolist() == sorted(np.flatnonzero(scores), key=lambda j: (-(scores[j] ** 2), j))[:33]
 
 
 def test_summed_top_k_adds_the_squares_of_all_vectors():

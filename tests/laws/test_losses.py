@@ -53,9 +53,14 @@ def test_scaled_dual_is_the_best_multiple(loss, square):
     end = 50.0 if loss.name == "squared_hinge" else float((cost[alpha > 0] / alpha[alpha > 0]).min())
 
     def at(s):
-        return loss.dual(np.minimum(s * alpha, cost) if loss.name == "logistic" else s * alpha, cost) - 0.5 * s * s * square
+        return (
+            loss.dual(np.minimum(s * alpha, cost) if loss.name == "logistic" else s * alpha, cost)
+            - 0.5 * s * s * square
+        )
 
-    best = max(-minimize_scalar(lambda s: -at(s), bounds=(0, end), method="bounded", options={"xatol": 1e-12}).fun, at(0))
+    best = max(
+        -minimize_scalar(lambda s: -at(s), bounds=(0, end), method="bounded", options={"xatol": 1e-12}).fun, at(0)
+    )
     found = loss.scaled_dual(alpha, cost, square)
     assert found >= best - 1e-9 * max(1.0, abs(best))
     grid = max(at(s) for s in np.linspace(0, end, 20001))

@@ -24,7 +24,9 @@ VECTORS = {
 @pytest.mark.parametrize("step", [0.05, 1.0, 30.0])
 def test_prox_k_support_equals_the_conic_solver(name, k, step):
     u = VECTORS[name]
-    np.testing.assert_allclose(prox.prox_k_support(u, k, step), convex.prox_k_support(u, k, step), atol=2e-6 * np.abs(u).max())
+    np.testing.assert_allclose(
+        prox.prox_k_support(u, k, step), convex.prox_k_support(u, k, step), atol=2e-6 * np.abs(u).max()
+    )
 
 
 @pytest.mark.parametrize("step", [0.05, 1.0, 30.0])
@@ -42,11 +44,13 @@ def test_closed_form_of_the_norm_equals_its_definition(name, k):
     assert prox.k_support_norm_squared(w, k) == pytest.approx(definition, rel=1e-7, abs=1e-25)
 
 
-@pytest.mark.parametrize("penalty", [KSupport(1), KSupport(3), KSupport(3, forced=2), KSupport(500), GroupSum((2, 2), 0)])
+@pytest.mark.parametrize(
+    "penalty", [KSupport(1), KSupport(3), KSupport(3, forced=2), KSupport(500), GroupSum((2, 2), 0)]
+)
 @pytest.mark.parametrize("name", VECTORS)
 @pytest.mark.parametrize("step", [1e-6, 0.3, 1e4])
 def test_moreau_and_fenchel(penalty, name, step):
-    """u = prox(u) + step c with c a subgradient at prox(u): value + conjugate = inner product, and no point does better."""
+    """u = prox(u) + step c, c a subgradient at prox(u): value + conjugate = inner product; no point does better."""
     u = VECTORS[name][:4] if isinstance(penalty, GroupSum) else VECTORS[name]
     w = penalty.prox(u, step)
     c = (u - w) / step

@@ -52,7 +52,7 @@ def test_forced_columns_are_outside_the_budget(solver, loss):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shift", [True, False])
 def test_sub_problem_30_and_theorem_3(loss, shift):
-    """The oracle's optimum of (30), and alpha = C xi attains the dual: omega_h = mu_h c_h with sum of lengths max ||c_h||."""
+    """The oracle's optimum of (30); alpha = C xi attains the dual; omega_h = mu_h c_h, lengths sum to max ||c_h||."""
     X, y, cost, block, posed = pose("tall", loss, shift=shift)
     groups = [list(range(a, a + 2)) for a in range(0, 12, 2)]
     optimum = convex.group_sum(X, y, cost, groups, loss, shift=shift)[0]

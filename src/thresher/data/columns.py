@@ -7,7 +7,7 @@ ROWS_AT_ONCE = 65536
 
 
 def take_columns(X, ids):
-    """X[:, ids] in the storage of X, without anything of size p. ``ids`` is sorted; X is a checked CSR, CSC or array."""
+    """X[:, ids] in the storage of X, a checked CSR, CSC or array, without anything of size p; ``ids`` is sorted."""
     if not sparse.issparse(X) or X.format == "csc":
         return X[:, ids]
     at = np.searchsorted(ids, X.indices)

@@ -1,5 +1,7 @@
 """Sparse columns: CSC and CSR, each used as it lies, with 32- or 64-bit indices."""
 
+import itertools
+
 import numpy as np
 
 from thresher.data.block import Block, readonly
@@ -130,4 +132,4 @@ class CsrBlock(_CompressedBlock):
 def ranges_between(cuts, length):
     """Ranges of [0, length) that begin and end at ``cuts``; empty ones are left out."""
     bounds = np.unique(np.clip(np.concatenate([[0], cuts, [length]]), 0, length)).tolist()
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))

@@ -64,7 +64,7 @@ def _check_arrays(X, major):
         raise InvalidDataError(f"X.indptr must not decrease, but does so at position {int(falls[0]) + 1}")
     if X.indptr[-1] != X.data.size:
         raise InvalidDataError(
-            f"X.indptr ends with {int(X.indptr[-1])}, but there are {X.data.size} stored values: the sparse matrix is broken"
+            f"X.indptr ends with {int(X.indptr[-1])}, but there are {X.data.size} stored values: X is broken"
         )
 
 

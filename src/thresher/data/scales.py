@@ -3,9 +3,11 @@
 import numpy as np
 
 from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.errors import InvalidDataError
 from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 
 SCALES = (None, "unit", "std", "max", "auto")
+TOO_LARGE = 1e120
 SPARSE_SHARE = 0.3  # data with fewer non-zero entries than this is left alone by "auto"
 
 
@@ -17,9 +19,13 @@ def scaled(design, anchor, table, total, scale, *, centre):
     if scale == "auto":
         scale = choose_scale(anchor, table, total)
     if scale is None:
+        _check_size(design, table[LARGEST], scale)
         return design, None
+    if scale != "max":
+        _check_size(design, table[LARGEST], scale)
     mean = anchor + table[SUM] / total
-    variance = np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # only "max" takes columns whose squares overflow
+        variance = np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)
     if scale == "unit":
         length = np.sqrt(total * (variance + mean**2))
     elif scale == "max":
@@ -29,6 +35,15 @@ def scaled(design, anchor, table, total, scale, *, centre):
     factor = np.ones_like(length)  # a column without spread is left as it is, and centred it is zero
     np.divide(1.0, length, out=factor, where=length > np.finfo(float).tiny)
     return ScaledDesign(design, Scaling(factor, mean if scale == "std" and centre else None)), scale
+
+
+def _check_size(design, largest, scale):
+    if largest.max(initial=0.0) > TOO_LARGE:
+        column = int(design.numbers_in_X(np.argmax(largest)))
+        raise InvalidDataError(
+            f"column {column} of X holds values up to {largest.max():.1e}, whose squares do not fit float64; "
+            f"scale={scale!r} cannot be used: divide the column or use scale='max'"
+        )
 
 
 def choose_scale(anchor, table, total):

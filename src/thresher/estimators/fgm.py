@@ -43,7 +43,7 @@ class FGMClassifier(SelectorClassifier):
     tol : float, default=1e-3
         Gap at which a model counts as optimal: (objective - lower_bound) / (objective without columns).
     inner_tol : float or "auto", default="auto"
-        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-4, and 1e-10 for the model returned.
+        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-4, and to rounding for the model returned.
     max_iter : int, default=100
         Number of turns at most.
     max_time : float, default=None

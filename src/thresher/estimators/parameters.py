@@ -75,7 +75,7 @@ def two_classes(y):
     if classes.size > 2:
         raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
     if classes.size < 2:
-        raise ValueError(f"y must hold two classes, but holds only one class: {classes[0]!r}")
+        raise ValueError(f"y must hold two classes, but holds only one class: {classes.tolist()[0]!r}")
     return classes, np.where(codes == 1, 1.0, -1.0)
 
 
@@ -84,7 +84,7 @@ def row_weights(sample_weight, class_weight, X, y, classes):
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     totals = np.array([weights[y < 0].sum(), weights[y > 0].sum()])
     if np.any(totals <= 0):
-        empty = classes[int(np.argmin(totals))]
+        empty = classes.tolist()[int(np.argmin(totals))]
         raise InvalidDataError(f"all sample weights of class {empty!r} are zero: two classes must have weight")
     if class_weight is None:
         return weights

@@ -10,6 +10,7 @@ class Progress:
         self.verbose, self.wanted = verbose, wanted
 
     def __call__(self, turn):
+        """Draw where the fit stands."""
         if not self.verbose:
             return
         sys.stderr.write(("\r" if self.verbose == 1 else "") + self.line(turn) + ("" if self.verbose == 1 else "\n"))

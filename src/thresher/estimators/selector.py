@@ -5,7 +5,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import assert_all_finite
-from sklearn.utils._set_output import _get_output_config  # the only private name: no public one tells the output wanted
+from sklearn.utils._set_output import (
+    _get_output_config,  # the only private name: no public one tells the output wanted
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thresher.data.columns import put_columns, scores, take_columns
@@ -29,7 +31,7 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self.classes_[positive.astype(int)]
 
     def transform(self, X):
-        """The chosen columns of X, in its own storage: dense, CSR or CSC; a data frame where ``set_output`` asks for one."""
+        """The chosen columns of X, in its own storage; a data frame where ``set_output`` asks for one."""
         check_is_fitted(self)
         wanted = _get_output_config("transform", estimator=self)["dense"]
         if wanted != "default" and hasattr(X, "columns"):  # keep each column's own type
@@ -80,7 +82,7 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         return X
 
     def _structured(self, X, *, reset, dtype=FLOATS, **options):
-        """X as a float array or a sound CSR or CSC matrix with the right number of columns; not yet known to be finite."""
+        """X as a float array or a sound CSR or CSC matrix with the right number of columns, perhaps not finite."""
         if sparse.issparse(X):
             X = checked_sparse(X)
         return validate_data(

@@ -86,8 +86,8 @@ def pick_rows(indptr, indices, values, rows, new_indices, new_values):
 @compiled
 def count_columns(indices, place, counts):
     """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0."""
-    for l in indices:
-        q = place[l]
+    for column in indices:
+        q = place[column]
         if q >= 0:
             counts[q] += 1
 

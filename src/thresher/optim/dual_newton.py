@@ -13,7 +13,8 @@ with alpha > 0. The centre moves and sigma rises when a sub-problem is solved we
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, lstsq, solve as solve_linear
+from scipy.linalg import LinAlgError, lstsq
+from scipy.linalg import solve as solve_linear
 
 from thresher.optim.losses import SquaredHinge
 from thresher.optim.master import judged, out_of_time
@@ -21,6 +22,7 @@ from thresher.optim.master import judged, out_of_time
 MOST_SAMPLES, MOST_ENTRIES = 3000, 1 << 22
 FASTER = 3.0  # sigma rises by this factor each time the centre moves
 ROUNDS = 8  # times that samples are dropped which a Newton step would take below zero
+IDLE = 20  # steps without any gain after which rounding has the last word
 INNER = 8  # Newton steps after which the centre moves anyway
 
 
@@ -35,7 +37,7 @@ def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
     """Minimise to objective - bound <= tol, from ``start``; the Solution's gap says how far it came."""
     X = block.toarray()
     best = judged(block, problem, penalty, start.w, start.z, start.b)
-    bound, centre, sigma, inner, iteration = best.bound, start.w, 1.0, 0, 0
+    bound, centre, sigma, inner, iteration, idle = best.bound, start.w, 1.0, 0, 0, 0
     dual = _Dual(X, problem, penalty, centre, sigma)
     v = best.alpha * problem.y
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
@@ -44,11 +46,12 @@ def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
         z = X @ at.w
         point = judged(block, problem, penalty, at.w, z, best.b)
         own = problem.dual_value(v * problem.y, 2.0 * penalty.conjugate(at.scores))
+        idle = 0 if point.objective < best.objective or max(point.bound, own) > bound else idle + 1
         bound = max(bound, point.bound, own)
         best = point if point.objective < best.objective else best
         gap = point.objective + dual.distance(at.w) - at.value  # of the sub-problem
         if gap <= max(0.1 * (best.objective - bound), 1e-14 * point.objective) or inner >= INNER:
-            if inner == 0 and np.array_equal(at.w, centre):  # at the limit of rounding nothing moves any more
+            if idle > IDLE:  # at the limit of rounding nothing moves any more
                 break
             centre, sigma, inner = at.w, sigma * (FASTER if inner < INNER else 0.1), 0
             dual = _Dual(X, problem, penalty, centre, sigma)
@@ -85,7 +88,7 @@ class _Dual:
         return float(move @ move) / (2.0 * self.sigma)
 
     def step(self, v, at, z, b):
-        """A better v: towards the Newton point, or failing that towards the dual point of ``at.w``, which always rises."""
+        """A better v: towards the Newton point, or else towards the dual point of ``at.w``, which always rises."""
         y, plain = self.problem.y, self.problem.at(z, b)[2]
         for target, shortest in ((self._newton_point(v, at, z, plain), 0.02), (plain * y, 1e-9)):
             length = 1.0
@@ -97,7 +100,7 @@ class _Dual:
         return plain * y
 
     def _newton_point(self, v, at, z, plain):
-        """The maximiser of the second-order model of the dual around v, nearly: samples that would go below zero stop there."""
+        """The maximiser, nearly, of the second-order model of the dual around v with alpha >= 0."""
         y, cost = self.problem.y, self.problem.cost
         full, level, share = self.penalty.piece(at.u, self.sigma)
         sign, sigma = np.sign(at.w[level]), self.sigma

@@ -43,7 +43,7 @@ class Loss(ABC):
 
     @abstractmethod
     def scaled_dual(self, alpha, cost, square):
-        """max over s >= 0 of dual(s alpha) - s^2 square / 2: the best bound in the direction alpha."""
+        """Max over s >= 0 of dual(s alpha) - s^2 square / 2: the best bound in the direction alpha."""
 
     def gradient(self, y, z, cost):
         """Derivative in z."""
@@ -75,7 +75,7 @@ class Loss(ABC):
         return b
 
     def feasible(self, alpha, y):
-        """alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
+        """Alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
         positive = y > 0
         up, down = alpha[positive].sum(), alpha[~positive].sum()
         if up <= 0 or down <= 0:
@@ -144,7 +144,7 @@ class Logistic(Loss):
         return 0.25 * cost
 
     def dual(self, alpha, cost):
-        """sum of the entropies: -alpha log(alpha / c) - (c - alpha) log(1 - alpha / c)."""
+        """Sum of the entropies: -alpha log(alpha / c) - (c - alpha) log(1 - alpha / c)."""
         used = cost > 0
         a, c = alpha[used], cost[used]
         if a.min(initial=0.0) < 0 or np.any(a > c) or np.any(alpha[~used] > 0):
@@ -170,7 +170,10 @@ class Logistic(Loss):
             if abs(step - s) <= 1e-13 * s:
                 break
             s = step
-        best = max((s, 1.0) if end >= 1.0 else (s,), key=lambda t: self.dual(np.minimum(t * alpha, cost), cost) - 0.5 * t * t * square)
+        best = max(
+            (s, 1.0) if end >= 1.0 else (s,),
+            key=lambda t: self.dual(np.minimum(t * alpha, cost), cost) - 0.5 * t * t * square,
+        )
         return self.dual(np.minimum(best * alpha, cost), cost) - 0.5 * best * best * square
 
 

@@ -58,7 +58,7 @@ class Solution:
 
     @property
     def gap(self):
-        """objective - bound, never negative."""
+        """Objective - bound, never negative."""
         return max(0.0, self.objective - self.bound)
 
     def extended(self, more):

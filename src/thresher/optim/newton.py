@@ -18,6 +18,8 @@ from thresher.optim.master import Start, judged, out_of_time
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT = 2e7  # multiplications up to which a Newton step is solved by factors and not by conjugate gradients
 PATIENCE = 8  # steps after which small problems with the squared hinge are handed to the dual method
+ROUNDING = 1e-14  # relative differences of objectives below this say nothing
+IDLE = 3  # steps without any gain after which rounding has the last word
 MAX_INNER = 250  # conjugate gradient steps for one Newton step
 
 
@@ -46,12 +48,13 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=1000, deadline=N
     start = Start.zero(block) if start is None else start
     point = judged(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
-    best, bound, iteration, products, X = point, point.bound, 0, 2, None
+    best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
         if iteration == PATIENCE and dual_newton.suits(block, problem):
-            rest = Start(best.w, best.z, best.b)
-            done = dual_newton.solve(block, problem, penalty, rest, tol=tol, deadline=deadline)
-            return replace(done, iterations=iteration + done.iterations, memory=learned)
+            rest, enough = Start(best.w, best.z, best.b), max(tol, 1e-9 * best.objective)
+            best = point = dual_newton.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
+            bound, products = max(bound, best.bound), products + best.products
+            learned = Learned(learned.steepness, 1e-9 * learned.steepness)  # the right piece is found: nothing to damp
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
         model = Model(block, problem, near, learned.damping)
@@ -65,10 +68,11 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=1000, deadline=N
         learned = Learned(steepness, max(damping, 1e-10))
         point = judged(block, problem, penalty, w, z, b)
         products += cost + more + most + 1
+        rounding = ROUNDING * abs(best.objective)
+        idle = 0 if point.objective < best.objective - rounding or point.bound > bound + rounding else idle + 1
         bound = max(bound, point.bound)
-        if point.objective < best.objective:
-            best = point
-        elif length == 0.0 and np.array_equal(w, best.w):  # at the limit of rounding nothing moves any more
+        best = point if point.objective < best.objective + rounding else best
+        if idle == IDLE:
             break
     return replace(best, bound=bound, iterations=iteration, products=products, memory=learned)
 
@@ -85,7 +89,7 @@ def first_guess(block, problem, point):
 def proximal_step(block, problem, penalty, point, steepness):
     """One proximal gradient step with sufficient decrease: (Near, steepness that passed, products)."""
     steepness = max(0.5 * steepness, 1e-10)
-    for tries in range(1, 200):
+    for tries in range(1, 200):  # noqa: B007 (the number of products made)
         u = point.w + point.scores / steepness
         w = penalty.prox(u, 1.0 / steepness)
         move = w - point.w
@@ -178,7 +182,7 @@ def search(block, problem, penalty, near, step, Xstep):
             products += 1
         b, loss, _ = problem.at(z, near.b)
         there = penalty.value(w) + loss
-        if there < value:
+        if there < value or (t == 1.0 and there < value + ROUNDING * abs(value)):  # too near to tell: trust Newton
             value, best = there, (w, z, b, t)
         elif best[3] > 0.0:
             break

@@ -25,9 +25,7 @@ class KSupport:
 
     def prox(self, u, step):
         """argmin_w 1/2 ||w - u||^2 + step * value(w)."""
-        return np.concatenate(
-            [u[: self.forced] / (1.0 + step), prox.prox_k_support(u[self.forced :], self.k, step)]
-        )
+        return np.concatenate([u[: self.forced] / (1.0 + step), prox.prox_k_support(u[self.forced :], self.k, step)])
 
     def conjugate(self, c):
         """max_w c'w - value(w)."""
