@@ -1,4 +1,4 @@
-"""The judge: seconds as medians of interleaved repeats, memory as growth of anonymous pages."""
+"""The judge: seconds of interleaved repeats, memory as growth of anonymous pages."""
 
 import ctypes
 import platform
@@ -6,6 +6,7 @@ import statistics
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -19,8 +20,15 @@ def seconds_of(call):
     return time.perf_counter() - start
 
 
+class Times(NamedTuple):
+    """Seconds of repeated calls."""
+
+    median: float
+    best: float
+
+
 def interleaved(calls, repeats, warm_up=True):
-    """Median seconds of each of ``calls``, a dict of functions.
+    """The Times of each of ``calls``, a dict of functions.
 
     Every round runs all of them once, so that a slow moment of the machine falls on all alike. A first round,
     which compiles and touches the pages, does not count.
@@ -32,7 +40,7 @@ def interleaved(calls, repeats, warm_up=True):
     for _ in range(repeats):
         for name, call in calls.items():
             seconds[name].append(seconds_of(call))
-    return {name: statistics.median(times) for name, times in seconds.items()}
+    return {name: Times(statistics.median(times), min(times)) for name, times in seconds.items()}
 
 
 def anonymous_bytes():

@@ -9,7 +9,7 @@ from thresher.data.memory import MemoryDesign
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops import compressed
-from thresher.loops.moments import FINITE
+from thresher.loops.moments import NOT_FINITE
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -114,7 +114,7 @@ def as_design(X, workers=SERIAL, keep=()):
 
 def check_finite(table, ids=None):
     """Raise when the statistics of a design show a NaN or an infinity, naming the column."""
-    bad = np.flatnonzero(np.isnan(table[FINITE]))
+    bad = np.flatnonzero(table[NOT_FINITE])
     if bad.size:
         column = int(bad[0] if ids is None else ids[bad[0]])
         raise InvalidDataError(

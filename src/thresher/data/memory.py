@@ -36,9 +36,11 @@ class MemoryDesign(Design):
     def statistics(self, weights):
         """Column statistics (anchor, table) in one pass: see ``loops.moments``. ``weights`` are of the rows."""
         anchor, table = np.zeros(self.shape[1]), np.zeros((moments.ROWS, self.shape[1]))
-        self.workers.map(
-            lambda _, block, lo, hi: block.statistics_into(weights, lo, hi, anchor[lo:hi], table[:, lo:hi]),
-            list(self.pieces()),
-            entries=self.block.entries,
-        )
+
+        def fill(_, block, lo, hi):
+            part = np.zeros((moments.ROWS, hi - lo))  # contiguous, or the loops would not vectorise
+            block.statistics_into(weights, lo, hi, anchor[lo:hi], part)
+            table[:, lo:hi] = part
+
+        self.workers.map(fill, list(self.pieces()), entries=self.block.entries)
         return anchor, table

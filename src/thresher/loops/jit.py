@@ -1,5 +1,6 @@
 """How loops are compiled: without the GIL, cached on disk where a directory can be written."""
 
+import functools
 import warnings
 
 import numba
@@ -20,10 +21,12 @@ def compiled(function=None, *, regroup_sums=False):
     options = {"nogil": True, "fastmath": set(REGROUP) if regroup_sums else False}
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError as error:  # Numba found no directory that it may write
-        warnings.warn(
-            f"compiled loops are not kept on disk ({error}); set NUMBA_CACHE_DIR to a writable directory",
-            CompilationCacheWarning,
-            stacklevel=2,
-        )
+    except RuntimeError:  # Numba found no directory that it may write
+        _say_once()
         return numba.njit(**options)(function)
+
+
+@functools.cache
+def _say_once():
+    message = "no directory for compiled loops can be written, so every process compiles them anew; set NUMBA_CACHE_DIR"
+    warnings.warn(message, CompilationCacheWarning, stacklevel=3)

@@ -1,56 +1,65 @@
 """Statistics of columns in one pass: what scaling needs, and whether every entry is finite.
 
 The rows of ``out`` are, per column: sum of weights * (x - anchor), sum of weights * (x - anchor)^2, largest |x| where
-the weight is positive, weight of the non-zero entries, and a number that is nan when an entry is not finite. Sums
-are taken about ``anchor``, the column's first entry, so that a constant column has variance zero exactly. Sparse
-loops sum over stored entries only; the caller adds what the zeros contribute.
+the weight is positive, weight of the non-zero entries, and the number of entries that are not finite. Sums are taken
+about ``anchor``, the column's first entry, so that a constant column has variance zero exactly. Sparse loops sum over
+stored entries only; the caller adds what the zeros contribute.
 """
 
 from thresher.loops.jit import compiled
 
-SUM, SQUARES, LARGEST, NONZERO, FINITE = range(5)
+SUM, SQUARES, LARGEST, NONZERO, NOT_FINITE = range(5)
 ROWS = 5
+BIGGEST = 1.7976931348623157e308  # neither nan nor an infinity is at most this
+
+
+NARROW = 512  # columns whose statistics stay in the first-level cache while all rows go by
 
 
 @compiled
 def of_columns(A, weights, anchor, lo, hi, out):
     """Statistics of the columns lo <= l < hi of a row-contiguous array."""
-    for i in range(A.shape[0]):
-        w = weights[i]
-        a = A[i, lo:hi]
-        total, squares, largest, nonzero, finite = out[0], out[1], out[2], out[3], out[4]
-        for j in range(a.size):
-            x = a[j] + 0.0
-            d = x - anchor[j]
-            total[j] += w * d
-            squares[j] += w * d * d
-            finite[j] += x - x
-            if x != 0.0:
-                nonzero[j] += w
-                if w > 0.0:
-                    largest[j] = max(largest[j], abs(x))
+    for start in range(lo, hi, NARROW):
+        stop = min(start + NARROW, hi)
+        total, squares = out[0, start - lo : stop - lo], out[1, start - lo : stop - lo]
+        largest, nonzero = out[2, start - lo : stop - lo], out[3, start - lo : stop - lo]
+        bad, origin = out[4, start - lo : stop - lo], anchor[start - lo : stop - lo]
+        for i in range(A.shape[0]):  # one short loop for each statistic: each runs over vectors
+            w = weights[i]
+            a = A[i, start:stop]
+            for j in range(a.size):
+                bad[j] += 0.0 if abs(a[j]) <= BIGGEST else 1.0
+            if w > 0.0:
+                for j in range(a.size):
+                    total[j] += w * (a[j] - origin[j])
+                for j in range(a.size):
+                    squares[j] += w * ((a[j] - origin[j]) * (a[j] - origin[j]))
+                for j in range(a.size):
+                    nonzero[j] += w if a[j] != 0.0 else 0.0
+                for j in range(a.size):
+                    size = abs(a[j]) + 0.0
+                    largest[j] = size if size > largest[j] else largest[j]
 
 
-@compiled
+@compiled(regroup_sums=True)
 def of_rows(A, weights, lo, hi, out):
     """Statistics of the rows lo <= i < hi of a row-contiguous array: columns of a design in Fortran order."""
     for i in range(lo, hi):
         a = A[i]
         anchor = a[0] + 0.0
-        total = squares = largest = nonzero = finite = 0.0
+        total = squares = largest = nonzero = bad = 0.0
         for j in range(a.size):
             w = weights[j]
             x = a[j] + 0.0
             d = x - anchor
             total += w * d
             squares += w * d * d
-            finite += x - x
-            if x != 0.0:
-                nonzero += w
-                if w > 0.0:
-                    largest = max(largest, abs(x))
+            nonzero += w if x != 0.0 else 0.0
+            bad += 0.0 if abs(x) <= BIGGEST else 1.0
+            size = abs(x) if w > 0.0 else 0.0
+            largest = size if size > largest else largest
         out[0, i - lo], out[1, i - lo], out[2, i - lo] = total, squares, largest
-        out[3, i - lo], out[4, i - lo] = nonzero, finite
+        out[3, i - lo], out[4, i - lo] = nonzero, bad
 
 
 @compiled
@@ -69,7 +78,7 @@ def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
             d = x - anchor[c]
             out[0, c] += w * d
             out[1, c] += w * d * d
-            out[4, c] += x - x
+            out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
             out[5, c] += w
             if x != 0.0:
                 out[3, c] += w
@@ -94,7 +103,7 @@ def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
             d = x - anchor[c]
             out[0, c] += w * d
             out[1, c] += w * d * d
-            out[4, c] += x - x
+            out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
             out[5, c] += w
             if x != 0.0:
                 out[3, c] += w
