@@ -2,10 +2,10 @@
 
 import argparse
 
-from benchmarks import book
-from benchmarks.linear import convergence, scan, solvers
+from benchmarks import book, startup
+from benchmarks.linear import convergence, scan, solvers, wide
 
-BENCHMARKS = {"scan": scan, "solvers": solvers, "convergence": convergence}
+BENCHMARKS = {"wide": wide, "scan": scan, "solvers": solvers, "convergence": convergence, "startup": startup}
 
 
 def main():

@@ -16,7 +16,8 @@ from thresher.optim import apg, newton
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import GroupSum, KSupport
 
-GROWING_TOL, FINAL_TOL = 1e-4, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
+GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
+NOTHING = 1e-6  # an objective below this share of the one without features counts as zero
 PATIENCE = 3  # turns without the asked number of features after which the budget is too small
 
 
@@ -242,7 +243,7 @@ class _Machine:
                 self.problem,
                 self.penalty,
                 start,
-                tol=tol * min(solution.objective, self.at_zero),
+                tol=tol * max(min(solution.objective, self.at_zero), NOTHING * self.at_zero),
                 deadline=self.plan.deadline if self.taken.used else None,
             )
         self.taken = replace(self.taken, solution=solution)

@@ -94,8 +94,9 @@ def test_integer_weights_equal_repeated_rows(loss):
     weights = np.random.default_rng(1).integers(0, 4, y.size)
     for scale in ("std", "max", "unit", None):
         for options in ({}, {"class_weight": "balanced"}, {"debias": True}, {"fit_intercept": False}):
-            weighed = FGMClassifier(10, loss=loss, scale=scale, **options).fit(X, y, sample_weight=weights)
-            repeated = FGMClassifier(10, loss=loss, scale=scale, **options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+            clf = FGMClassifier(10, loss=loss, scale=scale, **options)
+            weighed = clone(clf).fit(X, y, sample_weight=weights)
+            repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
             assert np.array_equal(weighed.selection_.features, repeated.selection_.features)
             np.testing.assert_allclose(weighed.selection_.weights, repeated.selection_.weights, rtol=1e-7)
             np.testing.assert_allclose(weighed.intercept_, repeated.intercept_, rtol=1e-7, atol=1e-9)
@@ -111,7 +112,8 @@ def test_weights_are_in_the_units_of_X():
     factor = 10.0 ** np.random.default_rng(2).integers(-3, 4, X.shape[1])
     plain, scaled = FGMClassifier(8, scale="std").fit(X, y), FGMClassifier(8, scale="std").fit(X * factor + 5.0, y)
     assert np.array_equal(plain.selection_.features, scaled.selection_.features)
-    np.testing.assert_allclose(scaled.decision_function(X * factor + 5.0), plain.decision_function(X), rtol=1e-6, atol=1e-8)
+    expected = plain.decision_function(X)
+    np.testing.assert_allclose(scaled.decision_function(X * factor + 5.0), expected, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(
         scaled.decision_function(X[:9] * factor + 5.0),
         (X[:9] * factor + 5.0)[:, scaled.selection_.features] @ scaled.selection_.weights + scaled.intercept_,
@@ -148,7 +150,7 @@ def test_always_include():
     by_name = FGMClassifier(8, always_include=["g399", "g5"]).fit(pd.DataFrame(X, columns=names), y)
     assert {5, 399} <= set(by_number.selection_.features)
     assert by_number.selection_.features.size == 8
-    assert np.array_equal(by_number.selection_.weights, by_name.selection_.weights)
+    np.testing.assert_allclose(by_number.selection_.weights, by_name.selection_.weights, rtol=1e-8)
     for wrong, message in (([400], "from 0 to 399"), (["g5"], "no column names"), ([1.5], "column numbers or names")):
         with pytest.raises(ValueError, match=message):
             FGMClassifier(8, always_include=wrong).fit(X, y)
@@ -284,21 +286,23 @@ def test_wrong_parameters_are_named(options, message):
         (lambda: (X[:0], y[:0]), "minimum of 2 is required"),
         (lambda: (X[:, :0], y), "0 feature"),
         (lambda: (X[0], y), "Expected 2D array"),
-        (lambda: (X.astype(str), np.where(y > 0, "a", "b")), "could not convert|dtype"),
+        (lambda: (np.where(np.arange(400) == 7, "gene", X.astype(object)), y), "could not convert"),
     ],
 )
 def test_wrong_data_is_refused(change, message):
+    data = change()
     with pytest.raises(ValueError, match=message):
-        if change()[0].dtype.kind == "U":
-            bad = change()[0].astype(object)
-            bad[0, 0] = "gene"
-            FGMClassifier().fit(bad, y)
-        FGMClassifier().fit(*change())
+        FGMClassifier().fit(*data)
 
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [(-np.ones(200), "Negative"), (np.ones(3), "inconsistent|shape"), ((y > 0).astype(float), "class -1 are zero"), (np.full(200, np.nan), "NaN")],
+    [
+        (-np.ones(200), "Negative"),
+        (np.ones(3), "inconsistent|shape"),
+        ((y > 0).astype(float), "class -1 are zero"),
+        (np.full(200, np.nan), "NaN"),
+    ],
 )
 def test_wrong_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):

@@ -23,6 +23,16 @@ class _CompressedBlock(Block):
         """Number of stored numbers."""
         return self.values.size
 
+    def _product(self, one, many, V, lo, hi, out):
+        """Run the loop for one vector, or the one that keeps several vectors side by side."""
+        arrays = self.indptr, self.indices, self.values
+        if V.shape[0] == 1:
+            one(*arrays, V, lo, hi, out)
+        else:
+            side_by_side = np.zeros((hi - lo, V.shape[0]))
+            many(*arrays, np.ascontiguousarray(V.T), lo, hi, side_by_side)
+            out += side_by_side.T
+
     def _statistics(self, loop, weights, lo, hi, anchor, out):
         stored = np.zeros((moments.ROWS + 1, hi - lo))
         anchor[:] = np.nan
@@ -41,11 +51,11 @@ class CscBlock(_CompressedBlock):
 
     def correlate_into(self, V, lo, hi, out):
         """See Block."""
-        compressed.gather(self.indptr, self.indices, self.values, V, lo, hi, out)
+        self._product(compressed.gather, compressed.gather_many, V, lo, hi, out)
 
     def combine_into(self, W, lo, hi, out):
         """See Block."""
-        compressed.scatter(self.indptr, self.indices, self.values, W, lo, hi, out)
+        self._product(compressed.scatter, compressed.scatter_many, W, lo, hi, out)
 
     def statistics_into(self, weights, lo, hi, anchor, out):
         """See ``loops.moments``."""
@@ -84,11 +94,11 @@ class CsrBlock(_CompressedBlock):
 
     def correlate_into(self, V, lo, hi, out):
         """See Block."""
-        compressed.scatter(self.indptr, self.indices, self.values, V, lo, hi, out)
+        self._product(compressed.scatter, compressed.scatter_many, V, lo, hi, out)
 
     def combine_into(self, W, lo, hi, out):
         """See Block."""
-        compressed.gather(self.indptr, self.indices, self.values, W, lo, hi, out)
+        self._product(compressed.gather, compressed.gather_many, W, lo, hi, out)
 
     def statistics_into(self, weights, lo, hi, anchor, out):
         """See ``loops.moments``."""

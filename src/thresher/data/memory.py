@@ -16,11 +16,8 @@ class MemoryDesign(Design):
 
     def pieces(self):
         """See Design."""
-        widest = 8192  # sums of so many columns stay in the second-level cache
         for lo, hi in self.block.column_ranges(per_worker=4):
-            step = hi - lo if isinstance(self.block, CsrBlock) else widest
-            for start in range(lo, hi, step):
-                yield Piece(start, self.block, start, min(start + step, hi))
+            yield Piece(lo, self.block, lo, hi)
 
     def take(self, ids):
         """See Design."""

@@ -8,7 +8,8 @@ from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 
 SCALES = (None, "unit", "std", "max", "auto")
 TOO_LARGE = 1e120
-SPARSE_SHARE = 0.3  # data with fewer non-zero entries than this is left alone by "auto"
+SPARSE_SHARE = 0.3  # "auto" leaves data with fewer non-zero entries than this alone
+MOSTLY_ZERO_SHARE = 0.2  # "auto" takes "max" when more of the columns than this are zero in most rows
 
 
 def scaled(design, anchor, table, total, scale, *, centre):
@@ -17,7 +18,7 @@ def scaled(design, anchor, table, total, scale, *, centre):
     ``anchor`` and ``table`` are the design's statistics, ``total`` is the sum of the rows' weights.
     """
     if scale == "auto":
-        scale = choose_scale(anchor, table, total)
+        scale = choose_scale(table, total)
     if scale is None:
         _check_size(design, table[LARGEST], scale)
         return design, None
@@ -46,8 +47,9 @@ def _check_size(design, largest, scale):
         )
 
 
-def choose_scale(anchor, table, total):
+def choose_scale(table, total):
     """The rule of ``scale="auto"``: see docs/architecture.md for the trials behind it."""
     if table[NONZERO].sum() < SPARSE_SHARE * total * table.shape[1]:
         return None
-    return "std"
+    mostly_zero = np.mean(table[NONZERO] < 0.5 * total)
+    return "max" if mostly_zero > MOSTLY_ZERO_SHARE else "std"

@@ -43,15 +43,16 @@ class FGMClassifier(SelectorClassifier):
     tol : float, default=1e-3
         Gap at which a model counts as optimal: (objective - lower_bound) / (objective without columns).
     inner_tol : float or "auto", default="auto"
-        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-4, and to rounding for the model returned.
+        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-3 while growing, and to rounding for
+        the model that is returned.
     max_iter : int, default=100
         Number of turns at most.
     max_time : float, default=None
         Seconds after which the model found so far is returned. At least one turn is done.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         Columns are scaled without touching X: to spread 1 ("std", centred if there is an intercept), largest entry 1
-        ("max"), length 1 ("unit"). "auto" leaves data with under 30 % non-zero entries alone and chooses between
-        "std" and "max" for the rest by the weight of its tails.
+        ("max"), length 1 ("unit"). "auto" leaves data with under 30 % non-zero entries alone, takes "max" when
+        more than a fifth of the columns are zero in most rows, and "std" otherwise.
     fit_intercept : bool, default=True
         Whether there is a shift b; it is not penalised.
     always_include : list of int or str, default=None

@@ -54,6 +54,30 @@ def scatter(indptr, indices, values, V, lo, hi, out):
 
 
 @compiled
+def gather_many(indptr, indices, values, V, lo, hi, out):
+    """out[i - lo, r] += sum_l A[i, l] V[l, r] for rows lo <= i < hi: all vectors at one place."""
+    for i in range(lo, hi):
+        o = out[i - lo]
+        for t in range(indptr[i], indptr[i + 1]):
+            x, v = values[t], V[indices[t]]
+            for r in range(o.size):
+                o[r] += x * v[r]
+
+
+@compiled
+def scatter_many(indptr, indices, values, V, lo, hi, out):
+    """out[l - lo, r] += sum_i V[i, r] A[i, l] for columns lo <= l < hi: all vectors at one place."""
+    for i in range(indptr.size - 1):
+        v = V[i]
+        start = _first_at_least(indices, indptr[i], indptr[i + 1], lo)
+        stop = _first_at_least(indices, start, indptr[i + 1], hi)
+        for t in range(start, stop):
+            x, o = values[t], out[indices[t] - lo]
+            for r in range(o.size):
+                o[r] += x * v[r]
+
+
+@compiled
 def inspect(indptr, indices, width):
     """Look at every index once: (position of the first one outside 0..width-1 or -1, are all rows sorted and unique).
 

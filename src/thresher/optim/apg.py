@@ -2,9 +2,9 @@
 
 Differences from the print: the momentum is FISTA's (rho_k - 1) / rho_{k+1}; there is no cap on the steepness, so the
 line search always ends; the shift is minimised exactly instead of by a step of its own; momentum is dropped when it
-points uphill (adaptive restart). The line search asks for  kappa ||X move||^2 <= steepness ||move||^2  with kappa the largest
-curvature of the loss; the left side comes from cached inner products of the columns, so it costs no product with the
-block.
+points uphill (adaptive restart). The line search asks for  kappa ||X move||^2 <= steepness ||move||^2  with kappa the
+largest curvature of the loss; the left side comes from cached inner products of the columns, so it costs no product
+with the block.
 """
 
 from dataclasses import replace

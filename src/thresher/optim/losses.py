@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.special import expit, xlogy
 
-# Everything below this share of the sum of its terms counts as zero: the rounding of a sum of n terms.
-ROUNDING = 1e-15
+# A sum below this share of its terms counts as zero; what is left of the shift is removed by ``feasible``.
+ROUNDING = 1e-14
 
 
 class Loss(ABC):

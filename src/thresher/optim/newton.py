@@ -43,7 +43,7 @@ class Near(NamedTuple):
     share: int
 
 
-def solve(block, problem, penalty, start=None, *, tol, max_iter=1000, deadline=None):
+def solve(block, problem, penalty, start=None, *, tol, max_iter=200, deadline=None):
     """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
     start = Start.zero(block) if start is None else start
     point = judged(block, problem, penalty, start.w, start.z, start.b)
