@@ -16,7 +16,8 @@ from thresher.optim import dual_newton
 from thresher.optim.master import Start, judged, out_of_time
 
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-DIRECT = 2e7  # multiplications up to which a Newton step is solved by factors and not by conjugate gradients
+DIRECT = 2e7  # multiplications up to which a Newton step is always solved by factors, not by conjugate gradients
+DENSE = 1 << 22  # entries up to which the block may be copied into a plain array for that
 PATIENCE = 8  # steps after which small problems with the squared hinge are handed to the dual method
 ROUNDING = 1e-14  # relative differences of objectives below this say nothing
 IDLE = 3  # steps without any gain after which rounding has the last word
@@ -24,10 +25,11 @@ MAX_INNER = 250  # conjugate gradient steps for one Newton step
 
 
 class Learned(NamedTuple):
-    """What one solve leaves to the next: curvature along proximal steps, and damping of the Newton steps."""
+    """What one solve leaves to the next: curvature along proximal steps, damping of Newton steps, products for one."""
 
     steepness: float
     damping: float
+    products: int = 0
 
 
 class Near(NamedTuple):
@@ -54,18 +56,19 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=200, deadline=No
             rest, enough = Start(best.w, best.z, best.b), max(tol, 1e-9 * best.objective)
             best = point = dual_newton.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
-            learned = Learned(learned.steepness, 1e-9 * learned.steepness)  # the right piece is found: nothing to damp
+            learned = learned._replace(damping=1e-9 * learned.steepness)  # the right piece is found: nothing to damp
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
         model = Model(block, problem, near, learned.damping)
-        if near.z.size * int(model.active.sum()) ** 2 <= DIRECT:
+        if model.direct_is_cheaper(learned.products):
             X = block.toarray() if X is None else X
             step, Xstep, more = model.minimised_directly(X)
         else:
             step, Xstep, more = model.minimised_iteratively()
+            learned = learned._replace(products=more)
         w, z, b, length, most = search(block, problem, penalty, near, step, Xstep)
         damping = learned.damping * (0.25 if length == 1.0 else 4.0 if length < 0.2 else 1.0)
-        learned = Learned(steepness, max(damping, 1e-10))
+        learned = Learned(steepness, max(damping, 1e-10), learned.products)
         point = judged(block, problem, penalty, w, z, b)
         products += cost + more + most + 1
         rounding = ROUNDING * abs(best.objective)
@@ -119,6 +122,15 @@ class Model:
         pull = block.correlate(near.alpha * problem.y)
         charge = np.where(near.full, near.w, 0.0) + self.slope * ((self.slope @ near.w) / self.share)
         self.residual = np.where(self.active, pull - charge, 0.0)
+
+    def direct_is_cheaper(self, products):
+        """Whether forming the matrix costs less than as many products with the block as the last step took.
+
+        A multiplication inside BLAS takes about half the time of one in a product that streams the block.
+        """
+        entries = self.block.shape[0] * self.block.shape[1]
+        work = np.count_nonzero(self.D) * int(self.active.sum()) ** 2
+        return entries <= DENSE and work <= max(DIRECT, 2 * products * entries)
 
     def weighed(self, v):
         """The second derivative of the loss in z, times v, with the best shift eliminated."""
