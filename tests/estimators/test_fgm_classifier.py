@@ -35,6 +35,8 @@ FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, EXACT32, 0.0)
     [FGMClassifier(), FGMClassifier(1), FGMClassifier(0.5, loss="logistic", debias=True), FGMClassifier(scale="max")]
 )
 def test_scikit_learn_checks(estimator, check):
+    if sklearn.__version__.startswith("1.6.") and "sample_weight_equivalence" in check.func.__name__:
+        pytest.skip("scikit-learn 1.6 makes the labels two-class after shuffling, so its two fits differ in labels")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
         check(estimator)

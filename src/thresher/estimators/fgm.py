@@ -127,7 +127,7 @@ class FGMClassifier(SelectorClassifier):
             previous = self._previous()
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             classes, y = check.two_classes(y)
-            weights = check.row_weights(sample_weight, self.class_weight, X, y, classes)
+            weights = check.row_weights(sample_weight, self.class_weight, y, classes)
             wanted = check.number_wanted(self.n_features_to_select, X.shape[1])
             forced = self._forced(X, wanted)
             design, scale = self._scaled(X, weights, forced, workers, trace)

@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from thresher.errors import InvalidDataError
 
@@ -79,9 +79,25 @@ def two_classes(y):
     return classes, np.where(codes == 1, 1.0, -1.0)
 
 
-def row_weights(sample_weight, class_weight, X, y, classes):
+def _sample_weights(sample_weight, n_samples):
+    """One finite, non-negative float64 for each sample; a single number stands for all."""
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(f"sample_weight must hold numbers: {error}") from error
+    if weights.ndim == 0:
+        weights = np.full(n_samples, weights)
+    if weights.shape != (n_samples,):
+        raise InvalidDataError(f"sample_weight has shape {weights.shape}, but there are {n_samples} samples")
+    for wrong, what in ((~np.isfinite(weights), "NaN or infinite values"), (weights < 0, "Negative values")):
+        if wrong.any():
+            raise InvalidDataError(f"{what} in sample_weight, first at position {np.flatnonzero(wrong)[0]}")
+    return weights
+
+
+def row_weights(sample_weight, class_weight, y, classes):
     """Weights of the rows: the sample's times the class's. Every class must keep some."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = np.ones(y.size) if sample_weight is None else _sample_weights(sample_weight, y.size)
     totals = np.array([weights[y < 0].sum(), weights[y > 0].sum()])
     if np.any(totals <= 0):
         empty = classes.tolist()[int(np.argmin(totals))]
