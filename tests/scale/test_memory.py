@@ -79,6 +79,7 @@ def test_five_billion_columns_give_the_answer_of_the_small_problem():
 def test_a_forced_column_that_holds_nothing_is_reported():
     S = sparse.csr_array((np.ones(50), (np.arange(50), np.zeros(50, dtype=int))), shape=(50, 10**9))
     clf = FGMClassifier(2, always_include=[12345], scale=None, fit_intercept=False)
-    with pytest.warns(UserWarning, match="1 features came back, 2 were asked for"):
+    with pytest.warns(UserWarning, match=r"columns \[12345\] of always_include have weight zero"):
         clf.fit(S, np.arange(50) % 3 > 0)
-    assert clf.selection_.features.tolist() == [0]
+    assert clf.selection_.features.tolist() == [0, 12345]
+    assert clf.selection_.weights[1] == 0.0

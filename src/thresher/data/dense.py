@@ -47,12 +47,13 @@ class DenseBlock(Block):
 
     def statistics_into(self, weights, lo, hi, anchor, out):
         """Fill anchor (hi - lo,) and out (5, hi - lo): see ``loops.moments``."""
+        first = int(np.argmax(weights > 0))
         if self.by_rows:
-            anchor[:] = self.major[0, lo:hi]
+            anchor[:] = self.major[first, lo:hi]
             moments.of_columns(self.major, weights, anchor, lo, hi, out)
         else:
-            anchor[:] = self.major[lo:hi, 0]
-            moments.of_rows(self.major, weights, lo, hi, out)
+            anchor[:] = self.major[lo:hi, first]
+            moments.of_rows(self.major, weights, anchor, lo, hi, out)
 
     def take(self, ids):
         """See Block; the copy is in Fortran order, which solvers read fastest."""

@@ -11,6 +11,7 @@ from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops import compressed
 from thresher.loops.moments import NOT_FINITE
 
+MOST_ROWS = 2**48
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -22,6 +23,8 @@ def checked_sparse(X):
     """
     if X.ndim != 2:
         raise InvalidDataError(f"X must have two dimensions, got {X.ndim}")
+    if X.shape[0] > MOST_ROWS:
+        raise InvalidDataError(f"X claims {X.shape[0]} rows: more than any memory holds a number for")
     if X.format in ("coo", "bsr"):  # scipy converts these without looking where the indices point
         _check_convertible(X)
     if X.format not in ("csr", "csc"):
@@ -49,8 +52,8 @@ def _check_arrays(X, major):
             raise InvalidDataTypeError(
                 f"X.{name} must be a vector of whole numbers, got dtype {array.dtype} and shape {array.shape}"
             )
-        if array.dtype.kind == "u" or array.dtype.itemsize not in (4, 8):
-            raise InvalidDataTypeError(f"X.{name} must hold int32 or int64, got {array.dtype}")
+        if array.dtype.kind == "u" or array.dtype.itemsize not in (4, 8) or not array.dtype.isnative:
+            raise InvalidDataTypeError(f"X.{name} must hold int32 or int64 in native byte order, got {array.dtype}")
     if X.data.ndim != 1 or X.data.size != X.indices.size:
         raise InvalidDataError(
             f"X.data has shape {X.data.shape} and X.indices {X.indices.shape}; they must be of one length"
@@ -70,6 +73,8 @@ def _check_arrays(X, major):
 
 def _check_convertible(X):
     if X.format == "bsr":
+        if X.indptr.dtype.kind not in "iu":
+            raise InvalidDataTypeError(f"X.indptr must hold whole numbers, got {X.indptr.dtype}")
         rows, columns = X.shape[0] // X.blocksize[0], X.shape[1] // X.blocksize[1]
         if X.indptr.size != rows + 1 or X.indptr[0] != 0 or np.any(np.diff(X.indptr) < 0):
             raise InvalidDataError("X.indptr of a BSR matrix must rise from 0 and have one entry more than block rows")

@@ -94,4 +94,5 @@ class ScaledDesign(Design):
 
     def in_units_here(self, ids, weights):
         """See Design."""
-        return weights / self.scaling.factor[ids]
+        factor = self.scaling.factor[ids]
+        return np.divide(weights, factor, out=np.zeros_like(weights), where=factor > 0)

@@ -7,23 +7,23 @@ from thresher.errors import InvalidDataError
 from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 
 SCALES = (None, "unit", "std", "max", "auto")
-TOO_LARGE = 1e120
+TOO_LARGE, TOO_LARGE_FOR_MAX = 1e60, 1e200
 SPARSE_SHARE = 0.3  # "auto" leaves data with fewer non-zero entries than this alone
 MOSTLY_ZERO_SHARE = 0.2  # "auto" takes "max" when more of the columns than this are zero in most rows
 
 
-def scaled(design, anchor, table, total, scale, *, centre):
+def scaled(design, anchor, table, total, scale, *, centre, n_features=None):
     """``design`` on the asked scale: (design or ScaledDesign, the scale that was used).
 
-    ``anchor`` and ``table`` are the design's statistics, ``total`` is the sum of the rows' weights.
+    ``anchor`` and ``table`` are the design's statistics, ``total`` is the sum of the rows' weights; ``n_features``
+    counts the columns of X where the design leaves out those that hold nothing.
     """
     if scale == "auto":
-        scale = choose_scale(table, total)
+        scale = choose_scale(table, total, n_features or table.shape[1])
     if scale is None:
         _check_size(design, table[LARGEST], scale)
         return design, None
-    if scale != "max":
-        _check_size(design, table[LARGEST], scale)
+    _check_size(design, table[LARGEST], scale)
     mean = anchor + table[SUM] / total
     with np.errstate(over="ignore", invalid="ignore"):  # only "max" takes columns whose squares overflow
         variance = np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)
@@ -33,23 +33,24 @@ def scaled(design, anchor, table, total, scale, *, centre):
         length = table[LARGEST]
     else:
         length = np.sqrt(variance)
-    factor = np.ones_like(length)  # a column without spread is left as it is, and centred it is zero
+    factor = np.full_like(length, 0.0 if scale == "std" and centre else 1.0)  # for columns without spread
     np.divide(1.0, length, out=factor, where=length > np.finfo(float).tiny)
     return ScaledDesign(design, Scaling(factor, mean if scale == "std" and centre else None)), scale
 
 
 def _check_size(design, largest, scale):
-    if largest.max(initial=0.0) > TOO_LARGE:
+    limit = TOO_LARGE_FOR_MAX if scale == "max" else TOO_LARGE
+    if largest.max(initial=0.0) > limit:
         column = int(design.numbers_in_X(np.argmax(largest)))
         raise InvalidDataError(
-            f"column {column} of X holds values up to {largest.max():.1e}, whose squares do not fit float64; "
-            f"scale={scale!r} cannot be used: divide the column or use scale='max'"
+            f"column {column} of X holds values up to {largest.max():.1e}, too large for products in float64 with "
+            f"scale={scale!r}: divide the column" + ("" if scale == "max" else " or use scale='max'")
         )
 
 
-def choose_scale(table, total):
+def choose_scale(table, total, n_features):
     """The rule of ``scale="auto"``: see docs/architecture.md for the trials behind it."""
-    if table[NONZERO].sum() < SPARSE_SHARE * total * table.shape[1]:
+    if table[NONZERO].sum() < SPARSE_SHARE * total * n_features:
         return None
-    mostly_zero = np.mean(table[NONZERO] < 0.5 * total)
-    return "max" if mostly_zero > MOSTLY_ZERO_SHARE else "std"
+    mostly_full = np.count_nonzero(table[NONZERO] >= 0.5 * total)
+    return "max" if n_features - mostly_full > MOSTLY_ZERO_SHARE * n_features else "std"

@@ -1,5 +1,6 @@
 """Threads that run compiled loops over pieces of data."""
 
+import numbers
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -24,9 +25,9 @@ def count_workers(n_jobs):
     """Number of threads for scikit-learn's ``n_jobs``: None is all cores granted, -1 too, -2 all but one."""
     if n_jobs is None:
         return granted_cores()
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
-    return n_jobs if n_jobs > 0 else max(1, granted_cores() + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, granted_cores() + 1 + int(n_jobs))
 
 
 class _OneBlasThread:

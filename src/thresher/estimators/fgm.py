@@ -124,14 +124,16 @@ class FGMClassifier(SelectorClassifier):
         trace = Trace()
         options = self._options(trace)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
-            previous = self._previous()
+            previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             classes, y = check.two_classes(y)
             weights = check.row_weights(sample_weight, self.class_weight, y, classes)
             wanted = check.number_wanted(self.n_features_to_select, X.shape[1])
             forced = self._forced(X, wanted)
-            design, scale = self._scaled(X, weights, forced, workers, trace)
-            problem = Problem(y, options.pop("C") * weights, LOSSES[self.loss], bool(self.fit_intercept))
+            cost = check.costs(options.pop("C"), weights)
+            keep = forced if previous is None else np.union1d(forced, previous.features)
+            design, scale = self._scaled(X, weights, keep, workers, trace)
+            problem = Problem(y, cost, LOSSES[self.loss], bool(self.fit_intercept))
             progress = Progress(self.verbose, wanted)
             selection = fgm(
                 design,
@@ -139,7 +141,7 @@ class FGMClassifier(SelectorClassifier):
                 trace,
                 wanted=wanted,
                 forced=design.numbers_here(forced),
-                start=self._start(design, previous, X.shape[1]),
+                start=self._start(design, previous),
                 watch=progress,
                 **options,
             )
@@ -160,7 +162,9 @@ class FGMClassifier(SelectorClassifier):
         """Parameters that need no look at the data, checked, as fgm() takes them (and C)."""
         check.one_of("loss", self.loss, tuple(LOSSES))
         check.one_of("scale", self.scale, SCALES)
-        auto_turn, auto_inner = self.features_per_turn == "auto", self.inner_tol == "auto"
+        auto_turn, auto_inner = (
+            isinstance(given, str) and given == "auto" for given in (self.features_per_turn, self.inner_tol)
+        )
         deadline = None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
         check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
         return {
@@ -180,34 +184,40 @@ class FGMClassifier(SelectorClassifier):
             raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
         return forced
 
-    def _scaled(self, X, weights, forced, workers, trace):
+    def _scaled(self, X, weights, keep, workers, trace):
         """The design on its scale, after the pass that checks every entry and gathers statistics."""
-        design = as_design(X, workers, keep=forced)
+        design = as_design(X, workers, keep=keep)
         with trace.step("validate", 1.0, design.nbytes):
             anchor, table = design.statistics(weights)
         check_finite(table, design.ids)
-        return scaled(design, anchor, table, weights.sum(), self.scale, centre=bool(self.fit_intercept))
+        centre = bool(self.fit_intercept)
+        return scaled(design, anchor, table, weights.sum(), self.scale, centre=centre, n_features=X.shape[1])
 
-    def _previous(self):
-        if self.warm_start and hasattr(self, "selection_"):
-            return self.n_features_in_, self.selection_
-        return None
-
-    def _start(self, design, previous, n_features):
-        if previous is None:
+    def _previous(self, X):
+        """The last fit's selection if it is to be started from; checked before anything is overwritten."""
+        if not (self.warm_start and hasattr(self, "selection_")):
             return None
-        if previous[0] != n_features:
+        seen, n_features = self.coef_.shape[1], getattr(X, "shape", np.shape(X))[-1]
+        if seen != n_features:
             raise ValueError(
-                f"warm_start=True, but X has {n_features} columns and the last fit saw {previous[0]}: "
+                f"warm_start=True, but X has {n_features} columns and the last fit saw {seen}: "
                 "fit a new estimator or set warm_start=False"
             )
-        features = previous[1].features
-        here = design.numbers_here(features)
-        return here, design.in_units_here(here, previous[1].weights)
+        return self.selection_
+
+    @staticmethod
+    def _start(design, previous):
+        if previous is None:
+            return None
+        here = design.numbers_here(previous.features)
+        return here, design.in_units_here(here, previous.weights)
 
     def _warn_if_fewer(self, wanted):
         found, reason = self.selection_.features.size, self.selection_.stop_reason
-        if wanted is not None and found < wanted:
+        idle = self.selection_.features[self.selection_.weights == 0.0]
+        if idle.size:
+            message = f"columns {idle.tolist()} of always_include have weight zero: they say nothing new"
+        elif wanted is not None and found < wanted:
             message = f"{found} features came back, {wanted} were asked for: {reason}"
         elif found == 0:
             message = f"no feature was selected, every prediction is the same class: {reason}"

@@ -8,6 +8,8 @@ from sklearn.utils.validation import column_or_1d
 
 from thresher.errors import InvalidDataError
 
+SMALLEST, LARGEST = 1e-60, 1e60
+
 
 def whole(name, value, least=1):
     """``value`` as an int, or an error that names the parameter."""
@@ -93,6 +95,17 @@ def _sample_weights(sample_weight, n_samples):
         if wrong.any():
             raise InvalidDataError(f"{what} in sample_weight, first at position {np.flatnonzero(wrong)[0]}")
     return weights
+
+
+def costs(C, weights):
+    """C times the weights, refused where squares of scores would not fit float64."""
+    cost = C * weights
+    if not SMALLEST <= cost.sum() <= LARGEST:
+        raise ValueError(
+            f"C times the weights of the samples adds up to {cost.sum():.1e}; it must lie between {SMALLEST:g} and "
+            f"{LARGEST:g}: choose another C or rescale sample_weight"
+        )
+    return cost
 
 
 def row_weights(sample_weight, class_weight, y, classes):

@@ -4,7 +4,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._set_output import (
     _get_output_config,  # the only private name: no public one tells the output wanted
 )
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from thresher.data.columns import put_columns, scores, take_columns
 from thresher.data.door import checked_sparse
-from thresher.errors import InvalidDataError
+from thresher.errors import InvalidDataError, InvalidDataTypeError
 
 FLOATS = (np.float64, np.float32)
 
@@ -35,7 +35,7 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         wanted = _get_output_config("transform", estimator=self)["dense"]
         if wanted != "default" and hasattr(X, "columns"):  # keep each column's own type
-            validate_data(self, X, reset=False, skip_check_array=True)
+            self._checked(X, dtype=None)
             frame = nw.from_native(X, eager_only=True)
             return frame[:, self.selection_.features.tolist()].to_native()
         return take_columns(self._checked(X, dtype=None), self.selection_.features)
@@ -43,8 +43,8 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X):
         """A matrix with all columns, zero but for the chosen ones, which are those of X."""
         check_is_fitted(self)
-        X = checked_sparse(X) if sparse.issparse(X) else np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.selection_.features.size:
+        X = check_array(checked_sparse(X) if sparse.issparse(X) else X, accept_sparse=("csr", "csc"))
+        if X.shape[1] != self.selection_.features.size:
             raise InvalidDataError(
                 f"X must have {self.selection_.features.size} columns, as transform returns; got shape {X.shape}"
             )
@@ -85,6 +85,8 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         """X as a float array or a sound CSR or CSC matrix with the right number of columns, perhaps not finite."""
         if sparse.issparse(X):
             X = checked_sparse(X)
+        elif not hasattr(X, "shape") and hasattr(X, "collect"):
+            raise InvalidDataTypeError("X is a lazy data frame: call its collect() first")
         return validate_data(
             self, X, reset=reset, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, **options
         )

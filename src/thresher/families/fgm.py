@@ -1,6 +1,7 @@
 """The feature generating machine: docs/theory/fgm.md has the problem, the algorithm and what differs from the paper."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,25 +49,34 @@ def fgm(
         master=master,
     )
     grown = grow(design, problem, plan, trace, start, watch)
-    return selection(design, problem, trace, grown, debias=debias and not grown.interrupted)
+    if not debias or grown.interrupted:
+        return selection(design, trace, grown)
+    try:
+        return selection(design, trace, grown, refitted(problem, trace, grown, deadline))
+    except KeyboardInterrupt:
+        return selection(design, trace, replace(grown, reason="interrupted", interrupted=True))
 
 
-def selection(design, problem, trace, grown, *, debias):
-    """The features with weight, refitted without the sparse penalty if asked, in the units and numbers of X."""
-    used = np.flatnonzero(grown.taken.solution.w)
-    chosen = grown.taken
-    if used.size < chosen.ids.size and used.size:
-        chosen = restricted(chosen, used)
-    ids, w, b, loss = chosen.ids, chosen.solution.w, grown.taken.solution.b, grown.taken.solution.loss
-    if debias and used.size:
-        start = Start(w, chosen.solution.z, b)
-        with trace.step("debias"):
-            refit = newton.solve(chosen.block, problem, KSupport(w.size), start, tol=FINAL_TOL * grown.at_zero)
+def refitted(problem, trace, grown, deadline):
+    """The solution on the model's columns with the plain penalty 1/2 ||w||^2."""
+    positions = grown.taken.positions
+    if positions.size == 0:
+        return None
+    chosen = restricted(grown.taken, positions)
+    start = Start(chosen.solution.w, chosen.solution.z, chosen.solution.b)
+    tol = FINAL_TOL * grown.at_zero
+    with trace.step("debias"):
+        return newton.solve(chosen.block, problem, KSupport(positions.size), start, tol=tol, deadline=deadline)
+
+
+def selection(design, trace, grown, refit=None):
+    """The model's columns and weights, or the refitted ones, in the units and numbers of X."""
+    taken, positions = grown.taken, grown.taken.positions
+    ids, w, b, loss = taken.ids[positions], taken.solution.w[positions], taken.solution.b, taken.solution.loss
+    if refit is not None:
         w, b, loss = refit.w, refit.b, refit.loss
-    if not used.size:
-        ids, w = ids[:0], w[:0]
     certificate = Certificate(
-        grown.taken.solution.objective, grown.lower_bound, 0.5 * float(w @ w) + loss, grown.pick_bound, grown.at_zero
+        taken.solution.objective, grown.lower_bound, 0.5 * float(w @ w) + loss, grown.pick_bound, grown.at_zero
     )
     weights, offset = design.in_units_of_X(ids, w)
     order = np.argsort(ids)
@@ -78,5 +88,6 @@ def selection(design, problem, trace, grown, *, debias):
         certificate,
         trace,
         budget=grown.budget,
+        forced=np.sort(design.numbers_in_X(taken.ids[: taken.forced])),
         interrupted=grown.interrupted,
     )

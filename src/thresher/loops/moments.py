@@ -2,8 +2,9 @@
 
 The rows of ``out`` are, per column: sum of weights * (x - anchor), sum of weights * (x - anchor)^2, largest |x| where
 the weight is positive, weight of the non-zero entries, and the number of entries that are not finite. Sums are taken
-about ``anchor``, the column's first entry, so that a constant column has variance zero exactly. Sparse loops sum over
-stored entries only; the caller adds what the zeros contribute.
+about ``anchor``, the column's first entry with positive weight, so that a constant column has variance zero exactly;
+rows without weight count for nothing but finiteness. Sparse loops sum over stored entries only; the caller adds what
+the zeros contribute.
 """
 
 from thresher.loops.jit import compiled
@@ -42,16 +43,16 @@ def of_columns(A, weights, anchor, lo, hi, out):
 
 
 @compiled(regroup_sums=True)
-def of_rows(A, weights, lo, hi, out):
+def of_rows(A, weights, anchor, lo, hi, out):
     """Statistics of the rows lo <= i < hi of a row-contiguous array: columns of a design in Fortran order."""
     for i in range(lo, hi):
         a = A[i]
-        anchor = a[0] + 0.0
+        origin = anchor[i - lo]
         total = squares = largest = nonzero = bad = 0.0
         for j in range(a.size):
             w = weights[j]
             x = a[j] + 0.0
-            d = x - anchor
+            d = x - origin if w > 0.0 else 0.0
             total += w * d
             squares += w * d * d
             nonzero += w if x != 0.0 else 0.0
@@ -64,31 +65,30 @@ def of_rows(A, weights, lo, hi, out):
 
 @compiled
 def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
-    """Statistics of rows lo <= i < hi of a compressed array: columns of a CSC design. Sets ``anchor``.
+    """Statistics of rows lo <= i < hi of a compressed array: columns of a CSC design. Sets ``anchor``, which is nan.
 
     out has one row more: the weight of the stored entries, zeros among them.
     """
     for i in range(lo, hi):
         c = i - lo
-        if indptr[i] < indptr[i + 1]:
-            anchor[c] = values[indptr[i]]
         for t in range(indptr[i], indptr[i + 1]):
             w = weights[indices[t]]
             x = values[t] + 0.0
-            d = x - anchor[c]
-            out[0, c] += w * d
-            out[1, c] += w * d * d
             out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
-            out[5, c] += w
-            if x != 0.0:
-                out[3, c] += w
-                if w > 0.0:
-                    out[2, c] = max(out[2, c], abs(x))
+            if w > 0.0:
+                if anchor[c] != anchor[c]:
+                    anchor[c] = x
+                d = x - anchor[c]
+                out[0, c] += w * d
+                out[1, c] += w * d * d
+                out[2, c] = max(out[2, c], abs(x))
+                out[3, c] += w if x != 0.0 else 0.0
+                out[5, c] += w
 
 
 @compiled
 def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
-    """Statistics of columns lo <= l < hi of a CSR design; as ``of_stored_rows``. anchor comes in as nan."""
+    """Statistics of columns lo <= l < hi of a CSR design; as ``of_stored_rows``."""
     for i in range(indptr.size - 1):
         w = weights[i]
         for t in range(indptr[i], indptr[i + 1]):
@@ -98,14 +98,13 @@ def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
             if c >= hi - lo:
                 break
             x = values[t] + 0.0
-            if anchor[c] != anchor[c]:
-                anchor[c] = x
-            d = x - anchor[c]
-            out[0, c] += w * d
-            out[1, c] += w * d * d
             out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
-            out[5, c] += w
-            if x != 0.0:
-                out[3, c] += w
-                if w > 0.0:
-                    out[2, c] = max(out[2, c], abs(x))
+            if w > 0.0:
+                if anchor[c] != anchor[c]:
+                    anchor[c] = x
+                d = x - anchor[c]
+                out[0, c] += w * d
+                out[1, c] += w * d * d
+                out[2, c] = max(out[2, c], abs(x))
+                out[3, c] += w if x != 0.0 else 0.0
+                out[5, c] += w
