@@ -95,7 +95,7 @@ def test_newton_by_factors_and_by_conjugate_gradients_agree(loss, monkeypatch):
     tol = 1e-10 * posed.at_zero()
     direct = newton.solve(block, posed, KSupport(3), tol=tol)
     monkeypatch.setattr(newton, "DENSE", 0)
-    monkeypatch.setattr(newton, "PATIENCE", -1)
+    monkeypatch.setattr(newton, "PATIENCE_TALL", -1)
     iterative = newton.solve(block, posed, KSupport(3), tol=tol)
     np.testing.assert_allclose(direct.w, iterative.w, atol=1e-5)
 

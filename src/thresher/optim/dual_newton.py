@@ -27,10 +27,9 @@ INNER = 8  # Newton steps after which the centre moves anyway
 
 
 def suits(block, problem):
-    """Whether this solver is the better one: its systems are as large as the number of samples."""
+    """Whether this solver can be used: its systems are as large as the number of samples."""
     n, m = block.shape
-    few = n <= min(MOST_SAMPLES, 1.5 * m) and n * m <= MOST_ENTRIES
-    return few and isinstance(problem.loss, SquaredHinge)
+    return n <= MOST_SAMPLES and n * m <= MOST_ENTRIES and isinstance(problem.loss, SquaredHinge)
 
 
 def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
@@ -39,7 +38,8 @@ def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
     best = judged(block, problem, penalty, start.w, start.z, start.b)
     bound, centre, sigma, inner, iteration, idle = best.bound, start.w, 1.0, 0, 0, 0
     dual = _Dual(X, problem, penalty, centre, sigma)
-    v = best.alpha * problem.y
+    multiple = problem.loss.best_multiple(best.alpha, problem.cost, 2.0 * penalty.conjugate(best.scores))
+    v = multiple * best.alpha * problem.y
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
         iteration += 1
         at = dual.at(v)
@@ -51,9 +51,10 @@ def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
         best = point if point.objective < best.objective else best
         gap = point.objective + dual.distance(at.w) - at.value  # of the sub-problem
         if gap <= max(0.1 * (best.objective - bound), 1e-14 * point.objective) or inner >= INNER:
-            if idle > IDLE:  # at the limit of rounding nothing moves any more
+            if idle > IDLE and gap <= 1e-13 * point.objective:  # at the limit of rounding nothing moves any more
                 break
-            centre, sigma, inner = at.w, sigma * (FASTER if inner < INNER else 0.1), 0
+            # solved: move on, faster; not solved: back to the best point, with a sub-problem that is easier
+            centre, sigma, inner = (at.w, FASTER * sigma, 0) if inner < INNER else (best.w, 0.1 * sigma, 0)
             dual = _Dual(X, problem, penalty, centre, sigma)
             continue
         inner += 1

@@ -113,8 +113,12 @@ class SquaredHinge(Loss):
 
     def scaled_dual(self, alpha, cost, square):
         """(1'alpha)^2 / (2 (sum alpha_i^2 / c_i + square))."""
+        return 0.5 * self.best_multiple(alpha, cost, square) * float(alpha.sum())
+
+    def best_multiple(self, alpha, cost, square):
+        """The s >= 0 at which ``scaled_dual`` is attained."""
         bottom = self._squares(alpha, cost) + square
-        return float(alpha.sum() ** 2 / (2.0 * bottom)) if bottom > 0 else 0.0
+        return float(alpha.sum() / bottom) if bottom > 0 else 0.0
 
     @staticmethod
     def _squares(alpha, cost):

@@ -18,7 +18,7 @@ from thresher.optim.master import Start, judged, out_of_time
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT = 2e7  # multiplications up to which a Newton step is always solved by factors, not by conjugate gradients
 DENSE = 1 << 22  # entries up to which the block may be copied into a plain array for that
-PATIENCE = 8  # steps after which small problems with the squared hinge are handed to the dual method
+PATIENCE_WIDE, PATIENCE_TALL = 8, 60  # steps after which few samples with the squared hinge go to the dual method
 ROUNDING = 1e-14  # relative differences of objectives below this say nothing
 IDLE = 3  # steps without any gain after which rounding has the last word
 MAX_INNER = 250  # conjugate gradient steps for one Newton step
@@ -52,7 +52,8 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=200, deadline=No
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
-        if iteration == PATIENCE and dual_newton.suits(block, problem):
+        patience = PATIENCE_WIDE if block.shape[0] <= 1.5 * block.shape[1] else PATIENCE_TALL
+        if iteration == patience and dual_newton.suits(block, problem):
             rest, enough = Start(best.w, best.z, best.b), max(tol, 1e-9 * best.objective)
             best = point = dual_newton.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
