@@ -21,10 +21,17 @@ def seconds_of(call):
 
 
 class Times(NamedTuple):
-    """Seconds of repeated calls."""
+    """Seconds of repeated calls, round by round."""
 
-    median: float
-    best: float
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self):
+        return statistics.median(self.rounds)
+
+    @property
+    def best(self):
+        return min(self.rounds)
 
 
 def interleaved(calls, repeats, warm_up=True):
@@ -40,7 +47,7 @@ def interleaved(calls, repeats, warm_up=True):
     for _ in range(repeats):
         for name, call in calls.items():
             seconds[name].append(seconds_of(call))
-    return {name: Times(statistics.median(times), min(times)) for name, times in seconds.items()}
+    return {name: Times(tuple(times)) for name, times in seconds.items()}
 
 
 def anonymous_bytes():

@@ -1,8 +1,11 @@
 """Products with a compressed sparse array: CSR by rows, or CSC by columns, which is CSR transposed.
 
 Indices within a row are sorted and occur once (the door sees to it). Sums are float64 and run in the order of
-storage, so no cut into ranges can change them.
+storage, so no cut into ranges can change them. Indices are used as unsigned numbers: Numba then leaves out the code
+for negative ones, which costs a fifth of the time.
 """
+
+import numpy as np
 
 from thresher.loops.jit import compiled
 
@@ -29,11 +32,11 @@ def gather(indptr, indices, values, V, lo, hi, out):
             s0 = s1 = 0.0
             t = start
             while t + 1 < stop:
-                s0 += values[t] * v[indices[t]]
-                s1 += values[t + 1] * v[indices[t + 1]]
+                s0 += values[t] * v[np.uintp(indices[t])]
+                s1 += values[t + 1] * v[np.uintp(indices[t + 1])]
                 t += 2
             if t < stop:
-                s0 += values[t] * v[indices[t]]
+                s0 += values[t] * v[np.uintp(indices[t])]
             out[r, i - lo] += s0 + s1
 
 
@@ -50,7 +53,7 @@ def scatter(indptr, indices, values, V, lo, hi, out):
                     stop = _first_at_least(indices, start, indptr[i + 1], hi)
                 o = out[r]
                 for t in range(start, stop):
-                    o[indices[t] - lo] += values[t] * v
+                    o[np.uintp(indices[t] - lo)] += values[t] * v
 
 
 @compiled
@@ -59,7 +62,7 @@ def gather_many(indptr, indices, values, V, lo, hi, out):
     for i in range(lo, hi):
         o = out[i - lo]
         for t in range(indptr[i], indptr[i + 1]):
-            x, v = values[t], V[indices[t]]
+            x, v = values[t], V[np.uintp(indices[t])]
             for r in range(o.size):
                 o[r] += x * v[r]
 
@@ -72,7 +75,7 @@ def scatter_many(indptr, indices, values, V, lo, hi, out):
         start = _first_at_least(indices, indptr[i], indptr[i + 1], lo)
         stop = _first_at_least(indices, start, indptr[i + 1], hi)
         for t in range(start, stop):
-            x, o = values[t], out[indices[t] - lo]
+            x, o = values[t], out[np.uintp(indices[t] - lo)]
             for r in range(o.size):
                 o[r] += x * v[r]
 
