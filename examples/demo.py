@@ -13,9 +13,7 @@ N_SAMPLES, N_FEATURES, N_RELEVANT = 1000, 50_000, 20
 def main():
     print(f"Making {N_SAMPLES} samples x {N_FEATURES:,} columns, of which {N_RELEVANT} decide the label ...")
     train = make_wide(N_SAMPLES, N_FEATURES, N_RELEVANT, dtype=np.float32, random_state=0)
-    test = make_wide(
-        2000, N_FEATURES, relevant=train.relevant, weights=train.weights, dtype=np.float32, random_state=1
-    )
+    test = make_wide(2000, N_FEATURES, relevant=train.relevant, weights=train.weights, dtype=np.float32, random_state=1)
     print("Growing a model (the first run on a machine also compiles the loops: a few seconds) ...\n")
     begun = time.perf_counter()
     clf = FGMClassifier(n_features_to_select=N_RELEVANT, verbose=2).fit(train.X, train.y)

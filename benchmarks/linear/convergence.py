@@ -67,9 +67,7 @@ def counted_steps():
 def fitted(data, sizes, per_turn, **options):
     """One timed fit that is not stopped by its gap before all turns are done."""
     turns = sizes.wanted // per_turn
-    classifier = FGMClassifier(
-        sizes.wanted, C=C, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
-    )
+    classifier = FGMClassifier(sizes.wanted, C=C, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options)
     with counted_steps() as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)  # some of the columns taken get no weight
         start = time.perf_counter()

@@ -64,6 +64,21 @@ def of_rows(A, weights, anchor, lo, hi, out):
 
 
 @compiled
+def _count(x, w, c, anchor, out):
+    """Let the stored entry x with weight w count in column c; the first one with weight sets the anchor."""
+    out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
+    if w > 0.0:
+        if anchor[c] != anchor[c]:
+            anchor[c] = x
+        d = x - anchor[c]
+        out[0, c] += w * d
+        out[1, c] += w * d * d
+        out[2, c] = max(out[2, c], abs(x))
+        out[3, c] += w if x != 0.0 else 0.0
+        out[5, c] += w
+
+
+@compiled
 def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
     """Statistics of rows lo <= i < hi of a compressed array: columns of a CSC design. Sets ``anchor``, which is nan.
 
@@ -72,18 +87,7 @@ def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
     for i in range(lo, hi):
         c = i - lo
         for t in range(indptr[i], indptr[i + 1]):
-            w = weights[indices[t]]
-            x = values[t] + 0.0
-            out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
-            if w > 0.0:
-                if anchor[c] != anchor[c]:
-                    anchor[c] = x
-                d = x - anchor[c]
-                out[0, c] += w * d
-                out[1, c] += w * d * d
-                out[2, c] = max(out[2, c], abs(x))
-                out[3, c] += w if x != 0.0 else 0.0
-                out[5, c] += w
+            _count(values[t] + 0.0, weights[indices[t]], c, anchor, out)
 
 
 @compiled
@@ -97,14 +101,4 @@ def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
                 continue
             if c >= hi - lo:
                 break
-            x = values[t] + 0.0
-            out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
-            if w > 0.0:
-                if anchor[c] != anchor[c]:
-                    anchor[c] = x
-                d = x - anchor[c]
-                out[0, c] += w * d
-                out[1, c] += w * d * d
-                out[2, c] = max(out[2, c], abs(x))
-                out[3, c] += w if x != 0.0 else 0.0
-                out[5, c] += w
+            _count(values[t] + 0.0, w, c, anchor, out)
