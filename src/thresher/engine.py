@@ -114,7 +114,7 @@ def grow(design, problem, plan, trace, start=None, watch=lambda turn: None):
     return Grown(
         taken,
         machine.budget,
-        min(machine.lower_bound, taken.solution.objective),
+        machine.lower_bound,
         machine.pick_bound(taken.used),
         machine.at_zero,
         reason,

@@ -111,6 +111,26 @@ def test_class_weight_dict_equals_sample_weight():
     np.testing.assert_allclose(by_class.coef_.toarray(), by_sample.coef_.toarray(), rtol=1e-9)
 
 
+def test_balanced_classes_count_alike():
+    few = np.flatnonzero((y > 0) | (np.arange(200) < 60))
+    share = (y[few] > 0).mean()
+    by_hand = {1: 0.5 / share, -1: 0.5 / (1 - share)}
+    balanced = FGMClassifier(8, class_weight="balanced").fit(X[few], y[few])
+    np.testing.assert_allclose(
+        balanced.coef_.toarray(), FGMClassifier(8, class_weight=by_hand).fit(X[few], y[few]).coef_.toarray(), rtol=1e-8
+    )
+
+
+def test_the_rule_of_auto_scale():
+    dense, half = X.copy(), X.copy()
+    half[:, :100] *= np.arange(200)[:, None] % 3 == 0  # a quarter of the columns are zero in most rows
+    assert FGMClassifier(5).fit(dense, y).selection_.scale == "std"
+    assert FGMClassifier(5).fit(half, y).selection_.scale == "max"
+    assert FGMClassifier(5).fit(FEW, y).selection_.scale is None
+    weights = (np.arange(200) % 3 == 0).astype(float)  # among the rows that count, no column is mostly zero
+    assert FGMClassifier(5).fit(half, y, sample_weight=weights).selection_.scale == "std"
+
+
 def test_weights_are_in_the_units_of_X():
     factor = 10.0 ** np.random.default_rng(2).integers(-3, 4, X.shape[1])
     plain, scaled = FGMClassifier(8, scale="std").fit(X, y), FGMClassifier(8, scale="std").fit(X * factor + 5.0, y)
