@@ -13,8 +13,6 @@ with alpha > 0. The centre moves and sigma rises when a sub-problem is solved we
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, lstsq
-from scipy.linalg import solve as solve_linear
 
 from thresher.optim.losses import SquaredHinge
 from thresher.optim.master import judged, out_of_time
@@ -137,7 +135,7 @@ class _Dual:
             one = np.ones((right.size, 1))
             K, right = np.block([[K, one], [one.T, np.zeros((1, 1))]]), np.append(right, 0.0)
         try:
-            found = solve_linear(K, right, assume_a="sym", check_finite=False)
-        except LinAlgError:
-            found = lstsq(K, right, check_finite=False)[0]
+            found = np.linalg.solve(K, right)  # scipy's would warn of every ill-conditioned step
+        except np.linalg.LinAlgError:
+            found = np.linalg.lstsq(K, right, rcond=None)[0]
         return (found[:-1], found[-1]) if self.problem.fit_intercept else (found, 0.0)
