@@ -14,8 +14,8 @@ import numpy as np
 from thresher.optim.master import Start, judged, out_of_time
 
 
-def solve(block, problem, penalty, start=None, *, tol, max_iter=20000, deadline=None, history=None):
-    """Minimise to objective - bound <= tol; returns a Solution. ``history`` collects the objective of each step."""
+def solve(block, problem, penalty, start=None, *, tol, max_iter=20000, deadline=None):
+    """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
     start = Start.zero(block) if start is None else start
     gram, steepness = inner_products(block, start.memory)
     kappa = float(problem.loss.curvature_bound(problem.cost).max())
@@ -42,11 +42,9 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=20000, deadline=
         pace = (rho - 1.0) / rho_new
         v, zv = new + pace * (new - w), z_new + pace * (z_new - z)
         w, z, rho = new, z_new, rho_new
-        if history is not None or iteration % 10 == 0 or iteration < 10:
+        if iteration % 10 == 0 or iteration < 10:  # the gap costs a product: not every step is judged
             point = judged(block, problem, penalty, w, z, b)
             b, products = point.b, products + 1
-            if history is not None:
-                history.append(point.objective)
     return replace(point, iterations=iteration, products=products, memory=(gram, steepness))
 
 

@@ -7,7 +7,8 @@ the loss is flat. The proximal point method takes the flatness away: it minimise
     sum alpha - sum alpha^2 / (2c) - max_w [ (X'v)'w - penalty(w) - ||w - centre||^2 / (2 sigma) ],
 
 with the maximum at w = prox(centre + sigma X'v). Semismooth Newton steps need one system of the size of the samples
-with alpha > 0. The centre moves and sigma rises when a sub-problem is solved well enough.
+with alpha > 0. The centre moves and sigma rises when a sub-problem is solved well enough; when it takes too long, sigma
+falls and the method goes back to the best point so far.
 """
 
 from dataclasses import replace
@@ -21,7 +22,7 @@ MOST_SAMPLES, MOST_ENTRIES = 3000, 1 << 22
 FASTER = 3.0  # sigma rises by this factor each time the centre moves
 ROUNDS = 8  # times that samples are dropped which a Newton step would take below zero
 IDLE = 20  # steps without any gain after which rounding has the last word
-INNER = 8  # Newton steps after which the centre moves anyway
+INNER = 8  # Newton steps after which a sub-problem counts as too hard
 
 
 def suits(block, problem):

@@ -61,10 +61,6 @@ class Solution:
         """Objective - bound, never negative."""
         return max(0.0, self.objective - self.bound)
 
-    def extended(self, more):
-        """The same point with ``more`` new columns at weight zero, to start from."""
-        return Start(np.concatenate([self.w, np.zeros(more)]), self.z, self.b, self.memory)
-
 
 @dataclass(frozen=True)
 class Start:
