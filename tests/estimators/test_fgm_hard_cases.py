@@ -185,3 +185,22 @@ def test_one_row_and_other_storage_at_prediction():
         np.testing.assert_allclose(clf.decision_function(stored), expected, rtol=1e-5, atol=1e-6)
     assert clf.predict(X[:1]).shape == (1,)
     assert clf.decision_function(sparse.csr_array(X[:1])).shape == (1,)
+
+
+def test_both_shortcomings_are_told():
+    """A forced column without content, and too few others: two warnings."""
+    few = np.where(np.arange(30) < 2, X, 0.0)
+    with pytest.warns(FewerFeaturesWarning) as told:
+        FGMClassifier(5, always_include=[7]).fit(few, y)
+    messages = [str(warning.message) for warning in told]
+    assert any("columns [7] of always_include" in message for message in messages)
+    assert any("3 features came back, 5 were asked for" in message for message in messages)
+
+
+def test_passes_of_validation_count_the_look_at_the_indices():
+    S = sparse.csr_array(X)
+    steps = FGMClassifier(3).fit(S, y).selection_.trace.steps
+    share = S.indices.nbytes / (S.indices.nbytes + S.indptr.nbytes + S.data.nbytes)
+    assert steps[0].kind == "validate"
+    assert steps[0].passes == pytest.approx(1 + share)
+    assert FGMClassifier(3).fit(X, y).selection_.trace.steps[0].passes == 1.0

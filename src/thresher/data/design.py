@@ -54,7 +54,7 @@ class Design(ABC):
             return reducer.started(first, scores)
 
         tasks = list(self.pieces())
-        parts = self.workers.map(reduce_piece, tasks, entries=sum(t.block.entries for t in tasks[:1]))
+        parts = self.workers.map(reduce_piece, tasks, entries=max(piece.block.entries for piece in tasks))
         total = parts[0]
         for part in parts[1:]:
             total = total.merged(part)

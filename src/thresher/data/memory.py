@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thresher.data.compressed import CsrBlock
+from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.design import Design, Piece
 from thresher.loops import moments
 
@@ -29,6 +29,11 @@ class MemoryDesign(Design):
         if isinstance(self.block, CsrBlock):
             return 1.0, self.block.indices.nbytes
         return share, int(share * self.nbytes)
+
+    def check_cost(self):
+        """(passes over X, bytes read) of the door's look at a sparse structure and of ``statistics``."""
+        looked = self.block.indices.nbytes if isinstance(self.block, (CscBlock, CsrBlock)) else 0
+        return 1.0 + looked / max(1, self.nbytes), self.nbytes + looked
 
     def statistics(self, weights):
         """Column statistics (anchor, table) in one pass: see ``loops.moments``. ``weights`` are of the rows."""

@@ -20,10 +20,9 @@ def scaled(design, anchor, table, total, scale, *, centre, n_features=None):
     """
     if scale == "auto":
         scale = choose_scale(table, total, n_features or table.shape[1])
-    if scale is None:
-        _check_size(design, table[LARGEST], scale)
-        return design, None
     _check_size(design, table[LARGEST], scale)
+    if scale is None:
+        return design, None
     mean = anchor + table[SUM] / total
     with np.errstate(over="ignore", invalid="ignore"):  # only "max" takes columns whose squares overflow
         variance = np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)

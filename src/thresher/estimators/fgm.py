@@ -187,7 +187,7 @@ class FGMClassifier(SelectorClassifier):
     def _scaled(self, X, weights, keep, workers, trace):
         """The design on its scale, after the pass that checks every entry and gathers statistics."""
         design = as_design(X, workers, keep=keep)
-        with trace.step("validate", 1.0, design.nbytes):
+        with trace.step("validate", *design.check_cost()):
             anchor, table = design.statistics(weights)
         check_finite(table, design.ids)
         centre = bool(self.fit_intercept)
@@ -215,12 +215,12 @@ class FGMClassifier(SelectorClassifier):
     def _warn_if_fewer(self, wanted):
         found, reason = self.selection_.features.size, self.selection_.stop_reason
         idle = self.selection_.features[self.selection_.weights == 0.0]
+        messages = []
         if idle.size:
-            message = f"columns {idle.tolist()} of always_include have weight zero: they say nothing new"
-        elif wanted is not None and found < wanted:
-            message = f"{found} features came back, {wanted} were asked for: {reason}"
+            messages.append(f"columns {idle.tolist()} of always_include have weight zero: they say nothing new")
+        if wanted is not None and found < wanted:
+            messages.append(f"{found} features came back, {wanted} were asked for: {reason}")
         elif found == 0:
-            message = f"no feature was selected, every prediction is the same class: {reason}"
-        else:
-            return
-        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
+            messages.append(f"no feature was selected, every prediction is the same class: {reason}")
+        for message in messages:
+            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
