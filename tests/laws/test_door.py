@@ -110,6 +110,64 @@ CHILD = textwrap.dedent("""
 """)
 
 
+def odd_input():
+    """Name: (X, y, parameters) that no entry may accept, or only ``fit`` refuses when X itself is sound."""
+    X, y = sound().toarray(), np.arange(N) % 2
+    nan, inf = X.copy(), X.astype(np.float32)
+    nan[3, 5], inf[3, 5] = np.nan, np.inf
+    return {
+        "nan": (nan, y, {}),
+        "inf_fortran_float32": (np.asfortranarray(inf), y, {}),
+        "empty": (X[:0], y[:0], {}),
+        "no_columns": (X[:, :0], y, {}),
+        "one_dimension": (X[0], y, {}),
+        "three_dimensions": (X[None], y, {}),
+        "too_few_columns": (X[:, :-1], y[:-1], {}),
+        "words": (np.full((N, P), "gene"), y, {}),
+        "only_fit_one_class": (X, np.ones(N), {}),
+        "only_fit_wrong_length": (X, y[:-1], {}),
+        "only_fit_too_many_features": (X, y, {"n_features_to_select": P + 1}),
+        "only_fit_nan_label": (X, np.where(y > 0, np.nan, 0.0), {}),
+    }
+
+
+ODD_CHILD = textwrap.dedent("""
+    import sys, warnings
+    warnings.simplefilter("ignore")
+    sys.path.insert(0, {root!r})
+    import numpy as np
+    from tests.laws import test_door as door
+    from thresher import FGMClassifier
+    fitted = FGMClassifier(5).fit(door.sound().toarray(), np.arange(door.N) % 2)
+    for name, (X, y, parameters) in door.odd_input().items():
+        entries = ("fit", "fit_transform") if name.startswith("only_fit") else door.ENTRIES
+        for entry in entries:
+            print("begin", name, entry, flush=True)
+            try:
+                if entry in ("fit", "fit_transform"):
+                    getattr(FGMClassifier(**parameters), entry)(X, y)
+                elif entry == "score":
+                    fitted.score(X, y)
+                else:
+                    getattr(fitted, entry)(X)
+            except (ValueError, TypeError) as error:
+                assert len(str(error)) > 10, error
+                print("refused", flush=True)
+            else:
+                print("ACCEPTED", flush=True)
+""")
+
+
+def test_odd_dense_input_is_refused_at_every_entry(request):
+    code = ODD_CHILD.format(root=str(request.config.rootpath))
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    lines = child.stdout.splitlines()
+    assert child.returncode == 0, f"died at {lines[-1:]}: {child.stderr[-2000:]}"
+    accepted = [begin for begin, end in zip(lines[::2], lines[1::2], strict=True) if end == "ACCEPTED"]
+    assert accepted == []
+    assert len(lines) == 2 * (8 * len(ENTRIES) + 4 * 2)
+
+
 def test_dimensions_beyond_all_memory_are_refused():
     S = sound("csc")
     fitted = FGMClassifier(5).fit(S, np.arange(N) % 2)

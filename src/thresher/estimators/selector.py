@@ -35,10 +35,10 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         wanted = _get_output_config("transform", estimator=self)["dense"]
         if wanted != "default" and hasattr(X, "columns"):  # keep each column's own type
-            self._checked(X, dtype=None)
+            self._checked(X, dtype="numeric")
             frame = nw.from_native(X, eager_only=True)
             return frame[:, self.selection_.features.tolist()].to_native()
-        return take_columns(self._checked(X, dtype=None), self.selection_.features)
+        return take_columns(self._checked(X, dtype="numeric"), self.selection_.features)
 
     def inverse_transform(self, X):
         """A matrix with all columns, zero but for the chosen ones, which are those of X."""
