@@ -31,27 +31,32 @@ def count_workers(n_jobs):
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread while anybody is inside; the last one out restores what was set before.
+    """Holds BLAS to one thread during a fit; the fit that set the limit restores what was there before.
 
-    The matrices that solvers factor are small. Several BLAS threads gain nothing on them, wait for each other on a
-    busy machine, and round differently from one.
+    The matrices that solvers factor are small. Several BLAS threads gain nothing on them and wait for each other on a
+    busy machine. The limit is the whole process's and may only be lifted by the thread that set it, so of several
+    fits at once the first one sets it and lifts it when it ends.
     """
 
     def __init__(self):
-        self._lock, self._inside, self._limit = threading.Lock(), 0, None
+        self._lock, self._owner, self._depth, self._limit = threading.Lock(), None, 0, None
 
     def __enter__(self):
+        me = threading.get_ident()
         with self._lock:
-            self._inside += 1
-            if self._inside == 1:
+            if self._owner is None:
                 self._limit = ThreadpoolController().limit(limits=1, user_api="blas")
                 self._limit.__enter__()
+                self._owner = me
+            self._depth += self._owner == me
 
     def __exit__(self, *error):
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.__exit__(*error)
+            if self._owner == threading.get_ident():
+                self._depth -= 1
+                if self._depth == 0:
+                    self._limit.__exit__(*error)
+                    self._owner = None
 
 
 ONE_BLAS_THREAD = _OneBlasThread()
