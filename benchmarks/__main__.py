@@ -3,9 +3,16 @@
 import argparse
 
 from benchmarks import book, startup
-from benchmarks.linear import convergence, scan, solvers, wide
+from benchmarks.linear import convergence, picks, scan, solvers, synthetic
 
-BENCHMARKS = {"wide": wide, "scan": scan, "solvers": solvers, "convergence": convergence, "startup": startup}
+BENCHMARKS = {
+    "synthetic": synthetic,
+    "picks": picks,
+    "scan": scan,
+    "solvers": solvers,
+    "convergence": convergence,
+    "startup": startup,
+}
 
 
 def main():

@@ -12,3 +12,13 @@ def problem(n=40, p=25, seed=0, *, noise=1.0, weighted=False, C=2.0):
     weights = rng.integers(0, 4, n).astype(float) if weighted else np.ones(n)
     weights[:2] = 1.0
     return X, y, C * weights
+
+
+def many_classes(n=60, p=20, classes=3, seed=0, *, C=2.0):
+    """(X, labels 0..classes-1, Y (n, classes) of +-1, cost): each class leans on columns of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    pull = X[:, : 2 * classes].reshape(n, classes, 2).sum(axis=2) + rng.standard_normal((n, classes))
+    labels = pull.argmax(axis=1)
+    labels[:classes] = np.arange(classes)
+    return X, labels, np.where(labels[:, None] == np.arange(classes), 1.0, -1.0), np.full(n, C)

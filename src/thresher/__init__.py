@@ -4,12 +4,13 @@ import importlib
 
 from thresher._version import __version__
 
-__all__ = ["Certificate", "FGMClassifier", "Selection", "Trace", "__version__"]
+__all__ = ["Certificate", "FGMClassifier", "PathDisplay", "Selection", "Trace", "__version__"]
 
 # Loaded when first asked for, so that `import thresher` costs nothing that is not used.
 _HOMES = {
     "Certificate": "thresher.results",
     "FGMClassifier": "thresher.estimators.fgm",
+    "PathDisplay": "thresher.report.path_display",
     "Selection": "thresher.results",
     "Trace": "thresher.results",
 }

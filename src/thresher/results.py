@@ -1,8 +1,9 @@
 """What a fit returns: values that can be looked at, printed and checked. Nothing here computes."""
 
 import time
+from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,9 +65,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Turn:
-    """Where a fit stood after a turn."""
+    """Where a fit stood after a turn: ``features`` in the model out of columns ``taken``."""
 
     features: int
+    taken: int
     objective: float
     lower_bound: float
     gap: float
@@ -89,10 +91,10 @@ class Trace:
         yield
         self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
 
-    def turned(self, features, objective, lower_bound, at_zero):
+    def turned(self, features, taken, objective, lower_bound, at_zero):
         """Record where the fit stands after a turn, and return it."""
         gap = _relative(objective - lower_bound, at_zero)
-        self.turns.append(Turn(features, objective, lower_bound, gap, self.passes, self.elapsed))
+        self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
         return self.turns[-1]
 
     @property
@@ -124,18 +126,77 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Station:
+    """A model on the way: a turn of growth (phase "grow"), or what elimination left (phase "thresh").
+
+    ``number`` of features, for each class where each has its own; ``weights`` in the units of X, (features,) or
+    (features, classes); ``objective`` is 1/2 ||w||^2 plus the loss, ``bound`` a value that no model on any ``number``
+    features can go below, in the units in which the data was scaled.
+    """
+
+    phase: str
+    number: int
+    features: np.ndarray
+    weights: np.ndarray
+    intercept: float | np.ndarray
+    objective: float
+    bound: float
+
+
+class Path(Sequence):
+    """The stations of a fit in the order in which they were reached: growth, then elimination."""
+
+    def __init__(self, stations=()):
+        self.stations = tuple(stations)
+        # of several with one number the last of the later phase counts
+        self._at = {station.number: station for station in self.stations}
+
+    def __len__(self):
+        return len(self.stations)
+
+    def __getitem__(self, index):
+        return Path(self.stations[index]) if isinstance(index, slice) else self.stations[index]
+
+    @property
+    def numbers(self):
+        """Numbers of features that ``at`` knows, rising."""
+        return np.array(sorted(self._at), dtype=np.int64)
+
+    def at(self, number):
+        """The station with exactly ``number`` features."""
+        if number not in self._at:
+            raise ValueError(f"no station of the path has {number!r} features; there are {in_words(self.numbers)}")
+        return self._at[number]
+
+    def __repr__(self):
+        phases = [station.phase for station in self.stations]
+        return (
+            f"Path({phases.count('grow')} stations of growth, {phases.count('thresh')} of elimination; "
+            f"features: {in_words(self.numbers)})"
+        )
+
+
+def in_words(numbers):
+    """Whole numbers, rising, with runs written as "a to b"."""
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1) if len(numbers) else []
+    return ", ".join(str(run[0]) if run.size == 1 else f"{run[0]} to {run[-1]}" for run in runs) or "none"
+
+
+@dataclass(frozen=True)
 class Selection:
     """The features that were picked, in ascending order, with weights in the units of X as given.
 
-    Only features that were ``forced`` into the model may have weight zero.
+    ``weights`` are (features,), or (features, classes) with more than two classes. Only features that were ``forced``
+    into the model may have weight zero.
     """
 
     features: np.ndarray
     weights: np.ndarray
-    intercept: float
+    intercept: float | np.ndarray
     stop_reason: str
     certificate: Certificate
     trace: Trace = field(repr=False)
+    path: Path = field(default_factory=Path, repr=False)
     scale: str | None = None
     budget: int = 0
     forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
@@ -146,8 +207,26 @@ class Selection:
         assert self.features.dtype == np.int64
         assert self.features.ndim == 1
         assert np.all(np.diff(self.features) > 0), "features are not sorted and unique"
-        assert self.weights.shape == self.features.shape
+        assert self.weights.shape[:1] == self.features.shape
+        assert self.weights.shape[1:] == np.shape(self.intercept)
         assert np.all(np.isfinite(self.weights))
         assert np.all(np.isin(self.forced, self.features)), "a forced feature is missing"
-        assert np.all((self.weights != 0.0) | np.isin(self.features, self.forced)), "a picked feature has no weight"
+        assert np.all(self.weighted | np.isin(self.features, self.forced)), "a picked feature has no weight"
         self.certificate.check()
+
+    @property
+    def weighted(self):
+        """Which features have a weight other than zero (in any class)."""
+        return (self.weights != 0.0).any(axis=tuple(range(1, self.weights.ndim)))
+
+    def at(self, number):
+        """The selection with exactly ``number`` features, as the path has it."""
+        station, own = self.path.at(number), self.certificate
+        return replace(
+            self,
+            features=station.features,
+            weights=station.weights,
+            intercept=station.intercept,
+            stop_reason=f"{number} features, out of the path of a fit that ended with: {self.stop_reason}",
+            certificate=Certificate(own.objective, own.lower_bound, station.objective, station.bound, own.at_zero),
+        )

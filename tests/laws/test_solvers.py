@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import convex
-from tests.problems import problem
+from tests.problems import many_classes, problem
 from thresher.data.door import as_design
 from thresher.optim import apg, dual_newton, newton
 from thresher.optim.losses import LOSSES
@@ -47,6 +47,24 @@ def test_forced_columns_are_outside_the_budget(solver, loss):
     optimum = convex.adaptive_scaling(X, y, cost, 2, loss, forced=(0, 1, 2))[0]
     found = SOLVERS[solver](block, posed, KSupport(2, forced=3), tol=1e-8 * posed.at_zero())
     assert found.objective == pytest.approx(optimum, abs=1e-6 * posed.at_zero())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shift", [True, False])
+@pytest.mark.parametrize("shape", [(60, 12), (18, 25)])
+@pytest.mark.parametrize("way", ["by factors", "by conjugate gradients"])
+def test_several_classes_share_one_scaling(loss, shift, shape, way, monkeypatch):
+    X, _, Y, cost = many_classes(*shape, seed=2)
+    if way == "by conjugate gradients":
+        monkeypatch.setattr(newton, "DENSE", 0)
+    block = as_design(np.asfortranarray(X)).take(np.arange(shape[1]))
+    posed = Problem(Y.T.ravel(), np.tile(cost, 3), LOSSES[loss], shift, classes=3)
+    optimum, W, b, _ = convex.shared_scaling(X, Y, cost, 3, loss, shift=shift, forced=(0,))
+    found = newton.solve(posed.on(block), posed, KSupport(3, forced=1, classes=3), tol=1e-9 * posed.at_zero())
+    assert found.gap <= 1e-9 * posed.at_zero()
+    assert found.objective == pytest.approx(optimum, abs=1e-6 * posed.at_zero())
+    np.testing.assert_allclose(found.w.reshape(3, -1).T, W, atol=2e-3)
+    np.testing.assert_allclose(np.broadcast_to(found.b, 3), b, atol=2e-3)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -1,33 +1,45 @@
 """The convex problems solved by a general conic solver. Imports nothing from thresher."""
 
+import contextlib
+
 import cvxpy as cp
 import numpy as np
 
-TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+ACCURACIES = (1e-10, 1e-8)  # the second where the solver cannot reach the first
 
 
 def _loss(name, margins, cost):
     if name == "squared_hinge":
-        return 0.5 * cp.sum(cp.multiply(cost, cp.square(cp.pos(1 - margins))))
+        return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(cost), cp.pos(1 - margins)))
     return cp.sum(cp.multiply(cost, cp.logistic(-margins)))
 
 
 def _solve(problem):
-    problem.solve(solver=cp.CLARABEL, **TIGHT)
+    for tol in ACCURACIES:
+        with contextlib.suppress(cp.SolverError):
+            problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+            break
     assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
     return problem.value
 
 
 def adaptive_scaling(X, y, cost, budget, loss, *, shift=True, forced=()):
     """Problem (46): min over d in [0,1]^p, sum d <= budget, w, b of 1/2 sum w_j^2/d_j + loss. (optimum, w, b, d)."""
-    p = X.shape[1]
+    optimum, W, b, d = shared_scaling(X, y[:, None], cost, budget, loss, shift=shift, forced=forced)
+    return optimum, W[:, 0], float(b[0]), d
+
+
+def shared_scaling(X, Y, cost, budget, loss, *, shift=True, forced=()):
+    """One scaling d for all columns of Y (n, classes): 1/2 sum_j ||W_j||^2/d_j + all losses. (optimum, W, b, d)."""
+    p, classes = X.shape[1], Y.shape[1]
     free = [j for j in range(p) if j not in forced]
-    w, d, b = cp.Variable(p), cp.Variable(p), cp.Variable()
-    scores = X @ w + (b if shift else 0.0)
-    size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(p))
+    W, d, b = cp.Variable((p, classes)), cp.Variable(p), cp.Variable(classes)
+    size = sum(cp.quad_over_lin(W[j], d[j]) for j in range(p))
     rules = [d >= 0, d <= 1, sum(d[j] for j in free) <= budget] + [d[j] == 1 for j in forced]
-    problem = cp.Problem(cp.Minimize(0.5 * size + _loss(loss, cp.multiply(y, scores), cost)), rules)
-    return _solve(problem), w.value, (float(b.value) if shift else 0.0), d.value
+    scores = X @ W + (np.ones((X.shape[0], 1)) @ cp.reshape(b, (1, classes), order="C") if shift else 0.0)
+    losses = _loss(loss, cp.multiply(Y, scores), np.repeat(cost[:, None], classes, axis=1))
+    value = _solve(cp.Problem(cp.Minimize(0.5 * size + losses), rules))
+    return value, W.value, (b.value if shift else np.zeros(classes)), d.value
 
 
 def group_sum(X, y, cost, groups, loss, *, shift=True):

@@ -26,7 +26,7 @@ def test_dense_fit_holds_a_small_share_of_X(order):
     X = np.array(data.X, order=order)
     peak, clf = peak_bytes(lambda: FGMClassifier(20).fit(X, data.y))
     assert clf.selection_.features.size == 20
-    assert peak < 0.25 * X.nbytes, f"{peak / X.nbytes:.2f} of X"
+    assert peak < 0.25 * X.nbytes + 10e6, f"{peak / X.nbytes:.2f} of X"
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
@@ -68,7 +68,7 @@ def test_five_billion_columns_give_the_answer_of_the_small_problem():
         reference = FGMClassifier(10, always_include=here, **options).fit(small, y)
         clf = FGMClassifier(10, always_include=there, **options)
         peak, clf = peak_bytes(lambda clf=clf: clf.fit(wide, y))
-        assert peak < 5e6
+        assert peak < 20e6
         assert np.array_equal(clf.selection_.features, numbers[reference.selection_.features])
         np.testing.assert_allclose(clf.selection_.weights, reference.selection_.weights, rtol=1e-9)
         np.testing.assert_allclose(clf.decision_function(wide), reference.decision_function(small), rtol=1e-9)

@@ -82,6 +82,6 @@ class Block(ABC):
         )
         return like_given(out, W)
 
+    @abstractmethod
     def toarray(self):
-        """The block as a dense float64 array: for tests and small blocks."""
-        return self.combine(np.eye(self.shape[1]))
+        """The block as a dense float64 array in Fortran order, copied: for small blocks."""

@@ -19,8 +19,8 @@ def take_columns(X, ids):
 
 
 def scores(X, ids, weights, intercept):
-    """X[:, ids] weights + intercept in float64, some rows at a time."""
-    out = np.empty(X.shape[0])
+    """X[:, ids] weights + intercept in float64, some rows at a time; (rows,), or (rows, classes) as the weights are."""
+    out = np.empty((X.shape[0], *weights.shape[1:]))
     if sparse.issparse(X):
         out[:] = take_columns(X, ids) @ weights
     else:

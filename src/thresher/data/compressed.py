@@ -33,6 +33,12 @@ class _CompressedBlock(Block):
             many(*arrays, np.ascontiguousarray(V.T), lo, hi, side_by_side)
             out += side_by_side.T
 
+    def _filled(self, shape):
+        """The stored numbers in an array of that shape, whose rows are stored one after the other."""
+        X = np.zeros(shape)
+        X[np.repeat(np.arange(shape[0]), np.diff(self.indptr)), self.indices] = self.values
+        return X
+
     def _statistics(self, loop, weights, lo, hi, anchor, out):
         stored = np.zeros((moments.ROWS + 1, hi - lo))
         anchor[:] = np.nan
@@ -60,6 +66,10 @@ class CscBlock(_CompressedBlock):
     def statistics_into(self, weights, lo, hi, anchor, out):
         """See ``loops.moments``."""
         self._statistics(moments.of_stored_rows, weights, lo, hi, anchor, out)
+
+    def toarray(self):
+        """See Block."""
+        return self._filled(self.shape[::-1]).T
 
     def column_ranges(self, per_worker=1):
         """Ranges with about equal numbers of stored entries."""
@@ -103,6 +113,10 @@ class CsrBlock(_CompressedBlock):
     def statistics_into(self, weights, lo, hi, anchor, out):
         """See ``loops.moments``."""
         self._statistics(moments.of_stored_columns, weights, lo, hi, anchor, out)
+
+    def toarray(self):
+        """See Block."""
+        return np.asfortranarray(self._filled(self.shape))
 
     def column_ranges(self, per_worker=1):
         """Ranges with about equal numbers of stored entries, judged from a sample of the indices.

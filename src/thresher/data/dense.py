@@ -60,6 +60,10 @@ class DenseBlock(Block):
         chosen = self.major[:, ids] if self.by_rows else self.major[ids]
         return DenseBlock(np.asfortranarray(chosen) if self.by_rows else chosen.T, self.workers)
 
+    def toarray(self):
+        """See Block."""
+        return np.array(self.major if self.by_rows else self.major.T, dtype=np.float64, order="F")
+
     def joined(self, other):
         """One block with the columns of both, in Fortran order."""
         m = self.shape[1]

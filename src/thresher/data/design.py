@@ -61,7 +61,10 @@ class Design(ABC):
         return total.result()
 
     def in_units_of_X(self, ids, w):
-        """(weights, offset) on the columns ``ids`` of X as given that score as ``w`` does on the columns here."""
+        """(weights, offset) on the columns ``ids`` of X as given that score as ``w`` does on the columns here.
+
+        ``w`` is (ids,) or (ids, classes); the offset is a number, or one for each class.
+        """
         return w, 0.0
 
     def in_units_here(self, ids, weights):

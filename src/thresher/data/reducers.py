@@ -66,6 +66,27 @@ class TopK:
         return ids[keep], scores[keep]
 
 
+class Split:
+    """Several reducers side by side: the first gets the first ``widths[0]`` columns of V, and so on."""
+
+    def __init__(self, reducers, widths):
+        self.reducers, self.widths = list(reducers), list(widths)
+
+    def started(self, first, scores):
+        """A new Split that has seen ``scores`` (k, width) of the features first, first + 1, ..."""
+        parts = np.split(scores, np.cumsum(self.widths)[:-1])
+        return Split([each.started(first, part) for each, part in zip(self.reducers, parts, strict=True)], self.widths)
+
+    def merged(self, other):
+        """A new Split that has seen what both have seen."""
+        pairs = zip(self.reducers, other.reducers, strict=True)
+        return Split([mine.merged(theirs) for mine, theirs in pairs], self.widths)
+
+    def result(self):
+        """The results of all."""
+        return [each.result() for each in self.reducers]
+
+
 class Collect:
     """Every score. The result is X'V itself, (p, k): p numbers a column of V, so for small p and for tests."""
 

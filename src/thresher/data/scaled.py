@@ -59,6 +59,14 @@ class ScaledBlock(Block):
         """See Block."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
 
+    def toarray(self):
+        """See Block."""
+        X = self.base.toarray()
+        if self.scaling.shift is not None:
+            X -= self.scaling.shift
+        X *= self.scaling.factor
+        return X
+
     def joined(self, other):
         """One block with the columns of both."""
         return ScaledBlock(self.base.joined(other.base), self.scaling.joined(other.scaling))
@@ -89,10 +97,11 @@ class ScaledDesign(Design):
     def in_units_of_X(self, ids, w):
         """See Design."""
         scaling = self.scaling.take(ids)
-        weights = w * scaling.factor
-        return weights, 0.0 if scaling.shift is None else -float(weights @ scaling.shift)
+        weights = (w.T * scaling.factor).T
+        return weights, 0.0 if scaling.shift is None else -(scaling.shift @ weights)
 
     def in_units_here(self, ids, weights):
         """See Design."""
         factor = self.scaling.factor[ids]
-        return np.divide(weights, factor, out=np.zeros_like(weights), where=factor > 0)
+        inverse = np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > 0)
+        return (weights.T * inverse).T

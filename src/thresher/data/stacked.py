@@ -55,6 +55,13 @@ class StackedBlock(Block):
         in_order = bool(np.all(order == np.arange(ids.size)))
         return stacked if in_order else stacked.take(np.argsort(order))
 
+    def toarray(self):
+        """See Block."""
+        X = np.empty(self.shape, order="F")
+        for part, start, stop in zip(self.parts, self.bounds[:-1], self.bounds[1:], strict=True):
+            X[:, start:stop] = part.toarray()
+        return X
+
     def joined(self, other):
         """One stack with the parts of both."""
         return StackedBlock(self.parts + (other.parts if isinstance(other, StackedBlock) else [other]))

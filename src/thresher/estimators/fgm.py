@@ -4,21 +4,24 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
+from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
 from thresher.data.door import as_design, check_finite
 from thresher.data.scales import SCALES, scaled
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
+from thresher.estimators.folds import CS, accuracy, held_out_parts
 from thresher.estimators.progress import Progress
 from thresher.estimators.selector import SelectorClassifier
-from thresher.families.fgm import fgm
+from thresher.families.fgm import fgm, growth_target, held_out
 from thresher.optim.losses import LOSSES
 from thresher.optim.master import Problem
 from thresher.results import Trace
 
-DEFAULT_C = 10.0
+DEFAULT_C = 1.0
+SUPPORTS = ("shared", "per_class")
 
 
 class FGMClassifier(SelectorClassifier):
@@ -26,25 +29,39 @@ class FGMClassifier(SelectorClassifier):
 
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all columns, where ||.||_B is the B-support
     norm: the convex stand-in for "at most B columns". Each turn scans X once, takes the B best columns and solves on
-    the columns taken.
+    the columns taken. Growth goes beyond the number of columns asked for; then columns are eliminated one by one, on
+    those in memory alone, and the model on each number of columns is kept in ``path_``.
+
+    More than two classes are fitted one against the rest, all in the same scans.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
         Number of columns, or a fraction of them. Exactly so many come back, or a FewerFeaturesWarning says why not.
         None grows until the gap is within ``tol``.
-    C : float, default=None
-        Weight of the loss against the penalty; None means 10.
+    C : float or "auto", default=None
+        Weight of the loss against the penalty; None means 1. "auto" chooses one of 0.01, 0.1, 1, 10 and 100 by
+        cross-validation, for the number of columns asked for; all folds and values share one scan a turn.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds for ``C="auto"``.
+    support : {"shared", "per_class"}, default="shared"
+        With more than two classes: one set of columns for all, or as many as asked for of each class's own, where
+        ``transform`` returns the union.
+    overshoot : float, "auto" or None, default="auto"
+        The columns asked for are what elimination leaves of ``overshoot`` times as many. "auto" is 400 columns less
+        twice the number asked for, and at least 1.2 times that number. None: growth alone, and a path of its turns
+        only; several times faster.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         The loss.
     features_per_turn : int or "auto", default="auto"
-        The budget B, which is also the number of columns taken each turn. "auto": a tenth of the number to select, at
-        most 100 (10 if there is no number), and doubled when the optimum under it has too few columns.
+        The budget B, which is also the number of columns taken each turn. "auto": a tenth of the number to grow to, at
+        most 100 (10 if there is no number), and doubled, in growth alone, when the optimum under it has too few.
     tol : float, default=1e-3
         Gap at which a model counts as optimal: (objective - lower_bound) / (objective without columns).
     inner_tol : float or "auto", default="auto"
-        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-3 while growing, and to rounding for
-        the model that is returned.
+        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-3 in growth alone; 1e-5 where
+        elimination follows (3e-3 of the objective without columns once a million numbers are taken); and to rounding
+        for the model that is returned.
     max_iter : int, default=100
         Number of turns at most.
     max_time : float, default=None
@@ -58,7 +75,7 @@ class FGMClassifier(SelectorClassifier):
     always_include : list of int or str, default=None
         Columns that must be in the model, by number or by data frame name. They count in ``n_features_to_select``.
     debias : bool, default=False
-        Refit the chosen columns with the plain penalty 1/2 ||w||^2.
+        Refit a grown model with the plain penalty 1/2 ||w||^2. Elimination always does.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with those of the samples.
     warm_start : bool, default=False
@@ -72,12 +89,17 @@ class FGMClassifier(SelectorClassifier):
     ----------
     selection_ : Selection
         ``features`` (sorted), ``weights`` in the units of X, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
-    coef_ : csr_array of shape (1, n_features)
+    path_ : Path
+        Stations of growth, then of elimination, each with ``features``, ``weights``, ``objective``, ``phase``; every
+        number of features up to twice the number asked for is among them. ``at(number)`` makes a classifier of one.
+    coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         The weights, sparse.
-    intercept_ : ndarray of shape (1,)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
         The shift.
-    classes_ : ndarray of shape (2,)
-        The labels; positive scores speak for the second.
+    classes_ : ndarray of shape (n_classes,)
+        The labels; of two, positive scores speak for the second.
+    C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
+        The C used; with ``C="auto"`` also the values tried and their accuracy on the samples held out.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the columns seen in fit.
     n_iter_ : int
@@ -94,12 +116,16 @@ class FGMClassifier(SelectorClassifier):
     """
 
     def __init__(
-        self, n_features_to_select=None, *, C=None, loss="squared_hinge", features_per_turn="auto", tol=1e-3,
-        inner_tol="auto", max_iter=100, max_time=None, scale="auto", fit_intercept=True, always_include=None,
-        debias=False, class_weight=None, warm_start=False, n_jobs=None, verbose=0,
+        self, n_features_to_select=None, *, C=None, cv=5, support="shared", overshoot="auto", loss="squared_hinge",
+        features_per_turn="auto", tol=1e-3, inner_tol="auto", max_iter=100, max_time=None, scale="auto",
+        fit_intercept=True, always_include=None, debias=False, class_weight=None, warm_start=False, n_jobs=None,
+        verbose=0,
     ):  # fmt: skip
         self.n_features_to_select = n_features_to_select
         self.C = C
+        self.cv = cv
+        self.support = support
+        self.overshoot = overshoot
         self.loss = loss
         self.features_per_turn = features_per_turn
         self.tol = tol
@@ -118,64 +144,108 @@ class FGMClassifier(SelectorClassifier):
     def fit(self, X, y, sample_weight=None):
         """Select columns of X and fit the model on them.
 
-        Cost: one pass over X for validation and statistics, one for each turn and one more; memory for the columns
-        taken. X is neither changed nor kept.
+        Cost: one pass over X for validation and statistics, one for each turn and one more (with ``C="auto"`` as many
+        again); memory for the columns taken. X is neither changed nor kept.
         """
         trace = Trace()
-        options = self._options(trace)
+        C, options = self._options(trace)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
-            classes, y = check.two_classes(y)
-            weights = check.row_weights(sample_weight, self.class_weight, y, classes)
-            wanted = check.number_wanted(self.n_features_to_select, X.shape[1])
+            classes, codes = check.classes_of(y)
+            weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
+            options["wanted"] = wanted = check.number_wanted(self.n_features_to_select, X.shape[1])
+            target = growth_target(wanted, options["overshoot"], X.shape[1])
+            previous = largest_model(previous, target)
             forced = self._forced(X, wanted)
-            cost = check.costs(options.pop("C"), weights)
             keep = forced if previous is None else np.union1d(forced, previous.features)
             design, scale = self._scaled(X, weights, keep, workers, trace)
-            problem = Problem(y, cost, LOSSES[self.loss], bool(self.fit_intercept))
-            progress = Progress(self.verbose, wanted)
+            options["forced"] = design.numbers_here(forced)
+            signs = check.signs_of(codes, classes.size)
+            tried = {}
+            if C == "auto":
+                C, tried = self._chosen(design, signs, codes, weights, trace, options)
+            progress = Progress(self.verbose, target)
             selection = fgm(
                 design,
-                problem,
+                self._problems(signs, check.costs(C, weights)),
                 trace,
-                wanted=wanted,
-                forced=design.numbers_here(forced),
-                start=self._start(design, previous),
+                starts=self._starts(design, previous, classes),
                 watch=progress,
+                debias=bool(self.debias),
                 **options,
             )
-            progress.close()
-        self.classes_ = classes
-        self.selection_ = replace(selection, scale=scale)
-        self.coef_ = sparse.csr_array(
-            (selection.weights, selection.features, np.array([0, selection.features.size])), shape=(1, X.shape[1])
-        )
-        self.intercept_ = np.array([selection.intercept])
+            progress.close(selection)
+        self.classes_, self.C_ = classes, C
+        for name, value in tried.items():
+            setattr(self, name, value)
+        self._set_selection(replace(selection, scale=scale))
         self.n_iter_ = max(1, len(trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
         self._warn_if_fewer(wanted)
         return self
 
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_proba(self, X):
+        """Probabilities of the classes (rows, classes), for the logistic loss; many classes: scaled to sum 1."""
+        found = expit(self.decision_function(X))
+        if found.ndim == 1:
+            return np.column_stack([1.0 - found, found])
+        total = found.sum(axis=1, keepdims=True)
+        return np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0.0)
+
     def _options(self, trace):
-        """Parameters that need no look at the data, checked, as fgm() takes them (and C)."""
+        """C, and the other parameters that need no look at the data, checked, as fgm() takes them."""
         check.one_of("loss", self.loss, tuple(LOSSES))
         check.one_of("scale", self.scale, SCALES)
-        auto_turn, auto_inner = (
-            isinstance(given, str) and given == "auto" for given in (self.features_per_turn, self.inner_tol)
+        check.one_of("support", self.support, SUPPORTS)
+        auto_C, auto_overshoot, auto_turn, auto_inner = (
+            isinstance(given, str) and given == "auto"
+            for given in (self.C, self.overshoot, self.features_per_turn, self.inner_tol)
         )
+        overshoot = self.overshoot
+        if overshoot is not None and not auto_overshoot:
+            overshoot = check.positive("overshoot", overshoot)
+            if overshoot < 1.0:
+                raise ValueError(f"overshoot must be at least 1, got {overshoot!r}: nothing would be left to eliminate")
         deadline = None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
         check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        return {
-            "C": DEFAULT_C if self.C is None else check.positive("C", self.C),
+        C = "auto" if auto_C else DEFAULT_C if self.C is None else check.positive("C", self.C)
+        return C, {
+            "overshoot": overshoot,
             "per_turn": None if auto_turn else check.whole("features_per_turn", self.features_per_turn),
             "tol": check.positive("tol", self.tol, zero=True),
             "inner_tol": None if auto_inner else check.positive("inner_tol", self.inner_tol),
             "max_turns": check.whole("max_iter", self.max_iter),
             "deadline": deadline,
-            "debias": bool(self.debias),
         }
+
+    def _problems(self, signs, cost):
+        """The models to fit: one for two classes or a shared support, else one for each class."""
+        loss, shift = LOSSES[self.loss], bool(self.fit_intercept)
+        if signs.ndim == 1:
+            return [Problem(signs, cost, loss, shift)]
+        if self.support == "shared":
+            return [Problem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
+        return [Problem(y, cost, loss, shift) for y in signs]
+
+    def _chosen(self, design, signs, codes, weights, trace, options):
+        """(C, what fit() sets): the value with the best accuracy on held-out samples; of equals the smallest."""
+        folds = held_out_parts(self.cv, codes, weights)
+        problems = []
+        for test in folds:
+            for C in CS:
+                cost = check.costs(C, weights)
+                cost[test] = 0.0
+                problems.append(self._problems(signs, cost))
+        if options["deadline"] is not None:  # half of the time is for the choice
+            options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
+        found = held_out(design, [problem for each in problems for problem in each], trace, **options)
+        scores = [np.hstack([next(found) for _ in each]) for each in problems]
+        accuracies = accuracy(scores, folds, codes, weights)
+        best = int(np.argmax(accuracies.mean(axis=0)))
+        return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
 
     def _forced(self, X, wanted):
         names = getattr(self, "feature_names_in_", None)
@@ -205,16 +275,25 @@ class FGMClassifier(SelectorClassifier):
             )
         return self.selection_
 
-    @staticmethod
-    def _start(design, previous):
+    def _starts(self, design, previous, classes):
+        """Where each problem begins: columns and weights of the model ``previous``."""
         if previous is None:
             return None
+        columns = 1 if classes.size == 2 else classes.size
+        if self.coef_.shape[0] != columns:
+            raise ValueError(
+                f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
+                "fit a new estimator or set warm_start=False"
+            )
         here = design.numbers_here(previous.features)
-        return here, design.in_units_here(here, previous.weights)
+        W = design.in_units_here(here, previous.weights).reshape(here.size, columns)
+        if columns == 1 or self.support == "shared":
+            return [(here, W)]
+        return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
 
     def _warn_if_fewer(self, wanted):
         found, reason = self.selection_.features.size, self.selection_.stop_reason
-        idle = self.selection_.features[self.selection_.weights == 0.0]
+        idle = self.selection_.features[~self.selection_.weighted]
         messages = []
         if idle.size:
             messages.append(f"columns {idle.tolist()} of always_include have weight zero: they say nothing new")
@@ -224,3 +303,11 @@ class FGMClassifier(SelectorClassifier):
             messages.append(f"no feature was selected, every prediction is the same class: {reason}")
         for message in messages:
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
+
+
+def largest_model(selection, most):
+    """The largest model on the path of an earlier fit with at most ``most`` features, or else its pick."""
+    if selection is None or most is None:
+        return selection
+    fitting = [station for station in selection.path if station.phase == "thresh" and station.number <= most]
+    return max(fitting, key=lambda station: station.number, default=selection)

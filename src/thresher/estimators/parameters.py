@@ -3,7 +3,7 @@
 import numbers
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from thresher.errors import InvalidDataError
@@ -68,17 +68,21 @@ def column_numbers(name, value, n_features, names):
     return np.asarray(list(dict.fromkeys(given.tolist())), dtype=np.int64)
 
 
-def two_classes(y):
-    """(classes, y as +-1); +1 stands for classes[1]."""
+def classes_of(y):
+    """(classes, number of the class of each sample)."""
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
     classes, codes = np.unique(y, return_inverse=True)
-    if classes.size > 2:
-        raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
     if classes.size < 2:
-        raise ValueError(f"y must hold two classes, but holds only one class: {classes.tolist()[0]!r}")
-    return classes, np.where(codes == 1, 1.0, -1.0)
+        raise ValueError(f"y must hold two classes or more, but holds only one class: {classes.tolist()[0]!r}")
+    return classes, codes
+
+
+def signs_of(codes, n_classes):
+    """Labels +-1 for each problem, one after the other: (samples,) for two classes, else (classes, samples)."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)
+    return np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
 
 
 def _sample_weights(sample_weight, n_samples):
@@ -108,18 +112,18 @@ def costs(C, weights):
     return cost
 
 
-def row_weights(sample_weight, class_weight, y, classes):
+def row_weights(sample_weight, class_weight, codes, classes):
     """Weights of the rows: the sample's times the class's. Every class must keep some."""
-    weights = np.ones(y.size) if sample_weight is None else _sample_weights(sample_weight, y.size)
-    totals = np.array([weights[y < 0].sum(), weights[y > 0].sum()])
+    weights = np.ones(codes.size) if sample_weight is None else _sample_weights(sample_weight, codes.size)
+    totals = np.bincount(codes, weights, minlength=classes.size)
     if np.any(totals <= 0):
         empty = classes.tolist()[int(np.argmin(totals))]
-        raise InvalidDataError(f"all sample weights of class {empty!r} are zero: two classes must have weight")
+        raise InvalidDataError(f"all sample weights of class {empty!r} are zero: every class must have weight")
     if class_weight is None:
         return weights
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, (None, "balanced"))
-        each = totals.sum() / (2.0 * totals)
+        each = totals.sum() / (classes.size * totals)
     elif isinstance(class_weight, dict):
         unknown = [label for label in class_weight if label not in classes.tolist()]
         if unknown:
@@ -127,4 +131,4 @@ def row_weights(sample_weight, class_weight, y, classes):
         each = np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
     else:
         raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
-    return weights * np.where(y > 0, each[1], each[0])
+    return weights * each[codes]

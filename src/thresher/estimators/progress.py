@@ -6,8 +6,8 @@ import sys
 class Progress:
     """``verbose=1`` draws one line over and over, ``verbose=2`` a new line each turn; 0 draws nothing."""
 
-    def __init__(self, verbose, wanted):
-        self.verbose, self.wanted = verbose, wanted
+    def __init__(self, verbose, target):
+        self.verbose, self.target = verbose, target
 
     def __call__(self, turn):
         """Draw where the fit stands."""
@@ -18,16 +18,21 @@ class Progress:
 
     def line(self, turn):
         """The bar, features, objective, gap, passes and seconds, and the time left where there is a number to reach."""
-        share = min(1.0, turn.features / self.wanted) if self.wanted else 0.0
-        of = f"/{self.wanted}" if self.wanted else ""
-        bar = f"[{'#' * round(20 * share):<20}] " if self.wanted else ""
+        share = min(1.0, turn.taken / self.target) if self.target else 0.0
+        of = f"/{self.target}" if self.target else ""
+        bar = f"[{'#' * round(20 * share):<20}] " if self.target else ""
         left = f" {turn.seconds * (1 / share - 1):6.1f} s left" if 0 < share < 1 else ""
         return (
-            f"{bar}{turn.features}{of} features  objective {turn.objective:.5g}  gap {turn.gap:.1e}  "
-            f"{turn.passes:.3g} passes  {turn.seconds:.1f} s{left:<14}"
+            f"{bar}{turn.taken}{of} columns  {turn.features} in the model  objective {turn.objective:.5g}  "
+            f"gap {turn.gap:.1e}  {turn.passes:.3g} passes  {turn.seconds:.1f} s{left:<14}"
         )
 
-    def close(self):
-        """End the line."""
-        if self.verbose == 1:
-            sys.stderr.write("\n")
+    def close(self, selection):
+        """End the line, and say what is left."""
+        if self.verbose:
+            trace = selection.trace
+            sys.stderr.write("\n" if self.verbose == 1 else "")
+            sys.stderr.write(
+                f"{selection.features.size} features left: {selection.stop_reason}; "
+                f"{trace.passes:.3g} passes, {trace.elapsed:.1f} s\n"
+            )

@@ -28,7 +28,8 @@ INNER = 8  # Newton steps after which a sub-problem counts as too hard
 def suits(block, problem):
     """Whether this solver can be used: its systems are as large as the number of samples."""
     n, m = block.shape
-    return n <= MOST_SAMPLES and n * m <= MOST_ENTRIES and isinstance(problem.loss, SquaredHinge)
+    few = n <= MOST_SAMPLES and n * m <= MOST_ENTRIES
+    return few and problem.classes == 1 and isinstance(problem.loss, SquaredHinge)
 
 
 def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):

@@ -33,6 +33,10 @@ class Loss(ABC):
     def curvature(self, y, z, cost):
         """c_i l''(y_i z_i), an element of the generalised second derivative where there is a kink."""
 
+    def guarded_curvature(self, y, z, cost, more, least):
+        """A curvature with which longer steps are safe: see SquaredHinge; here it is the curvature itself."""
+        return self.curvature(y, z, cost)
+
     @abstractmethod
     def curvature_bound(self, cost):
         """An upper bound of ``curvature`` over all z, per sample."""
@@ -100,6 +104,20 @@ class SquaredHinge(Loss):
     def curvature(self, y, z, cost):
         """See Loss."""
         return np.where(y * z < 1.0, cost, 0.0)
+
+    def guarded_curvature(self, y, z, cost, more, least):
+        """The curvature, also of samples that a step may bring over the kink.
+
+        Those nearest to it count: with ``more`` times the cost of those that have curvature already, and with the
+        cost of ``least`` samples in all. Costs and not samples are counted, so that equal samples may be merged.
+        """
+        margin, total = y * z, cost.sum()
+        inside = cost[margin < 1.0].sum()
+        unit = cost[cost > 0].min(initial=total)
+        enough = min(max((1.0 + more) * inside, least * unit), total)
+        order = np.argsort(margin, kind="stable")
+        last = np.searchsorted(np.cumsum(cost[order]), enough * (1.0 - 1e-9))
+        return np.where(margin <= max(1.0, margin[order[min(last, margin.size - 1)]]), cost, 0.0)
 
     def curvature_bound(self, cost):
         """See Loss."""

@@ -4,6 +4,9 @@
 
 The shift b is not penalised and not a variable of the solvers: for every w they look at, b is the exact minimiser, so
 they minimise a smooth convex function of w alone plus the penalty.
+
+Several problems on the same columns, such as one class against the rest for each class, are one problem whose vectors
+are laid end to end: labels, costs and scores class after class, weights too. Only the penalty ties them together.
 """
 
 import time
@@ -16,28 +19,79 @@ from thresher.optim.losses import Loss
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything but the columns: labels +-1, costs (C times weight), loss, and whether there is a shift."""
+    """Everything but the columns: labels +-1, costs (C times weight), loss, and whether there is a shift.
+
+    With several ``classes``, y and cost hold those of the first class, then those of the second, and so on.
+    """
 
     y: np.ndarray
     cost: np.ndarray
     loss: Loss
     fit_intercept: bool = True
+    classes: int = 1
+
+    def each(self):
+        """The problems of the single classes."""
+        ys, costs = self.y.reshape(self.classes, -1), self.cost.reshape(self.classes, -1)
+        return [Problem(y, cost, self.loss, self.fit_intercept) for y, cost in zip(ys, costs, strict=True)]
 
     def at(self, z, start=0.0):
-        """Best shift, loss and feasible dual point for the scores z = Xw."""
-        b = self.loss.best_shift(self.y, z, self.cost, start) if self.fit_intercept else 0.0
-        alpha = self.loss.dual_point(self.y, z + b, self.cost)
+        """Best shift (one for each class), loss and feasible dual point for the scores z = Xw."""
+        if self.classes == 1:
+            return self._at(self.y, z, self.cost, start)
+        starts = np.broadcast_to(start, self.classes)
+        parts = [
+            one._at(one.y, scores, one.cost, float(b))
+            for one, scores, b in zip(self.each(), z.reshape(self.classes, -1), starts, strict=True)
+        ]
+        b, loss, alpha = zip(*parts, strict=True)
+        return np.array(b), sum(loss), np.concatenate(alpha)
+
+    def _at(self, y, z, cost, start):
+        b = self.loss.best_shift(y, z, cost, start) if self.fit_intercept else 0.0
+        alpha = self.loss.dual_point(y, z + b, cost)
         if self.fit_intercept:
-            alpha = self.loss.feasible(alpha, self.y)
-        return b, self.loss.value(self.y, z + b, self.cost), alpha
+            alpha = self.loss.feasible(alpha, y)
+        return b, self.loss.value(y, z + b, cost), alpha
 
     def at_zero(self):
         """The objective at w = 0 with the best shift: the yardstick of every gap."""
         return self.at(np.zeros_like(self.y))[1]
 
+    def curvature(self, z, b):
+        """The loss's second derivative at the scores z + b."""
+        if self.classes > 1:
+            z = (z.reshape(self.classes, -1) + np.reshape(b, (-1, 1))).ravel()
+            b = 0.0
+        return self.loss.curvature(self.y, z + b, self.cost)
+
     def dual_value(self, alpha, square):
         """A lower bound of the objective: ``square`` is twice the penalty's conjugate at X'(alpha y)."""
         return self.loss.scaled_dual(alpha, self.cost, square)
+
+    def on(self, block):
+        """The columns as this problem's solvers see them."""
+        return block if self.classes == 1 else SideBySide(block, self.classes)
+
+
+class SideBySide:
+    """A block used by several classes at once: a block diagonal matrix that has it ``classes`` times."""
+
+    def __init__(self, block, classes):
+        self.block, self.classes = block, classes
+        self.shape = (classes * block.shape[0], classes * block.shape[1])
+
+    def correlate(self, v):
+        """X'v, class by class in one go."""
+        return self.block.correlate(v.reshape(self.classes, -1).T).T.ravel()
+
+    def combine(self, w):
+        """Xw, class by class in one go."""
+        return self.block.combine(w.reshape(self.classes, -1).T).T.ravel()
+
+    def toarray(self):
+        """The matrix: for small blocks."""
+        return np.asfortranarray(np.kron(np.eye(self.classes), self.block.toarray()))
 
 
 @dataclass(frozen=True)
@@ -46,7 +100,7 @@ class Solution:
 
     w: np.ndarray
     z: np.ndarray
-    b: float
+    b: float | np.ndarray
     alpha: np.ndarray
     scores: np.ndarray
     loss: float
@@ -68,7 +122,7 @@ class Start:
 
     w: np.ndarray
     z: np.ndarray
-    b: float = 0.0
+    b: float | np.ndarray = 0.0
     memory: object = None
 
     @classmethod

@@ -21,6 +21,7 @@ DENSE = 1 << 22  # entries up to which the block may be copied into a plain arra
 PATIENCE_WIDE, PATIENCE_TALL = 8, 60  # steps after which few samples with the squared hinge go to the dual method
 ROUNDING = 1e-14  # relative differences of objectives below this say nothing
 IDLE = 3  # steps without any gain after which rounding has the last word
+TINY = np.finfo(float).tiny
 MAX_INNER = 250  # conjugate gradient steps for one Newton step
 
 
@@ -115,14 +116,33 @@ class Model:
 
     def __init__(self, block, problem, near, damping):
         self.block, self.near, self.damping = block, near, damping
-        self.D = problem.loss.curvature(problem.y, near.z + near.b, problem.cost)
-        self.shifted = problem.fit_intercept and self.D.any()
+        self.D = problem.curvature(near.z, near.b)
+        self.classes, self.shifted = problem.classes, problem.fit_intercept and self.D.any()
         self.active = near.full | near.level
-        self.slope = np.where(near.level, np.sign(near.w), 0.0)
         self.share = max(near.share, 1)
+        self.slope, self.bend = self.on_the_level(near)
         pull = block.correlate(near.alpha * problem.y)
         charge = np.where(near.full, near.w, 0.0) + self.slope * ((self.slope @ near.w) / self.share)
         self.residual = np.where(self.active, pull - charge, 0.0)
+
+    def on_the_level(self, near):
+        """(slope, bend): first and second derivatives of the lengths that share one square.
+
+        The length of a single weight is straight, so ``bend`` is None with one class; with several it is the factor
+        of  |v_j|^2 - (slope_j'v_j)^2  for each column j.
+        """
+        if self.classes == 1:
+            return np.where(near.level, np.sign(near.w), 0.0), None
+        grid = near.w.reshape(self.classes, -1)
+        length = np.sqrt(np.einsum("cj,cj->j", grid, grid))
+        level = near.level.reshape(self.classes, -1)[0] & (length > 0.0)
+        inverse = np.divide(1.0, length, out=np.zeros_like(length), where=level)
+        return (grid * inverse).ravel(), inverse * (length[level].sum() / self.share)
+
+    def bent(self, v):
+        """The second derivative of the shared square, times v, but for the part along ``slope``."""
+        grid, slope = v.reshape(self.classes, -1), self.slope.reshape(self.classes, -1)
+        return (self.bend * (grid - slope * np.einsum("cj,cj->j", slope, grid))).ravel()
 
     def direct_is_cheaper(self, products):
         """Whether forming the matrix costs less than as many products with the block as the last step took.
@@ -136,7 +156,10 @@ class Model:
     def weighed(self, v):
         """The second derivative of the loss in z, times v, with the best shift eliminated."""
         v = self.D * v
-        return v - self.D * (v.sum() / self.D.sum()) if self.shifted else v
+        if not self.shifted:
+            return v
+        v, D = v.reshape(self.classes, -1), self.D.reshape(self.classes, -1)
+        return (v - D * (v.sum(axis=1) / np.maximum(D.sum(axis=1), TINY))[:, None]).ravel()
 
     def minimised_directly(self, X):
         """The minimiser by Cholesky's factors; X is the block as an array. For small blocks."""
@@ -145,10 +168,14 @@ class Model:
         A, D = X[np.ix_(rows, at)], self.D[rows]
         H = (A * D[:, None]).T @ A
         if self.shifted:
-            mean = D @ A
-            H -= np.multiply.outer(mean, mean / D.sum())
+            of_class = rows // (self.D.size // self.classes)
+            for c in np.unique(of_class):
+                mean = D[of_class == c] @ A[of_class == c]
+                H -= np.multiply.outer(mean, mean / D[of_class == c].sum())
         slope = self.slope[at]
         H += np.multiply.outer(slope, slope / self.share)
+        if self.bend is not None:
+            H += np.array([self.bent(row) for row in np.eye(self.near.w.size)[at]])[:, at]
         H[np.diag_indices_from(H)] += self.near.full[at] + self.damping
         step = np.zeros_like(self.near.w)
         try:
@@ -169,6 +196,8 @@ class Model:
             Xd = self.block.combine(direction)
             Hd = np.where(self.active, self.block.correlate(self.weighed(Xd)), 0.0) + np.where(full, direction, 0.0)
             Hd += self.slope * ((self.slope @ direction) / self.share) + self.damping * direction
+            if self.bend is not None:
+                Hd += self.bent(direction)
             products += 2
             pace = norm / (direction @ Hd)
             step += pace * direction
@@ -179,16 +208,21 @@ class Model:
         return step, Xstep, products
 
 
+def turned(w, old, classes):
+    """Which weights belong to a column whose weights point away from the ``old`` ones."""
+    return np.tile((w * old).reshape(classes, -1).sum(axis=0) < 0.0, classes)
+
+
 def search(block, problem, penalty, near, step, Xstep):
     """The best of a few points on the way from ``near`` along ``step``: (w, z, b, length of the step, products).
 
-    Coordinates that would change sign on the shared level of the penalty stop at zero, where its kink is.
+    Columns whose weights would turn round on the shared level of the penalty stop at zero, where its kink is.
     """
     value, products = penalty.value(near.w) + near.loss, 0
     best = near.w, near.z, near.b, 0.0
     for t in STEPS:
         w, z = near.w + t * step, near.z + t * Xstep
-        flipped = near.level & (w * near.w < 0.0)
+        flipped = near.level & turned(w, near.w, problem.classes)
         if flipped.any():
             z = z - block.combine(np.where(flipped, w, 0.0))
             w[flipped] = 0.0

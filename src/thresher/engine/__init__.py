@@ -1,0 +1,1 @@
+"""The turn that every family repeats: grow() scans, takes, solves and certifies; thresh() eliminates what was taken."""

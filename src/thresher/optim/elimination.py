@@ -1,0 +1,274 @@
+"""Backward elimination on columns in memory: ever fewer columns under the plain penalty 1/2 ||w||^2, all solved.
+
+Where the second derivative H of the objective is known, the optimum without column j follows from the one with it:
+w - H^-1 e_j w_j / (H^-1)_jj. So a batch of columns is taken out one by one on this model alone, always the lightest;
+then all its stations are judged together by their own duality gaps, which two products with the columns do, and those
+that are not good enough get Newton steps, again together. Those before the first that is still not good enough, or
+that lacks another column than the weights before it tell, stand; H is brought up to date, and the next batch begins
+there.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from thresher.optim import newton
+from thresher.optim.columns import Columns
+from thresher.optim.master import Solution, Start, out_of_time
+from thresher.optim.penalties import KSupport
+
+FIRST_BATCH, LARGEST_BATCH = 8, 64  # stations
+SCORES = 1 << 22  # entries: the scores of a batch on all samples are not more
+TIE_DIGITS = 9  # of the logarithm of squared weights: nearer ones are equal
+ROUNDS = 6  # Newton steps that a batch of stations gets
+STEPS = 30  # Newton steps that a single station gets before it goes to ``newton``
+MORE, LEAST = 0.5, 1.5  # samples that count besides those with curvature: as a share of them, and of the columns
+COMPACT = 0.8  # columns are copied together when fewer than this share of them are left
+
+
+class Station(NamedTuple):
+    """Positions of the columns that are left, and the solution of each problem on them."""
+
+    kept: np.ndarray
+    solutions: tuple[Solution, ...]
+
+    @property
+    def objective(self):
+        """Sum over the problems."""
+        return sum(solution.objective for solution in self.solutions)
+
+    @property
+    def gap(self):
+        """Objective minus what no weights on these columns go below."""
+        return sum(solution.gap for solution in self.solutions)
+
+
+def eliminate(block, problems, starts, stops, *, forced=0, pool=None, tol, first_tol=None, deadline=None):
+    """Yield a Station for each number of columns in ``stops``, which falls; the lightest columns go first.
+
+    ``problems`` share the columns, and a column weighs its length over all of them; ``starts`` are points on all
+    columns. The first ``forced`` columns never go, and the first ``pool`` not while more than so many are left. Each
+    station's gap is at most ``tol``, and that on all columns at most ``first_tol``: where this is small, nothing that
+    follows depends on the starts.
+    """
+    field = _Field(block, problems, starts, forced, forced if pool is None else max(pool, forced), tol)
+    stops, most = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0]))
+    size = min(FIRST_BATCH, most)
+    field.settle(tol if first_tol is None else first_tol, deadline, at_least=1)
+    if stops and stops[0] == block.shape[1]:
+        yield field.station
+        del stops[0]
+    while stops and not out_of_time(deadline):
+        batch = stops[:size]
+        stations = field.ahead(batch, tol)
+        good = field.good(stations, tol)
+        yield from stations[:good]
+        field.move(stations[max(good, 1) - 1])
+        if good == 0:
+            field.settle(tol, deadline)
+            yield field.station
+        elif good < len(stations):
+            for c in range(len(problems)):
+                field.refresh(c)
+        del stops[: max(good, 1)]
+        size = min(2 * size, most) if good == len(stations) else max(good, 1)
+
+
+class _Field:
+    """The columns left, the station reached, and the second derivatives there.
+
+    ``plain`` are X'DX, ``inverse`` the inverses of the second derivatives with the shift eliminated, one for each
+    problem; ``gone`` holds, for the batch looked ahead, the vectors u such that inverse - uu' is the inverse without
+    the columns that go.
+    """
+
+    def __init__(self, block, problems, starts, forced, pool, tol):
+        self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
+        self.columns, self.here = Columns(block), np.arange(block.shape[1])
+        everything = np.ones((1, block.shape[1]), dtype=bool)
+        self.station = Station(self.here, ())
+        at = [self.judged(c, start.w[None], everything, start.b)[0] for c, start in enumerate(starts)]
+        self.station = Station(self.here, tuple(at))
+        self.D = [np.zeros_like(problem.y) for problem in problems]
+        self.plain = [np.zeros((block.shape[1],) * 2) for _ in problems]
+        self.inverse, self.gone = [None] * len(problems), [None] * len(problems)
+
+    def judged(self, c, W, masks, b):
+        """Solutions of problem ``c`` at the rows of W, each on the columns in its row of ``masks``."""
+        problem = self.problems[c]
+        spread = np.zeros((W.shape[0], self.columns.shape[1]))
+        spread[:, self.here] = W
+        Z = np.ascontiguousarray(self.columns.combine(spread.T).T)
+        at = [problem.at(z, b) for z in Z]
+        V = np.array([alpha for _, _, alpha in at]) * problem.y
+        scores = self.columns.correlate(V.T).T[:, self.here]
+        solutions = []
+        for w, mask, z, (b, loss, alpha), score in zip(W, masks, Z, at, scores, strict=True):
+            w, score = w[mask], score[mask]
+            objective = 0.5 * float(w @ w) + loss
+            bound = problem.loss.dual(alpha, problem.cost) - 0.5 * float(score @ score)
+            if objective - bound > self.tol:  # not yet enough: the best multiple of alpha may be
+                bound = problem.dual_value(alpha, float(score @ score))
+            solutions.append(Solution(w, z, b, alpha, score, loss, objective, bound))
+        return solutions
+
+    def refresh(self, c, guard=1.0):
+        """Second derivative of problem ``c`` at the station, and its inverse: samples with a new curvature cost."""
+        problem, solution = self.problems[c], self.station.solutions[c]
+        D = problem.loss.guarded_curvature(
+            problem.y, solution.z + solution.b, problem.cost, guard * MORE, guard * LEAST * solution.w.size
+        )
+        change = D - self.D[c]
+        if 2 * np.count_nonzero(change) > np.count_nonzero(D):
+            self.plain[c] = self.columns.gram(D)[np.ix_(self.here, self.here)]
+        else:
+            self.plain[c] += self.columns.gram(change)[np.ix_(self.here, self.here)]
+        self.D[c] = D
+        H = self.plain[c].copy()
+        if problem.fit_intercept and D.any():
+            mean = self.columns.correlate(D)[self.here]
+            H -= np.multiply.outer(mean, mean / D.sum())
+        H[np.diag_indices_from(H)] += 1.0
+        self.inverse[c] = inverted(H)
+
+    def settle(self, tol, deadline, at_least=0):
+        """Newton steps at this station, ``at_least`` so many, until its gap is within ``tol``."""
+        for c, problem in enumerate(self.problems):
+            share, guard = tol / len(self.problems), 1.0
+            for step in range(STEPS):
+                if (self.station.solutions[c].gap <= share and step >= at_least) or out_of_time(deadline):
+                    break
+                self.refresh(c, guard)
+                solution, length = self.stepped(c)
+                self.set(c, solution)
+                guard = 0.3 * guard if length == 1.0 else min(1.0, 10.0 * guard)
+            else:
+                solution = self.station.solutions[c]
+                block = self.block.take(self.station.kept)
+                start = Start(solution.w, solution.z, solution.b)
+                penalty = KSupport(block.shape[1])
+                self.set(c, newton.solve(block, problem, penalty, start, tol=share, deadline=deadline))
+            self.refresh(c)
+
+    def set(self, c, solution):
+        solutions = list(self.station.solutions)
+        solutions[c] = solution
+        self.station = Station(self.station.kept, tuple(solutions))
+
+    def stepped(self, c):
+        """The best of a few points on the way of a Newton step of problem ``c``."""
+        old = self.station.solutions[c]
+        step = self.inverse[c] @ (old.scores - old.w)
+        mask = np.ones((1, step.size), dtype=bool)
+        length = 1.0
+        while length > 1e-3:
+            there = self.judged(c, (old.w + length * step)[None], mask, old.b)[0]
+            if there.objective < old.objective:
+                return better(there, old), length
+            length *= 0.5
+        return old, 0.0
+
+    def good(self, stations, tol):
+        """How many of ``stations`` stand: solved, and on the columns that the one before tells to keep."""
+        for number, station in enumerate(stations):
+            if station.gap > tol or (number and not self.is_right(stations[number - 1], station)):
+                return number
+        return len(stations)
+
+    def ahead(self, stops, tol):
+        """The stations at ``stops``: what the model says of them, judged, and corrected while that helps."""
+        found, masks = self.modelled(stops)
+        count = len(stops)
+        solutions = [
+            self.judged(c, W, masks, old.b)
+            for c, (W, old) in enumerate(zip(found, self.station.solutions, strict=True))
+        ]
+        for _ in range(ROUNDS):
+            gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
+            bad = np.flatnonzero(gaps > tol)
+            if bad.size == 0:
+                break
+            for c, row in enumerate(solutions):
+                W = np.zeros((bad.size, masks.shape[1]))
+                for r, t in enumerate(bad):
+                    W[r] = self.corrected(c, row[t], masks[t], self.station.kept.size - stops[t])
+                again = self.judged(c, W, masks[bad], row[bad[0]].b)
+                for t, solution in zip(bad, again, strict=True):
+                    row[t] = better(row[t], solution)
+        return [Station(self.station.kept[masks[t]], tuple(row[t] for row in solutions)) for t in range(count)]
+
+    def modelled(self, stops):
+        """(weights, columns left) at each stop, as the second-order model around the station has them."""
+        m, last = self.station.kept.size, stops[-1]
+        W = [s.w + G @ (s.scores - s.w) for s, G in zip(self.station.solutions, self.inverse, strict=True)]
+        self.gone = [np.zeros((m, m - last), order="F") for _ in W]
+        found, masks = [np.zeros((len(stops), m)) for _ in W], np.zeros((len(stops), m), dtype=bool)
+        left, t = np.arange(m), 0
+        for at, stop in enumerate(stops):
+            leaving = self.leaving(self.station.kept[left], sum(w[left] ** 2 for w in W), stop)
+            for j in left[leaving]:
+                for w, G, U in zip(W, self.inverse, self.gone, strict=True):
+                    u = G[:, j] - U[:, :t] @ U[j, :t]
+                    u /= np.sqrt(u[j])
+                    w -= u * (w[j] / u[j])
+                    U[:, t] = u
+                t += 1
+            left = np.delete(left, leaving)
+            masks[at, left] = True
+            for w, kept in zip(W, found, strict=True):
+                kept[at, left] = w[left]
+        return found, masks
+
+    def leaving(self, kept, size, stop):
+        """Positions in ``kept`` of the columns that go until ``stop`` are left, by squared length: the lightest.
+
+        Of equals the one taken last goes; the pool only when the others are gone, forced columns never.
+        """
+        later = (kept >= self.pool) if kept.size > self.pool else np.ones(kept.size, dtype=bool)
+        rank = np.round(np.log(np.maximum(size, np.finfo(float).tiny)), TIE_DIGITS)
+        rank[kept < self.forced] = np.inf
+        return np.sort(np.lexsort((-kept, rank, ~later))[: kept.size - stop])
+
+    def is_right(self, station, next_one):
+        """Whether the columns between two stations are those that the weights of the first tell to go."""
+        size = sum(solution.w**2 for solution in station.solutions)
+        leaving = self.leaving(station.kept, size, next_one.kept.size)
+        return np.array_equal(np.delete(station.kept, leaving), next_one.kept)
+
+    def corrected(self, c, solution, mask, t):
+        """A Newton step from ``solution``, with the inverse that belongs to its columns."""
+        residual = np.zeros(mask.size)
+        residual[mask] = solution.scores - solution.w
+        U = self.gone[c][:, :t]
+        step = self.inverse[c] @ residual - U @ (U.T @ residual)
+        out = np.zeros(mask.size)
+        out[mask] = solution.w + step[mask]
+        return out
+
+    def move(self, station):
+        """Go on from ``station``: the other columns are gone."""
+        left = np.isin(self.station.kept, station.kept)
+        t = left.size - station.kept.size
+        for c, U in enumerate(self.gone):
+            U = U[left, :t]
+            self.inverse[c] = self.inverse[c][np.ix_(left, left)] - U @ U.T
+            self.plain[c] = self.plain[c][np.ix_(left, left)]
+        self.station, self.here = station, self.here[left]
+        if self.here.size < COMPACT * self.columns.shape[1]:
+            self.columns, self.here = self.columns.take(self.here), np.arange(self.here.size)
+
+
+def better(one, other):
+    """The lower of two solutions of one problem, with the higher of their bounds: each holds by itself."""
+    lower = one if one.objective <= other.objective else other
+    return replace(lower, bound=max(one.bound, other.bound))
+
+
+def inverted(H):
+    """The inverse of a symmetric matrix whose eigenvalues are at least 1."""
+    factor, _ = dpotrf(H, lower=1, overwrite_a=1)
+    half, _ = dpotri(factor, lower=1, overwrite_c=1)
+    half = np.tril(half)
+    return half + np.tril(half, -1).T
