@@ -67,7 +67,9 @@ def counted_steps():
 def fitted(data, sizes, per_turn, **options):
     """One timed fit that is not stopped by its gap before all turns are done."""
     turns = sizes.wanted // per_turn
-    classifier = FGMClassifier(sizes.wanted, C=C, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options)
+    classifier = FGMClassifier(
+        sizes.wanted, C=C, overshoot=None, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
+    )
     with counted_steps() as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)  # some of the columns taken get no weight
         start = time.perf_counter()
@@ -153,8 +155,9 @@ def report(quick=False):
     sizes = QUICK if quick else FULL
     made = f"make_wide({sizes.rows}, {sizes.columns}, n_relevant={sizes.relevant})"
     explained = (
-        f"`{made}`, C = {C:g}, {sizes.wanted} features, as many turns as B needs for them. Newton steps are "
-        f"the inner iterations of all turns. Seconds are medians of {sizes.repeats} interleaved rounds."
+        f"`{made}`, C = {C:g}, {sizes.wanted} features, growth alone, as many turns as B needs for them. "
+        "Newton steps are the inner iterations of all turns. "
+        f"Seconds are medians of {sizes.repeats} interleaved rounds."
     )
     shifted = f"The same data with labels sign(Xw - {SHIFT:g}), B = {sizes.per_turn[1]}."
     parts = ["## Convergence"]

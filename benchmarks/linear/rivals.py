@@ -17,7 +17,6 @@ from thresher import FGMClassifier
 
 MEMORY = 24 * 2**30  # the machine of the paper; less where less is free
 FAST = 5.0  # seconds up to which a fit is repeated
-THRESHES = "overshoot" in FGMClassifier().get_params()
 
 
 class Rival(NamedTuple):
@@ -80,9 +79,8 @@ def fgms(wanted):
     models = {}
     for shown, loss in (("squared hinge", "squared_hinge"), ("logistic", "logistic")):
         models[f"FGM, {shown}"] = FGMClassifier(wanted, loss=loss)
-        if THRESHES:
-            models[f"FGM, {shown}, growth alone"] = FGMClassifier(wanted, loss=loss, overshoot=1)
-    models["FGM, squared hinge, 1 thread"] = FGMClassifier(wanted, n_jobs=1)
+        models[f"FGM, {shown}, growth alone"] = FGMClassifier(wanted, loss=loss, overshoot=None)
+    models["FGM, squared hinge, growth alone, 1 thread"] = FGMClassifier(wanted, overshoot=None, n_jobs=1)
     return {name: Rival(model) for name, model in models.items()}
 
 

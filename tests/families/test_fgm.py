@@ -101,9 +101,9 @@ def test_bounds_hold_with_everything_at_once(loss, shift):
     """Weights, forced columns, an earlier fit to start from, a raised budget, a deadline, loose inner solves."""
     for seed in range(6):
         X, y, cost = problem(30, 20, seed, weighted=True, C=[0.05, 20.0][seed % 2])
-        starts = [(np.array([3, 5, 11]), np.array([[0.5], [-1.0], [3.0]]))] if seed % 3 == 0 else None
+        start = [(np.array([3, 5, 11]), np.array([[0.5], [-1.0], [3.0]]))]
         options = {
-            "starts": starts,
+            "starts": (lambda most, start=start: start) if seed % 3 == 0 else None,
             "forced": (19, 2) if seed < 4 else (),
             "wanted": [None, 12][seed % 2],
             "inner_tol": [None, 0.3][seed // 3],

@@ -5,7 +5,7 @@ import contextlib
 import cvxpy as cp
 import numpy as np
 
-ACCURACIES = (1e-10, 1e-8)  # the second where the solver cannot reach the first
+ACCURACIES = (1e-10, 1e-8, 1e-7, 1e-6)  # the next where the solver cannot reach the one before
 
 
 def _loss(name, margins, cost):

@@ -15,7 +15,7 @@ DATA = make_wide(400, 800, n_relevant=10, random_state=0)
 
 
 def weights_of_a_fit(_=None):
-    return FGMClassifier(10).fit(DATA.X, DATA.y).selection_.weights
+    return FGMClassifier(10, overshoot=2.0).fit(DATA.X, DATA.y).selection_.weights
 
 
 def test_fits_in_many_threads_equal_one(monkeypatch):

@@ -9,7 +9,7 @@ from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 SCALES = (None, "unit", "std", "max", "auto")
 TOO_LARGE, TOO_LARGE_FOR_MAX = 1e60, 1e200
 SPARSE_SHARE = 0.3  # "auto" leaves data with fewer non-zero entries than this alone
-MOSTLY_ZERO_SHARE = 0.2  # "auto" takes "max" when more of the columns than this are zero in most rows
+MOSTLY_ZERO_SHARE = 0.2  # "auto" takes "max" when more of the columns with content are zero in most rows
 
 
 def scaled(design, anchor, table, total, scale, *, centre, n_features=None):
@@ -51,5 +51,6 @@ def choose_scale(table, total, n_features):
     """The rule of ``scale="auto"``: see docs/architecture.md for the trials behind it."""
     if table[NONZERO].sum() < SPARSE_SHARE * total * n_features:
         return None
+    some = np.count_nonzero(table[NONZERO])  # columns of zeros say nothing
     mostly_full = np.count_nonzero(table[NONZERO] >= 0.5 * total)
-    return "max" if n_features - mostly_full > MOSTLY_ZERO_SHARE * n_features else "std"
+    return "max" if some - mostly_full > MOSTLY_ZERO_SHARE * some else "std"

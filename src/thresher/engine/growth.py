@@ -21,6 +21,7 @@ GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under i
 GATHERING_TOL = 1e-5  # ... when the columns are threshed afterwards: what is taken should not hang on the solver
 COARSE_TOL = 3e-3  # of the objective without features: inner accuracy when many columns are threshed afterwards
 LARGE = 1 << 20  # numbers in the columns taken that are many
+GATHERED = 1e-2  # of tol: the gap at which gathering ends, since what more would be taken is noise
 NOTHING = 1e-6  # an objective below this share of the one without features counts as zero
 PATIENCE = 3  # turns without the asked number of features after which the budget is too small
 
@@ -31,8 +32,8 @@ class Plan:
 
     ``wanted`` features (None: until ``tol``), ``budget`` of the penalty and features a turn (raised when it turns out
     too small for ``wanted``, if ``may_raise``), ``forced`` columns outside it, ``master`` "k_support" or "groups".
-    With ``reach``, growth only gathers so many columns for thresh(), whatever their weights, and ``spare`` more out of
-    the last scan.
+    With ``reach``, growth only gathers so many columns for thresh(), whatever their weights; where there are fewer than
+    ``at_least`` in the end, the last scan's best make up for it. ``rough`` solves to COARSE_TOL only.
     """
 
     wanted: int | None
@@ -46,7 +47,8 @@ class Plan:
     forced: tuple[int, ...] = ()
     master: str = "k_support"
     reach: int | None = None
-    spare: int = 0
+    at_least: int = 0
+    rough: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,15 @@ class Grown:
     interrupted: bool = False
 
 
-def grow(design, problems, plan, trace, starts=None, watch=lambda turn: None):
+def grow(design, problems, plans, trace, starts=None, watch=lambda turn: None):
     """A Grown for each of ``problems``: take features until there is a reason to stop, all in the same scans.
 
-    ``starts`` are (ids, weights (ids, classes)) of an earlier fit to begin from, or None.
+    ``plans`` is one plan for each, or one for all; the trace tells of those whose plan is the last. ``starts`` are
+    (ids, weights (ids, classes)) of an earlier fit to begin from, or None.
     """
-    machines = [_Machine(design, problem, plan, trace) for problem in problems]
+    plans = [plans] * len(problems) if isinstance(plans, Plan) else plans
+    machines = [_Machine(design, problem, plan, trace) for problem, plan in zip(problems, plans, strict=True)]
+    told = [machine for machine in machines if machine.plan is plans[-1]]
     interrupted = False
     try:
         for machine, start in zip(machines, starts or [None] * len(machines), strict=True):
@@ -82,15 +87,15 @@ def grow(design, problems, plan, trace, starts=None, watch=lambda turn: None):
             with trace.step("certify"):
                 for machine in growing:
                     machine.certify()
-            watch(recorded(machines, trace))
+            watch(recorded(told, trace))
             for machine in growing:
                 machine.judge()
             take(design, growing, trace)
             for machine in growing:
                 if not machine.reason:
                     machine.grown()
-        if plan.wanted is None:
-            for machine in machines:
+        for machine in machines:
+            if machine.plan.wanted is None:
                 machine.settle()
     except KeyboardInterrupt:
         if any(machine.sight is None for machine in machines):
@@ -125,7 +130,7 @@ def take(design, machines, trace):
 
 
 def recorded(machines, trace):
-    """The turn as the trace keeps it: sums over all machines."""
+    """The turn as the trace keeps it: sums over the machines."""
     return trace.turned(
         sum(machine.taken.used for machine in machines),
         sum(machine.taken.ids.size for machine in machines),
@@ -159,7 +164,7 @@ class _Machine:
 
     def reducer(self):
         """What the scan must keep: enough scores for the bounds, and the columns to take next."""
-        asked = max(self.budget, self.plan.wanted or 0, self.taken.ids.size + self.budget, self.plan.spare)
+        asked = max(self.budget, self.plan.wanted or 0, self.taken.ids.size + self.budget, self.plan.at_least)
         return TopK(asked, exclude=np.sort(self.taken.ids), summed=True)
 
     def see(self, ids, squares):
@@ -185,10 +190,10 @@ class _Machine:
             self.reason = self.reason_to_stop()
 
     def asks(self):
-        """The columns to take now, or the spare ones when growth has ended."""
+        """The columns to take now; those that make up the number when growth has ended."""
         plan = self.plan
         if self.reason:
-            return self.sight.best[: plan.spare]
+            return self.sight.best[: max(0, plan.at_least - self.taken.ids.size)]
         if plan.reach is not None:
             missing = plan.reach - self.taken.ids.size
         else:
@@ -236,8 +241,8 @@ class _Machine:
             return "no loss is left: the features taken fit the data perfectly"
         if self.sight.best.size == 0:
             return "no other feature has a non-zero score"
-        enough = plan.reach is not None and reached >= plan.wanted
-        if self.gap <= plan.tol and (enough or not (plan.wanted is not None and plan.may_raise)):
+        enough = plan.reach is not None and reached >= plan.wanted and self.gap <= GATHERED * plan.tol
+        if enough or (self.gap <= plan.tol and plan.reach is None and not (plan.wanted is not None and plan.may_raise)):
             return f"gap {self.gap:.1e} is within tol={plan.tol:g}"
         if plan.wanted is None and used and self.last_objective - objective <= plan.min_decrease * self.at_zero:
             return f"the objective fell by less than {plan.min_decrease:g} of its value without features"
@@ -284,10 +289,11 @@ class _Machine:
         taken = self.taken if taken is None else taken
         if taken.ids.size == 0:
             return
-        scale = max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
-        tol = tol * scale
-        if self.plan.reach is not None and self.plan.inner_tol is None and is_large(taken.block):
+        rough = self.plan.rough or (self.plan.reach is not None and is_large(taken.block))
+        if rough and self.plan.inner_tol is None:
             tol = COARSE_TOL * self.at_zero
+        else:
+            tol *= max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
         solver = newton if self.plan.master == "k_support" else apg
         with self.trace.step("solve"):
             solution = solver.solve(
@@ -346,9 +352,10 @@ class _Machine:
 
     def result(self, interrupted):
         """What grow() returns of this machine."""
+        settled = [self.taken] if self.plan.wanted is None else []
         return Grown(
             self.taken,
-            tuple(self.turns),
+            tuple(self.turns + settled),
             self.budget,
             self.lower_bound,
             self.pick_bound,

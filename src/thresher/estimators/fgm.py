@@ -48,9 +48,10 @@ class FGMClassifier(SelectorClassifier):
         With more than two classes: one set of columns for all, or as many as asked for of each class's own, where
         ``transform`` returns the union.
     overshoot : float, "auto" or None, default="auto"
-        The columns asked for are what elimination leaves of ``overshoot`` times as many. "auto" is 400 columns less
-        twice the number asked for, and at least 1.2 times that number. None: growth alone, and a path of its turns
-        only; several times faster.
+        The columns asked for are what elimination leaves of ``overshoot`` times as many. "auto" grows twice in the
+        same scans, to 400 columns less twice the number asked for and to 1.2 times that number, and takes the pick
+        out of the larger set unless the other one's objective is clearly lower; from 125 on only the latter. None:
+        growth alone, and a path of its turns only; several times faster.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         The loss.
     features_per_turn : int or "auto", default="auto"
@@ -156,16 +157,16 @@ class FGMClassifier(SelectorClassifier):
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
             options["wanted"] = wanted = check.number_wanted(self.n_features_to_select, X.shape[1])
             target = growth_target(wanted, options["overshoot"], X.shape[1])
-            previous = largest_model(previous, target)
             forced = self._forced(X, wanted)
-            keep = forced if previous is None else np.union1d(forced, previous.features)
+            keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
             design, scale = self._scaled(X, weights, keep, workers, trace)
             options["forced"] = design.numbers_here(forced)
             signs = check.signs_of(codes, classes.size)
             tried = {}
             if C == "auto":
                 C, tried = self._chosen(design, signs, codes, weights, trace, options)
-            progress = Progress(self.verbose, target)
+            separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
+            progress = Progress(self.verbose, target and target * separate)
             selection = fgm(
                 design,
                 self._problems(signs, check.costs(C, weights)),
@@ -177,8 +178,11 @@ class FGMClassifier(SelectorClassifier):
             )
             progress.close(selection)
         self.classes_, self.C_ = classes, C
-        for name, value in tried.items():
-            setattr(self, name, value)
+        for name in ("Cs_", "scores_"):
+            if name in tried:
+                setattr(self, name, tried[name])
+            elif hasattr(self, name):
+                delattr(self, name)
         self._set_selection(replace(selection, scale=scale))
         self.n_iter_ = max(1, len(trace.turns) - 1)
         if selection.interrupted:
@@ -241,7 +245,8 @@ class FGMClassifier(SelectorClassifier):
                 problems.append(self._problems(signs, cost))
         if options["deadline"] is not None:  # half of the time is for the choice
             options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
-        found = held_out(design, [problem for each in problems for problem in each], trace, **options)
+        together = [problem for each in problems for problem in each]
+        found = held_out(design, together, trace, debias=bool(self.debias), **options)
         scores = [np.hstack([next(found) for _ in each]) for each in problems]
         accuracies = accuracy(scores, folds, codes, weights)
         best = int(np.argmax(accuracies.mean(axis=0)))
@@ -276,7 +281,7 @@ class FGMClassifier(SelectorClassifier):
         return self.selection_
 
     def _starts(self, design, previous, classes):
-        """Where each problem begins: columns and weights of the model ``previous``."""
+        """Where each problem begins: a function of the most columns, which looks along the path of ``previous``."""
         if previous is None:
             return None
         columns = 1 if classes.size == 2 else classes.size
@@ -285,11 +290,16 @@ class FGMClassifier(SelectorClassifier):
                 f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
                 "fit a new estimator or set warm_start=False"
             )
-        here = design.numbers_here(previous.features)
-        W = design.in_units_here(here, previous.weights).reshape(here.size, columns)
-        if columns == 1 or self.support == "shared":
-            return [(here, W)]
-        return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
+
+        def starts(most):
+            model = largest_model(previous, most)
+            here = design.numbers_here(model.features)
+            W = design.in_units_here(here, model.weights).reshape(here.size, columns)
+            if columns == 1 or self.support == "shared":
+                return [(here, W)]
+            return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
+
+        return starts
 
     def _warn_if_fewer(self, wanted):
         found, reason = self.selection_.features.size, self.selection_.stop_reason
@@ -297,8 +307,12 @@ class FGMClassifier(SelectorClassifier):
         messages = []
         if idle.size:
             messages.append(f"columns {idle.tolist()} of always_include have weight zero: they say nothing new")
+        each = (self.selection_.weights != 0.0).reshape(found, -1).sum(axis=0) if found else np.zeros(1)
         if wanted is not None and found < wanted:
             messages.append(f"{found} features came back, {wanted} were asked for: {reason}")
+        elif wanted is not None and self.support == "per_class" and each.min() < wanted - idle.size:
+            label = self.classes_.tolist()[int(np.argmin(each))]
+            messages.append(f"class {label!r} has {each.min()} features, {wanted} were asked for: {reason}")
         elif found == 0:
             messages.append(f"no feature was selected, every prediction is the same class: {reason}")
         for message in messages:
@@ -307,7 +321,7 @@ class FGMClassifier(SelectorClassifier):
 
 def largest_model(selection, most):
     """The largest model on the path of an earlier fit with at most ``most`` features, or else its pick."""
-    if selection is None or most is None:
+    if most is None:
         return selection
     fitting = [station for station in selection.path if station.phase == "thresh" and station.number <= most]
     return max(fitting, key=lambda station: station.number, default=selection)

@@ -114,6 +114,9 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             self, X, reset=reset, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, **options
         )
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "selection_")
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

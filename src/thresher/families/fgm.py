@@ -1,14 +1,15 @@
 """The feature generating machine: docs/theory/fgm.md has the problem, the algorithm and what differs from the paper."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from thresher.engine.growth import Plan, grow
-from thresher.engine.thresh import refitted, stops, thresh
+from thresher.engine.threshing import refitted, stops, thresh
 from thresher.results import Certificate, Path, Selection, Station, Trace
 
-POOL = 400  # see pool_size
+POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # where no number is wanted, the path has every number of features up to this one
 
 
@@ -20,20 +21,24 @@ def features_per_turn(columns):
     return 10 if columns is None else min(100, max(1, math.ceil(columns / 10)))
 
 
-def pool_size(wanted, overshoot):
-    """The number of columns out of which elimination makes a pick of ``wanted``.
+def pool_sizes(wanted, overshoot):
+    """Numbers of columns out of which elimination makes a pick of ``wanted``, rising.
 
-    "auto" is 400 less twice the number wanted, and at least six fifths of it: 38 times as many for 10 features,
-    6 times for 50, twice for 100. docs/architecture.md has the trials behind it.
+    "auto" tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
+    features, 300 and 60 for 50. The larger pool makes the pick, unless the objective of the other one's is lower by
+    more than 2 %. docs/architecture.md has the trials behind it.
     """
-    return math.ceil(max(POOL - 2 * wanted, 1.2 * wanted) if overshoot == "auto" else overshoot * wanted)
+    if overshoot != "auto":
+        return [math.ceil(overshoot * wanted)]
+    few, many = math.ceil(1.2 * wanted), POOL - 2 * wanted
+    return [few, many] if many > few else [few]
 
 
 def growth_target(wanted, overshoot, n_features):
     """The number of columns that growth goes to, or None where there is no number to reach."""
     if wanted is None or overshoot is None:
         return wanted
-    return min(n_features, pool_size(wanted, overshoot))
+    return min(n_features, pool_sizes(wanted, overshoot)[-1])
 
 
 def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts=None, watch=lambda turn: None, **how):
@@ -42,48 +47,67 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
     ``problems`` are the models: each picks its own columns, all are scanned together. ``wanted`` features each, or
     None to grow until the gap is within ``tol``. The pick is made by elimination out of ``overshoot`` times as many
     columns, and the path begins at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
-    penalty, as elimination always does. ``starts`` are (ids, weights (ids, classes)) for each problem, in the units of
-    the design. ``how`` are options of ``planned``.
+    penalty, as elimination always does. ``starts(most)`` gives (ids, weights (ids, classes)) for each problem to begin
+    from, in the units of the design, with at most ``most`` columns (None: any number). ``how`` are options of
+    ``planned``.
     """
-    plan = planned(design, wanted, overshoot, **how)
-    grown = grow(design, problems, plan, trace, starts, watch)
-    models = [_Model(problem, each, plan, trace) for problem, each in zip(problems, grown, strict=True)]
+    sizes = [None] if wanted is None or overshoot is None else pool_sizes(wanted, overshoot)
+    plans = [planned(design, wanted, size, **how) for size in sizes]
+    count = len(problems)
+    grown = grow(
+        design,
+        problems * len(plans),
+        [plan for plan in plans for _ in problems],
+        trace,
+        None if starts is None else [start for plan in plans for start in starts(plan.reach)],
+        watch,
+    )
+    models = [_Model(problem, grown[number::count], plans, trace) for number, problem in enumerate(problems)]
     interrupted = grown[0].interrupted
     try:
         for model in [] if interrupted else models:
             if overshoot is not None:
-                model.thresh(None if wanted is None else pool_size(wanted, overshoot))
-            if debias and plan.reach is None:
+                model.thresh()
+            if debias and plans[-1].reach is None:
                 model.refit()
     except KeyboardInterrupt:
         interrupted = True
     return selection(design, models, trace, interrupted)
 
 
-def held_out(design, problems, trace, *, wanted, overshoot=None, **how):
-    """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out."""
-    plan = planned(design, wanted, overshoot, **how)
+def held_out(design, problems, trace, *, wanted, overshoot=None, debias=False, **how):
+    """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out.
+
+    The models are those of fgm(), solved roughly and out of at most twice as many columns as wanted: good enough to
+    tell which problem is posed best.
+    """
+    pool = None if wanted is None or overshoot is None else min(2 * wanted, pool_sizes(wanted, overshoot)[-1])
+    plan = planned(design, wanted, pool, **how)
+    plan = replace(plan, rough=True, at_least=pool or 0)
     apart = Trace(steps=trace.steps)  # the turns are not those of the fit, what they cost is
     grown = grow(design, problems, plan, apart)
-    models = [_Model(problem, each, plan, apart) for problem, each in zip(problems, grown, strict=True)]
-    for model in models:
+    if grown[0].interrupted:  # nothing is chosen yet, so there is no model to keep
+        raise KeyboardInterrupt
+    for problem, each in zip(problems, grown, strict=True):
+        model = _Model(problem, [each], [plan], apart)
         if plan.reach is not None:
-            model.thresh(pool_size(wanted, overshoot), only_to_pick=True)
+            model.thresh_to_pick()
+        elif debias:
+            model.refit()
         yield model.scores
 
 
 def planned(
-    design, wanted, overshoot, *, per_turn=None, tol=1e-3, inner_tol=None, max_turns=100, deadline=None, forced=(),
+    design, wanted, pool, *, per_turn=None, tol=1e-3, inner_tol=None, max_turns=100, deadline=None, forced=(),
     master="k_support",
 ):  # fmt: skip
-    """The plan for grow().
+    """The plan for grow(): ``pool`` columns for elimination or, where it is None, ``wanted`` features.
 
     ``per_turn`` is the budget B (None: by rule, and raised, in growth alone, when its optimum has fewer features than
     wanted). ``master`` is "k_support", or "groups" for the paper's sub-problem (30), which may stall above ``tol``.
     """
     forced = tuple(int(j) for j in forced)
-    gathers = wanted is not None and overshoot is not None
-    target = growth_target(wanted, overshoot, design.shape[1])
+    target = wanted if pool is None else min(design.shape[1], pool)
     budget = features_per_turn(target) if per_turn is None else per_turn
     if target is not None:
         budget = min(budget, max(target - len(forced), 1))
@@ -98,19 +122,23 @@ def planned(
         deadline=deadline,
         forced=forced,
         master=master,
-        reach=target if gathers else None,
-        spare=max(0, 2 * wanted - target) if gathers else 0,
+        reach=None if pool is None else target,
+        at_least=0 if pool is None else 2 * wanted,
     )
 
 
 class _Model:
-    """One problem's way through a fit: the turns of growth, the stations of elimination, and its pick."""
+    """One problem's way through a fit: the turns of growth, the stations of elimination, and its pick.
 
-    def __init__(self, problem, grown, plan, trace):
-        self.problem, self.grown, self.plan, self.trace = problem, grown, plan, trace
-        self.way, self.reason = {}, grown.reason  # stations of elimination by number of columns; why it ended
-        taken = grown.taken
-        self.pick = taken.heaviest(problem, taken.used if plan.wanted is None else plan.wanted)
+    ``candidates`` are what was grown under each of ``plans``; ``grown`` is the one that the pick comes from.
+    """
+
+    def __init__(self, problem, candidates, plans, trace):
+        self.problem, self.candidates, self.plans, self.trace = problem, candidates, plans, trace
+        self.grown, self.plan = candidates[-1], plans[-1]
+        self.way, self.reason = {}, self.grown.reason  # stations of elimination by number of columns; why it ended
+        taken = self.grown.taken
+        self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
     @property
     def scores(self):
@@ -118,24 +146,53 @@ class _Model:
         solution = self.pick.solution
         return solution.z.reshape(self.problem.classes, -1).T + solution.b
 
-    def thresh(self, pool, *, only_to_pick=False):
-        """Eliminate; where a number is wanted, the pick is then the station that has it, out of ``pool`` columns."""
-        taken, wanted = self.grown.taken, self.plan.wanted
-        if wanted is None:
-            taken = self.pick
+    def pick_bound(self, number):
+        """No model on any ``number`` columns goes below."""
+        return max(grown.pick_bound(number) for grown in self.candidates)
+
+    def thresh(self):
+        """Eliminate; where a number is wanted, the pick is the station that has it.
+
+        The pick comes out of the largest pool, unless that out of a smaller one has a clearly lower objective.
+        """
+        self.thresh_all()
+        for grown, plan in list(zip(self.candidates, self.plans, strict=True))[-2::-1]:
+            trial = _Model(self.problem, [grown], [plan], self.trace)
+            trial.thresh_to_pick()
+            if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
+                trial.thresh_all()
+                self.grown, self.plan, self.way = grown, plan, trial.way
+                self.pick, self.reason = trial.pick, trial.reason
+
+    @property
+    def objective(self):
+        """1/2 ||w||^2 plus the loss of the pick."""
+        solution = self.pick.solution
+        return 0.5 * float(solution.w @ solution.w) + solution.loss
+
+    def thresh_all(self):
+        """Eliminate down to one column, every number from twice the wanted one on."""
+        taken, wanted = (self.pick if self.plan.wanted is None else self.grown.taken), self.plan.wanted
         most = taken.ids.size
-        if most == 0:
-            return
-        target = min(wanted or most, most)
-        numbers = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
-        if only_to_pick:
-            numbers = stops(most, target, target)
-        exact = target if wanted and not only_to_pick else None
-        at_zero, deadline = self.grown.at_zero, self.plan.deadline
-        options = {"pool": pool, "exact": exact, "deadline": deadline}
-        for left in thresh(taken, self.problem, at_zero, numbers, self.trace, **options):
+        if most:
+            numbers = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
+            self.eliminate(taken, numbers, exact=wanted and min(wanted, most))
+
+    def thresh_to_pick(self):
+        """Eliminate no further than to the pick, a tenth of the columns at once."""
+        taken = self.grown.taken
+        if taken.ids.size:
+            target = min(self.plan.wanted, taken.ids.size)
+            self.eliminate(taken, stops(taken.ids.size, target, target))
+
+    def eliminate(self, taken, numbers, exact=None):
+        """Walk through ``numbers``; the pick is the station with as many columns as wanted, or the last before it."""
+        wanted, rough = self.plan.wanted, self.plan.rough
+        options = {"pool": self.plan.reach, "exact": exact, "rough": rough, "deadline": self.plan.deadline}
+        for left in thresh(taken, self.problem, self.grown.at_zero, numbers, self.trace, **options):
             self.way[left.ids.size] = left
         if wanted is not None:
+            target = min(wanted, taken.ids.size)
             if target not in self.way:
                 self.reason = "max_time is over"
             last = taken.like(self.problem, self.way.get(target, self.way[min(self.way)]))
@@ -184,7 +241,10 @@ def path(design, models):
     """Turn by turn of growth, then station by station of elimination, where all models have one."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
-    common = sorted(set.intersection(*(set(model.way) for model in models)), reverse=True)
+    common = set.intersection(*(set(model.way) for model in models))
+    if models[0].plan.wanted is None:  # the grown models are the pick, and stand for their number
+        common.discard(max(model.pick.used for model in models))
+    common = sorted(common, reverse=True)
     found = [station(design, models, "grow", parts) for parts in growth]
     found += [station(design, models, "thresh", [model.way[number] for model in models]) for number in common]
     return Path(each for each in found if each.features.size)
@@ -195,16 +255,16 @@ def station(design, models, phase, parts):
     kept = [part.positions for part in parts]
     ids = np.unique(np.concatenate([part.ids[at] for part, at in zip(parts, kept, strict=True)]))
     classes = sum(part.classes for part in parts)
+    number = max(at.size for at in kept)
     W, first, objective, bound = np.zeros((ids.size, classes)), 0, 0.0, 0.0
     for model, part, at in zip(models, parts, kept, strict=True):
         weights = part.weights[at]
         W[np.searchsorted(ids, part.ids[at]), first : first + part.classes] = weights
         objective += 0.5 * float((weights**2).sum()) + part.solution.loss
-        bound += model.grown.pick_bound(at.size)
+        bound += model.pick_bound(number)
         first += part.classes
     weights, offset = design.in_units_of_X(ids, W)
     intercept = np.concatenate([np.broadcast_to(part.solution.b, part.classes) for part in parts]) + offset
     if classes == 1:
         weights, intercept = weights[:, 0], float(intercept[0])
-    number = max(at.size for at in kept)
     return Station(phase, number, design.numbers_in_X(ids), weights, intercept, objective, bound)

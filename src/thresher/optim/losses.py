@@ -66,8 +66,10 @@ class Loss(ABC):
             if abs(slope) <= ROUNDING * np.abs(slopes).sum():
                 return b
             low, high = (b, high) if slope < 0 else (low, b)
-            curvature = self.curvature(y, z + b, cost).sum()
-            step = b - slope / curvature if curvature > 0 else np.inf
+            curvature, far = self.curvature(y, z + b, cost).sum(), 10.0 * (1.0 + abs(b))
+            step = (
+                b - slope / curvature if curvature * far > abs(slope) else np.inf
+            )  # longer steps are not to be trusted
             if not low < step < high:
                 if np.isinf(low) or np.isinf(high):  # no bracket yet: go on, ever faster
                     step = b + np.sign(-slope) * (1.0 + 2.0 * abs(b))
@@ -186,7 +188,7 @@ class Logistic(Loss):
             slope = float(a @ (np.log1p(-share) - np.log(share))) - s * square
             bend = -float((a * a / (c * share * (1.0 - share))).sum()) - square
             low, high = (s, high) if slope > 0 else (low, s)
-            step = s - slope / bend
+            step = s - slope / bend if bend < 0.0 else np.inf
             if not low < step < high:
                 step = 0.5 * (low + high)
             if abs(step - s) <= 1e-13 * s:

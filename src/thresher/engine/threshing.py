@@ -12,7 +12,7 @@ from thresher.optim.penalties import KSupport
 
 STEP = 0.1  # share of the columns that go at once while far above the number wanted
 FIRST_TOL, STATION_TOL = 1e-12, 1e-6  # of the objective without features: gaps of the first and the other stations
-LARGE_TOL = 1e-2  # ... of all, where accuracy on the columns taken has a price
+LARGE_TOL = 1e-2  # ... of all, where accuracy has a price: on many numbers, or in rough work
 
 
 def stops(most, fine, least=1):
@@ -23,7 +23,7 @@ def stops(most, fine, least=1):
     return numbers + list(range(numbers[-1] - 1, least - 1, -1))
 
 
-def thresh(taken, problem, at_zero, numbers, trace, *, pool=None, exact=None, deadline=None):
+def thresh(taken, problem, at_zero, numbers, trace, *, pool=None, exact=None, rough=False, deadline=None):
     """Yield what is left of ``taken`` at each of ``numbers``, which fall: a Taken without block and scores.
 
     The penalty is the plain 1/2 ||w||^2, and the lightest columns go first; the first ``pool`` columns taken compete
@@ -31,7 +31,7 @@ def thresh(taken, problem, at_zero, numbers, trace, *, pool=None, exact=None, de
     constants above say. Ends early when ``deadline`` has passed.
     """
     starts = [Start(one.w, one.z, one.b) for one in apart(taken.solution, taken.classes)]
-    first_tol, tol = (LARGE_TOL, LARGE_TOL) if is_large(taken.block) else (FIRST_TOL, STATION_TOL)
+    first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.block) else (FIRST_TOL, STATION_TOL)
     how = {"forced": taken.forced, "pool": pool, "tol": tol * at_zero, "first_tol": first_tol * at_zero}
     with trace.step("thresh"):
         for kept, solutions in eliminate(taken.block, problem.each(), starts, numbers, deadline=deadline, **how):
