@@ -3,11 +3,12 @@
 import argparse
 
 from benchmarks import book, startup
-from benchmarks.linear import convergence, picks, scan, solvers, synthetic
+from benchmarks.linear import choice, convergence, picks, scan, solvers, synthetic
 
 BENCHMARKS = {
     "synthetic": synthetic,
     "picks": picks,
+    "choice": choice,
     "scan": scan,
     "solvers": solvers,
     "convergence": convergence,

@@ -25,7 +25,7 @@ VECTORS = {
 def test_prox_k_support_equals_the_conic_solver(name, k, step):
     u = VECTORS[name]
     np.testing.assert_allclose(
-        prox.prox_k_support(u, k, step), convex.prox_k_support(u, k, step), atol=2e-6 * np.abs(u).max()
+        KSupport(k).prox(u, step), convex.prox_k_support(u, k, step), atol=2e-6 * np.abs(u).max()
     )
 
 
@@ -79,5 +79,5 @@ def test_piece_describes_the_penalty_around_the_prox(name, k):
 def test_large_budget_is_the_plain_square():
     w = rng.standard_normal(8)
     assert prox.k_support_norm_squared(w, 8) == pytest.approx(w @ w)
-    np.testing.assert_allclose(prox.prox_k_support(w, 8, 0.5), w / 1.5)
+    np.testing.assert_allclose(KSupport(8).prox(w, 0.5), w / 1.5)
     assert prox.k_support_norm_squared(w, 1) == pytest.approx(np.abs(w).sum() ** 2)

@@ -88,7 +88,6 @@ class _Field:
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
         self.columns, self.here = Columns(block), np.arange(block.shape[1])
         everything = np.ones((1, block.shape[1]), dtype=bool)
-        self.station = Station(self.here, ())
         at = [self.judged(c, start.w[None], everything, start.b)[0] for c, start in enumerate(starts)]
         self.station = Station(self.here, tuple(at))
         self.D = [np.zeros_like(problem.y) for problem in problems]

@@ -37,12 +37,6 @@ def k_support_scaling(u, k, step):
     return np.clip(t * size - step, 0.0, 1.0)
 
 
-def prox_k_support(u, k, step):
-    """argmin_w 1/2 ||w - u||^2 + step/2 ||w||_k^2."""
-    d = k_support_scaling(u, k, step)
-    return u * (d / (d + step))
-
-
 def k_support_parts(w, k):
     """(order, r): |w| in falling order, and how many of the largest count in full in ||w||_k.
 

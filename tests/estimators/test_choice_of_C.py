@@ -1,13 +1,10 @@
-"""The path of a fit and the models on it; C chosen by cross-validation inside a fit."""
+"""C chosen by cross-validation inside a fit."""
 
-import itertools
 import pickle
-import re
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
 from tests.problems import many_classes, problem
@@ -17,161 +14,6 @@ from thresher.estimators.folds import CS
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
-FITTED = {}
-
-
-def fitted(kind="two"):
-    """A fit on the data above, made once: two classes, or three with a shared support or each with its own."""
-    if kind not in FITTED:
-        clf = FGMClassifier(6, support="per_class" if kind == "per_class" else "shared", loss="logistic", overshoot=4.0)
-        FITTED[kind] = clf.fit(X, y) if kind == "two" else clf.fit(Z, CODES)
-    return FITTED[kind], X if kind == "two" else Z
-
-
-KINDS = ["two", "shared", "per_class"]
-
-
-# the path
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [1, 3, 6, 12])
-def test_at_is_a_fitted_copy_with_that_many_features(kind, k):
-    clf, A = fitted(kind)
-    before, steps = pickle.dumps(vars(clf)), len(clf.selection_.trace.steps)
-    fewer = clf.at(k)
-    assert type(fewer) is FGMClassifier
-    assert (fewer.coef_.toarray() != 0.0).sum(axis=1).tolist() == [k] * clf.coef_.shape[0]
-    if kind != "per_class":
-        assert fewer.selection_.features.size == fewer.transform(A).shape[1] == k
-    station = clf.path_.at(k)
-    np.testing.assert_array_equal(fewer.selection_.features, station.features)
-    scores = A[:, station.features] @ station.weights + station.intercept
-    np.testing.assert_allclose(fewer.decision_function(A), scores, atol=1e-12)
-    assert fewer.predict(A).shape == (90,)
-    assert fewer.predict_proba(A).shape == (90, clf.classes_.size)
-    fewer.selection_.check()
-    assert f"{k} features, out of the path" in fewer.selection_.stop_reason
-    certificate = fewer.selection_.certificate
-    assert (certificate.pick_objective, certificate.pick_bound) == (station.objective, station.bound)
-    assert len(clf.selection_.trace.steps) == steps, "X was read"
-    assert pickle.dumps(vars(clf)) == before, "the original has changed"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_at_the_number_asked_for_is_the_model_itself(kind):
-    clf, A = fitted(kind)
-    np.testing.assert_array_equal(clf.at(6).coef_.toarray(), clf.coef_.toarray())
-    np.testing.assert_array_equal(clf.at(6).intercept_, clf.intercept_)
-    np.testing.assert_array_equal(clf.at(12).at(6).decision_function(A), clf.decision_function(A))
-
-
-def test_a_model_of_the_path_can_be_cloned_pickled_and_fitted_again():
-    clf, _ = fitted()
-    fewer = clf.at(np.int64(4))
-    copy = clone(fewer)
-    assert copy.get_params() == clf.get_params() | {"n_features_to_select": 4}
-    assert not hasattr(copy, "selection_")
-    again = pickle.loads(pickle.dumps(fewer))
-    np.testing.assert_array_equal(again.decision_function(X), fewer.decision_function(X))
-    assert repr(again.path_) == repr(clf.path_)
-    coef = clf.coef_.toarray()
-    assert fewer.fit(X, y).selection_.features.size == 4
-    assert fewer.selection_.stop_reason == "4 features, as asked"
-    np.testing.assert_array_equal(clf.coef_.toarray(), coef)
-    assert clf.n_features_to_select == 6
-
-
-@pytest.mark.parametrize(
-    ("number", "message"),
-    [
-        (0, "no station of the path has 0 features; there are 1 to 12"),
-        (-3, "no station of the path has -3 features"),
-        (1000, "no station of the path has 1000 features; there are 1 to 12, "),
-        (2.0, r"number must be a whole number, got 2\.0"),
-        (True, "number must be a whole number, got True"),
-        ("3", "number must be a whole number, got '3'"),
-        (None, "number must be a whole number, got None"),
-    ],
-)
-def test_numbers_that_are_not_on_the_path(number, message):
-    with pytest.raises(ValueError, match=message):
-        fitted()[0].at(number)
-
-
-def test_there_is_no_path_before_fit():
-    with pytest.raises(NotFittedError):
-        FGMClassifier(5).at(3)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_path_is_a_sequence_of_stations(kind):
-    path = fitted(kind)[0].path_
-    phases = [station.phase for station in path]
-    assert phases == sorted(phases), "growth comes first"
-    assert len(path) == len(phases) == phases.count("grow") + phases.count("thresh")
-    assert path[0].phase == "grow"
-    assert path[-1].number == 1
-    assert [s.number for s in path[-3:]] == [3, 2, 1]
-    assert type(path[-3:]) is type(path)
-    assert path[-3:].numbers.tolist() == [1, 2, 3]
-    assert len(path[:0]) == 0
-    assert set(range(1, 13)) <= set(path.numbers.tolist())
-    expected = rf"Path\({phases.count('grow')} stations of growth, {phases.count('thresh')} of elimination; features: 1"
-    assert re.match(expected, repr(path))
-    assert repr(path[-3:]) == "Path(0 stations of growth, 3 of elimination; features: 1 to 3)"
-    assert repr(path[:0]) == "Path(0 stations of growth, 0 of elimination; features: none)"
-    with pytest.raises(IndexError):
-        path[len(path)]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_fewer_features_never_lower_the_objective(kind):
-    """Each station is the optimum on columns that the one before had, too."""
-    clf, _ = fitted(kind)
-    objectives = [station.objective for station in clf.path_ if station.phase == "thresh"]
-    slack = 1e-5 * clf.selection_.certificate.at_zero
-    assert all(a <= b + slack for a, b in itertools.pairwise(objectives))
-    assert all(station.bound <= station.objective + slack for station in clf.path_)
-
-
-def test_growth_alone_has_a_path_of_its_turns():
-    clf = FGMClassifier(12, overshoot=None).fit(X, y)
-    assert {station.phase for station in clf.path_} == {"grow"}
-    assert len(clf.path_) == clf.n_iter_
-    np.testing.assert_array_equal(clf.at(12).coef_.toarray(), clf.coef_.toarray())
-    for number in clf.path_.numbers:
-        assert clf.at(number).selection_.features.size == number
-    assert "thresh" not in clf.selection_.trace.seconds
-
-
-def test_weights_of_stations_are_in_the_units_of_X():
-    factor = 10.0 ** np.random.default_rng(2).integers(-3, 4, 40)
-    plain, moved = (FGMClassifier(5, scale="std").fit(A, y) for A in (X, X * factor + 5.0))
-    for k in (1, 4, 9):
-        np.testing.assert_allclose(
-            moved.at(k).decision_function(X * factor + 5.0), plain.at(k).decision_function(X), rtol=1e-4, atol=1e-5
-        )
-
-
-def test_without_a_number_the_whole_model_is_on_the_path():
-    clf = FGMClassifier(tol=1e-2).fit(X, y)
-    same = clf.at(clf.selection_.features.size)
-    np.testing.assert_array_equal(same.coef_.toarray(), clf.coef_.toarray())
-
-
-@pytest.mark.parametrize("overshoot", [0.5, 0, -1, "x", "Auto", np.nan, np.inf, True, [2.0]])
-def test_wrong_overshoot_is_named(overshoot):
-    with pytest.raises(ValueError, match=r"overshoot must be (at least 1|a positive number), got "):
-        FGMClassifier(5, overshoot=overshoot).fit(X, y)
-
-
-@pytest.mark.parametrize("overshoot", [1, 1.0, np.float64(2.5), 1e9, "auto", None])
-def test_right_overshoot_gives_k_features(overshoot):
-    assert FGMClassifier(5, overshoot=overshoot).fit(X, y).selection_.features.size == 5
-
-
-# C
 
 
 def assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds, *, samples):
