@@ -19,10 +19,10 @@ HEAD = ("data", "features", "one fit, s", 'C="auto", s', "search of 25 fits and 
 
 def sets(quick):
     """(name, X, y, features asked for)."""
-    rows, columns = (200, 2000) if quick else (2000, 50_000)
+    rows, columns = (200, 2000) if quick else (500, 20_000)
     made = make_wide(rows, columns, n_relevant=20, dtype=np.float32)
     yield f"made, {rows} x {columns}", made.X, made.y, 20
-    for name in () if quick else ("colon", "rcv1_subsets"):
+    for name in () if quick else ("colon", "dexter"):
         found = real_set(name)
         if found is not None:
             yield name, *found, 20
