@@ -27,12 +27,12 @@ class Certificate:
     @property
     def gap(self):
         """(objective - lower_bound) / at_zero: 0 when no other model could be better."""
-        return _relative(self.objective - self.lower_bound, self.at_zero)
+        return relative(self.objective - self.lower_bound, self.at_zero)
 
     @property
     def pick_gap(self):
         """(pick_objective - pick_bound) / at_zero."""
-        return _relative(self.pick_objective - self.pick_bound, self.at_zero)
+        return relative(self.pick_objective - self.pick_bound, self.at_zero)
 
     def check(self):
         """Raise AssertionError unless the numbers fit each other."""
@@ -48,7 +48,7 @@ class Certificate:
         )
 
 
-def _relative(difference, yardstick):
+def relative(difference, yardstick):
     """The difference as a share of the yardstick, not below zero; nan stays nan."""
     return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
 
@@ -93,7 +93,7 @@ class Trace:
 
     def turned(self, features, taken, objective, lower_bound, at_zero):
         """Record where the fit stands after a turn, and return it."""
-        gap = _relative(objective - lower_bound, at_zero)
+        gap = relative(objective - lower_bound, at_zero)
         self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
         return self.turns[-1]
 

@@ -9,6 +9,7 @@ import pytest
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.door import as_design
+from thresher.engine import growth
 from thresher.families.fgm import fgm, growth_target
 from thresher.optim import newton
 from thresher.optim.losses import LOSSES
@@ -377,3 +378,23 @@ def test_sizes_of_the_pool():
     assert growth_target(10, None, 50) == 10
     assert growth_target(10, "auto", 50) == 50
     assert growth_target(10, 2.0, 50) == 20
+
+
+def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
+    """Never above the dual value with the scores of all columns, and equal to it for as many as were kept."""
+    X, y, cost = problem(60, 80, 4)
+    one, machines, see = Problem(y, cost, LOSSES["squared_hinge"]), [], growth._Machine.see
+
+    def noting(machine, ids, squares):
+        see(machine, ids, squares)
+        machines.append((machine.sight, machine.kept))
+
+    monkeypatch.setattr(growth._Machine, "see", noting)
+    fgm(as_design(X), [one], Trace(), wanted=3, overshoot=2.0)
+    for sight, kept in machines:
+        squares = np.sort((X.T @ (sight.alpha * y)) ** 2)[::-1]
+        for number in range(1, 81):
+            exact = one.dual_value(sight.alpha, float(squares[:number].sum()))
+            assert sight.bound(one, number) <= exact * (1.0 + 1e-12)
+            if number <= kept:
+                assert sight.bound(one, number) == pytest.approx(exact, rel=1e-12)

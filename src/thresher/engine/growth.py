@@ -16,6 +16,7 @@ from thresher.engine.taken import Sight, Taken
 from thresher.optim import apg, newton
 from thresher.optim.master import out_of_time
 from thresher.optim.penalties import GroupSum, KSupport
+from thresher.results import relative
 
 GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... when the columns are threshed afterwards: what is taken should not hang on the solver
@@ -162,16 +163,21 @@ class _Machine:
         """The vectors to be scanned, as rows: one for each class."""
         return (self.taken.solution.alpha * self.problem.y).reshape(self.problem.classes, -1)
 
+    @property
+    def kept(self):
+        """How many scores a scan must keep: enough for the bounds, and for the columns to take next."""
+        return max(self.budget, self.plan.wanted or 0, self.taken.ids.size + self.budget, self.plan.at_least)
+
     def reducer(self):
-        """What the scan must keep: enough scores for the bounds, and the columns to take next."""
-        asked = max(self.budget, self.plan.wanted or 0, self.taken.ids.size + self.budget, self.plan.at_least)
-        return TopK(asked, exclude=np.sort(self.taken.ids), summed=True)
+        """What the scan keeps."""
+        return TopK(self.kept, exclude=np.sort(self.taken.ids), summed=True)
 
     def see(self, ids, squares):
         """Keep what a scan saw."""
         known = self.taken.squares
         free = np.sort(np.concatenate([known[self.forced :], squares]))[::-1]
-        self.sight = Sight(self.taken.solution.alpha, float(known[: self.forced].sum()), free, ids)
+        rest = float(squares[-1]) if squares.size == self.kept else 0.0  # else no other column has a score
+        self.sight = Sight(self.taken.solution.alpha, float(known[: self.forced].sum()), free, ids, rest)
 
     def certify(self):
         """Keep the best bounds seen so far."""
@@ -179,7 +185,7 @@ class _Machine:
         if self.plan.wanted is not None:
             bound = self.sight.bound(self.problem, self.plan.wanted - self.forced)
             self.best_pick_bound = max(self.best_pick_bound, bound)
-        self.gap = max(0.0, self.taken.solution.objective - self.lower_bound) / max(self.at_zero, 1e-300)
+        self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
         self.turns.append(self.taken)
 
     def judge(self):
@@ -318,10 +324,7 @@ class _Machine:
         self.solve(self.final_tol)
         wanted = self.plan.wanted
         if wanted is not None and self.taken.used > wanted:
-            size = self.taken.lengths
-            size[: self.forced] = np.inf
-            keep = np.sort(np.argsort(-size, kind="stable")[:wanted])
-            self.solve(self.final_tol, self.taken.restricted(self.problem, keep))
+            self.solve(self.final_tol, self.taken.heaviest(self.problem, wanted))
 
     @property
     def largest_budget(self):

@@ -104,13 +104,22 @@ class Taken:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a scan saw: a dual point, squared scores of the forced columns (summed) and the largest others."""
+    """What a scan saw: a dual point, squared scores of the forced columns (summed) and the largest others.
+
+    ``rest`` is the most that the squared score of a column can be which is not among them.
+    """
 
     alpha: np.ndarray
     forced: float
     squares: np.ndarray
     best: np.ndarray
+    rest: float
 
     def bound(self, problem, budget):
-        """The dual value: no model with ``budget`` columns besides the forced ones can go below."""
-        return problem.dual_value(self.alpha, self.forced + float(self.squares[:budget].sum()))
+        """The dual value: no model with ``budget`` columns besides the forced ones can go below.
+
+        Where more columns are asked for than scores were kept, unseen ones may stand in the place of small ones.
+        """
+        top = float(np.maximum(self.squares[:budget], self.rest).sum())
+        unseen = max(0, budget - self.squares.size) * self.rest
+        return problem.dual_value(self.alpha, self.forced + top + unseen)
