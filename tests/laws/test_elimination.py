@@ -15,7 +15,7 @@ from thresher.engine.threshing import stops
 from thresher.optim import columns as columns_module
 from thresher.optim import newton
 from thresher.optim.columns import Columns
-from thresher.optim.elimination import eliminate
+from thresher.optim.elimination import eliminate, inverted
 from thresher.optim.losses import LOSSES
 from thresher.optim.master import Problem, Start
 from thresher.optim.penalties import KSupport
@@ -260,6 +260,28 @@ def test_columns_of_very_different_size_that_tell_all_samples_apart(seed, shift,
     one = Problem(np.tile([1.0, -1.0], 3), np.full(6, C), LOSSES["logistic"], shift)
     stations = down(dense(X), [one], range(10, 0, -1), tol=1e-6, first_tol=1e-12 * one.at_zero())
     assert [station.kept.size for station in stations] == list(range(10, 0, -1))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("hostile", [lambda X: 1e9 * np.repeat(X, 3, axis=1), lambda X: X + 1e8, lambda X: 1e30 * X])
+def test_entries_that_drown_the_penalty_cost_accuracy_only(hostile, loss):
+    """The second derivative is singular to rounding: still a station for each number, and bounds that hold."""
+    X, y, cost = problem(40, 10, 0)
+    X = hostile(X)
+    one = Problem(y, 1e3 * cost, LOSSES[loss], True)
+    stations = down(dense(X), [one], range(X.shape[1], 0, -1), tol=1e-6)
+    assert [station.kept.size for station in stations] == list(range(X.shape[1], 0, -1))
+    for station in stations:
+        (solution,) = station.solutions
+        assert np.isfinite(solution.w).all() and -1e-9 * one.at_zero() <= station.gap < np.inf
+
+
+def test_inverse_of_a_matrix_that_rounding_made_indefinite():
+    H = np.full((6, 6), 1e20)
+    H[np.diag_indices(6)] += 1.0
+    inverse = inverted(H)
+    assert np.isfinite(inverse).all() and np.linalg.eigvalsh(inverse).min() > -1e-12
 
 
 @pytest.mark.parametrize("storage", ["dense_F_float64", "csr_int32", "stacked_csc", "shifted_csc"])

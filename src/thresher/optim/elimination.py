@@ -172,7 +172,7 @@ class _Field:
     def good(self, stations, tol):
         """How many of ``stations`` stand: solved, and on the columns that the one before tells to keep."""
         for number, station in enumerate(stations):
-            if station.gap > tol or (number and not self.is_right(stations[number - 1], station)):
+            if not station.gap <= tol or (number and not self.is_right(stations[number - 1], station)):
                 return number
         return len(stations)
 
@@ -186,7 +186,7 @@ class _Field:
         ]
         for _ in range(ROUNDS):
             gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
-            bad = np.flatnonzero(gaps > tol)
+            bad = np.flatnonzero(~(gaps <= tol))
             if bad.size == 0:
                 break
             for c, row in enumerate(solutions):
@@ -204,12 +204,14 @@ class _Field:
         W = [s.w + G @ (s.scores - s.w) for s, G in zip(self.station.solutions, self.inverse, strict=True)]
         self.gone = [np.zeros((m, m - last), order="F") for _ in W]
         found, masks = [np.zeros((len(stops), m)) for _ in W], np.zeros((len(stops), m), dtype=bool)
+        floors = [1.0 / (1.0 + plain.diagonal()) for plain in self.plain]  # of the inverse: rounding may go below
         left, t = np.arange(m), 0
         for at, stop in enumerate(stops):
             leaving = self.leaving(self.station.kept[left], sum(w[left] ** 2 for w in W), stop)
             for j in left[leaving]:
-                for w, G, U in zip(W, self.inverse, self.gone, strict=True):
+                for w, G, U, least in zip(W, self.inverse, self.gone, floors, strict=True):
                     u = G[:, j] - U[:, :t] @ U[j, :t]
+                    u[j] = max(u[j], least[j])
                     u /= np.sqrt(u[j])
                     w -= u * (w[j] / u[j])
                     U[:, t] = u
@@ -266,8 +268,15 @@ def better(one, other):
 
 
 def inverted(H):
-    """The inverse of a symmetric matrix whose eigenvalues are at least 1."""
-    factor, _ = dpotrf(H, lower=1, overwrite_a=1)
+    """The inverse of a symmetric matrix whose eigenvalues are at least 1, as far as rounding lets it be seen.
+
+    Where large entries have drowned the 1, the least multiple of their size that makes up for it is added.
+    """
+    more, drowned = 0.0, np.finfo(float).eps * H.diagonal().max(initial=1.0)
+    factor, failed = dpotrf(H, lower=1)
+    while failed:
+        more = max(drowned, 10.0 * more)
+        factor, failed = dpotrf(H + more * np.eye(H.shape[0]), lower=1)
     half, _ = dpotri(factor, lower=1, overwrite_c=1)
     half = np.tril(half)
     return half + np.tril(half, -1).T

@@ -184,7 +184,9 @@ class Logistic(Loss):
         end = float((c / a).min())
         low, high, s = 0.0, end, min(1.0, 0.5 * end)
         for _ in range(100):
-            share = s * a / c
+            share = np.clip(
+                s * a / c, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg
+            )  # rounded ends have no logarithm
             slope = float(a @ (np.log1p(-share) - np.log(share))) - s * square
             bend = -float((a * a / (c * share * (1.0 - share))).sum()) - square
             low, high = (s, high) if slope > 0 else (low, s)
