@@ -274,14 +274,16 @@ def test_entries_that_drown_the_penalty_cost_accuracy_only(hostile, loss):
     assert [station.kept.size for station in stations] == list(range(X.shape[1], 0, -1))
     for station in stations:
         (solution,) = station.solutions
-        assert np.isfinite(solution.w).all() and -1e-9 * one.at_zero() <= station.gap < np.inf
+        assert np.isfinite(solution.w).all()
+        assert -1e-9 * one.at_zero() <= station.gap < np.inf
 
 
 def test_inverse_of_a_matrix_that_rounding_made_indefinite():
     H = np.full((6, 6), 1e20)
     H[np.diag_indices(6)] += 1.0
     inverse = inverted(H)
-    assert np.isfinite(inverse).all() and np.linalg.eigvalsh(inverse).min() > -1e-12
+    assert np.isfinite(inverse).all()
+    assert np.linalg.eigvalsh(inverse).min() > -1e-12
 
 
 @pytest.mark.parametrize("storage", ["dense_F_float64", "csr_int32", "stacked_csc", "shifted_csc"])

@@ -14,6 +14,8 @@ from scipy.special import expit, xlogy
 
 # A sum below this share of its terms counts as zero; what is left of the shift is removed by ``feasible``.
 ROUNDING = 1e-14
+# Shares of the cost that have logarithms on both sides.
+INSIDE = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg
 
 
 class Loss(ABC):
@@ -184,9 +186,7 @@ class Logistic(Loss):
         end = float((c / a).min())
         low, high, s = 0.0, end, min(1.0, 0.5 * end)
         for _ in range(100):
-            share = np.clip(
-                s * a / c, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg
-            )  # rounded ends have no logarithm
+            share = np.clip(s * a / c, *INSIDE)
             slope = float(a @ (np.log1p(-share) - np.log(share))) - s * square
             bend = -float((a * a / (c * share * (1.0 - share))).sum()) - square
             low, high = (s, high) if slope > 0 else (low, s)
