@@ -31,6 +31,29 @@ def test_fits_in_many_threads_equal_one(monkeypatch):
     assert [lib["num_threads"] for lib in threadpool_info()] == blas, "BLAS keeps the number of threads it had"
 
 
+def test_blas_stays_at_one_thread_until_the_last_fit_ends():
+    """The first of two fits ends first: what the other computes afterwards must not round differently."""
+
+    def blas():
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    before, inside, go = blas(), threading.Event(), threading.Event()
+
+    def first():
+        with workers.ONE_BLAS_THREAD:
+            inside.set()
+            go.wait(60)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait(60)
+    with workers.ONE_BLAS_THREAD:
+        go.set()
+        thread.join(60)
+        assert set(blas()) == {1}
+    assert blas() == before
+
+
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_fork_after_fit(monkeypatch):
     monkeypatch.setattr(workers, "SMALL", 0)

@@ -31,32 +31,49 @@ def count_workers(n_jobs):
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread during a fit; the fit that set the limit restores what was there before.
+    """Holds BLAS to one thread while anybody is inside; what was set before comes back when the last one leaves.
 
-    The matrices that solvers factor are small. Several BLAS threads gain nothing on them and wait for each other on a
-    busy machine. The limit is the whole process's and may only be lifted by the thread that set it, so of several
-    fits at once the first one sets it and lifts it when it ends.
+    The matrices that solvers factor are small. Several BLAS threads gain nothing on them, wait for each other on a
+    busy machine, and round differently from one. Most builds of BLAS have one limit for the process, which only the
+    thread that set it may lift: so a thread of its own sets it, waits and lifts it. Builds on OpenMP have a limit for
+    each thread: so everybody sets that, too.
     """
 
     def __init__(self):
-        self._lock, self._owner, self._depth, self._limit = threading.Lock(), None, 0, None
+        self._own = threading.local()
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)  # the threads inside are not in the child
+
+    def _forget(self):
+        self._lock, self._inside, self._keeper, self._leave = threading.Lock(), 0, None, None
 
     def __enter__(self):
-        me = threading.get_ident()
         with self._lock:
-            if self._owner is None:
-                self._limit = ThreadpoolController().limit(limits=1, user_api="blas")
-                self._limit.__enter__()
-                self._owner = me
-            self._depth += self._owner == me
+            if self._inside == 0:
+                held, self._leave = threading.Event(), threading.Event()
+                self._keeper = threading.Thread(target=_hold, args=(held, self._leave), daemon=True)
+                self._keeper.start()
+                held.wait()
+            self._inside += 1
+        own = ThreadpoolController().limit(limits=1, user_api="blas")
+        own.__enter__()
+        self._own.limits = [*getattr(self._own, "limits", ()), own]
 
     def __exit__(self, *error):
+        self._own.limits.pop().__exit__(*error)
         with self._lock:
-            if self._owner == threading.get_ident():
-                self._depth -= 1
-                if self._depth == 0:
-                    self._limit.__exit__(*error)
-                    self._owner = None
+            self._inside -= 1
+            if self._inside == 0:
+                self._leave.set()
+                self._keeper.join()
+
+
+def _hold(held, leave):
+    """Limit BLAS, say so, and lift the limit when told to."""
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        held.set()
+        leave.wait()
 
 
 ONE_BLAS_THREAD = _OneBlasThread()
