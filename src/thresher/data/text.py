@@ -1,0 +1,179 @@
+"""Text in pieces of whole lines: opened, unpacked and cut here, parsed on threads by compiled loops.
+
+The text is never held in full: as many pieces as there are threads are in memory at a time, and what was read of them.
+"""
+
+import bz2
+import gzip
+import sys
+import zlib
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from thresher.errors import InvalidDataError
+from thresher.loops import text as loops
+
+PIECE = 1 << 22  # bytes
+LONGEST_LINE = 1 << 30  # bytes
+MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
+PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+
+
+class Rows(NamedTuple):
+    """Rows of an svmlight text: ``lengths`` says how many of ``indices`` and ``values`` each one has."""
+
+    labels: np.ndarray
+    lengths: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    tidy: bool
+
+
+@contextmanager
+def opened(path):
+    """A binary stream of what is in the file, unpacked if it is gzip or bzip2; "-" is standard input."""
+    with ExitStack() as stack:
+        stream = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
+        head = stream.peek(4)[:4]
+        for magic, unpack in PACKED.items():
+            if head.startswith(magic):
+                stream = stack.enter_context(unpack(stream))
+        yield stream
+
+
+def pieces(stream, name, line=1):
+    """(number of the first line, bytes) of pieces of whole lines, about PIECE bytes each; the first is ``line``."""
+    rest, first = [], True
+    while True:
+        try:
+            block = stream.read(PIECE)
+        except (EOFError, OSError, zlib.error) as error:
+            raise InvalidDataError(f"{name}: cannot be unpacked: {error}; the file is cut off or damaged") from None
+        if first:
+            block, first = block.removeprefix(MARK), False
+        cut = block.rfind(b"\n") + 1
+        if cut == 0 and block:
+            rest.append(block)
+            if sum(map(len, rest)) > LONGEST_LINE:
+                raise InvalidDataError(
+                    f"{name}: line {line} is longer than {LONGEST_LINE:,} bytes; is this a text file?"
+                )
+            continue
+        rest.append(block[:cut])
+        piece = b"".join(rest)
+        if piece:
+            yield line, piece
+        if not block:
+            return
+        line += piece.count(b"\n")
+        rest = [block[cut:]] if cut < len(block) else []
+
+
+def parsed(parse, stream, name, workers, line=1):
+    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get their line."""
+
+    def one(begin, piece):
+        try:
+            return parse(piece)
+        except BadText as error:
+            at = begin + piece.count(b"\n", 0, error.at)
+            raise InvalidDataError(f"{name}: line {at}: {error}") from None
+
+    if workers.count == 1:
+        for begin, piece in pieces(stream, name, line):
+            yield one(begin, piece)
+        return
+    with ThreadPoolExecutor(workers.count, thread_name_prefix="thresher-text") as pool:
+        ahead = deque()
+        try:
+            for begin, piece in pieces(stream, name, line):
+                ahead.append(pool.submit(one, begin, piece))
+                if len(ahead) > workers.count:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
+
+
+class BadText(Exception):
+    """What is wrong with a text, and at which byte."""
+
+    def __init__(self, message, at):
+        super().__init__(message)
+        self.at = at
+
+
+def with_room(loop, columns):
+    """What ``loop(hard)`` returns, with room enough for numbers that are hard to read: (hard, returned)."""
+    room = 1024
+    while True:
+        hard = np.empty((room, columns), dtype=np.int64)
+        returned = loop(hard)
+        if returned[0] != loops.FULL:
+            return hard, returned
+        room *= 16
+
+
+def svmlight_rows(piece):
+    """The Rows of a piece of svmlight text."""
+    text = np.frombuffer(piece, dtype=np.uint8)
+    lines, pairs = piece.count(b"\n") + 1, piece.count(b":")
+    labels, ends = np.empty(lines), np.empty(lines, dtype=np.int64)
+    indices, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
+    hard, returned = with_room(lambda hard: loops.svmlight(text, labels, ends, indices, values, hard), 3)
+    wrong, at, rows, hards, entries, tidy = returned
+    if wrong != loops.OK:
+        raise BadText(_complaint(wrong, piece, at), at)
+    for slot, begun, stop in hard[:hards].tolist():
+        if slot >= 0:
+            values[slot] = hard_number(piece, begun, stop)
+        else:
+            labels[-1 - slot] = hard_number(piece, begun, stop)
+    return Rows(
+        labels[:rows].copy(),
+        np.diff(ends[:rows], prepend=0),
+        narrowed(indices[:entries], np.int32),
+        narrowed(values[:entries], np.float32),
+        tidy,
+    )
+
+
+def narrowed(numbers, dtype):
+    """The numbers in a narrower type if that holds every one of them, else as they are; always a copy."""
+    with np.errstate(over="ignore"):
+        narrow = numbers.astype(dtype)
+    return narrow if np.array_equal(narrow, numbers) else numbers.copy()
+
+
+def hard_number(piece, begun, stop):
+    """A number that the loops leave to Python; one beyond float64 is refused."""
+    value = float(piece[begun:stop])
+    if np.isinf(value):
+        raise BadText(f"the number {token(piece, begun)!r} is too large: 1.8e308 is the limit", begun)
+    return value
+
+
+def token(piece, at):
+    """The word at ``at``, shortened."""
+    words = piece[at : at + 60].split(maxsplit=1)
+    word = words[0].decode("utf-8", errors="replace") if words and not piece[at : at + 1].isspace() else ""
+    return word if len(word) <= 40 else word[:37] + "..."
+
+
+def _complaint(wrong, piece, at):
+    """What to tell the user about the word at ``at``."""
+    word = token(piece, at)
+    if wrong == loops.BAD_LABEL:
+        several = "; rows with several labels are not supported" if "," in word else ""
+        return f"a row must begin with a number as its label, got {word!r}{several}"
+    if wrong == loops.NO_COLON or (wrong == loops.BAD_INDEX and ":" not in word):
+        return f"features are written as index:value, got {word!r}"
+    if wrong == loops.BAD_INDEX:
+        return f"a feature must begin with a whole number of at least 0 as its index, got {word!r}"
+    return f"the value of a feature must be a finite number, got {word!r}"

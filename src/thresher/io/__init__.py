@@ -1,0 +1,5 @@
+"""Files to matrices and labels: svmlight text, npz, npy, csv and Parquet."""
+
+from thresher.io.reading import read
+
+__all__ = ["read"]

@@ -1,0 +1,73 @@
+"""Arrays out of .npz and .npy files that may mean harm: sizes are checked before memory is asked for."""
+
+import os
+import zipfile
+import zlib
+
+import numpy as np
+
+from thresher.errors import InvalidDataError
+
+MOST_MEMBERS = 64
+MOST_PACKED = 1100  # deflate makes nothing smaller than by 1032
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError, SyntaxError)
+
+
+def read_npz(path):
+    """{name: array} of a file; InvalidDataError where it is broken, holds objects or claims more than it can hold."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len(members) > MOST_MEMBERS:
+                raise InvalidDataError(f"{path}: {len(members)} arrays in one file; at most {MOST_MEMBERS} are read")
+            _check_room(path, sum(member.file_size for member in members), os.path.getsize(path))
+            return {member.filename.removesuffix(".npy"): _array(archive, member) for member in members}
+    except InvalidDataError:
+        raise
+    except BROKEN as error:
+        raise InvalidDataError(f"{path}: not a file of arrays that can be read: {_line(error)}") from None
+
+
+def read_npy(path):
+    """The array of an .npy file, mapped into memory, not read."""
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except BROKEN as error:
+        raise InvalidDataError(f"{path}: not an array that can be read: {_line(error)}") from None
+
+
+def _check_room(path, claimed, size):
+    """Refuse archives that claim more than they can hold, or than the machine can."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
+    if claimed > min(MOST_PACKED * size, memory):
+        raise InvalidDataError(
+            f"{path}: its arrays would take {claimed / 2**30:.3g} GiB, and the file has {size:,} bytes: "
+            "it is broken, or too large for this machine"
+        )
+
+
+def _array(archive, member):
+    """One array; its shape and the length of the member must agree."""
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"{member.filename} has format version {version}")
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
+        if dtype.hasobject:
+            raise ValueError(f"{member.filename} holds Python objects")
+        size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+        if size != member.file_size - stream.tell():
+            raise ValueError(
+                f"{member.filename} says that it has {size} bytes, and has {member.file_size - stream.tell()}"
+            )
+        content = stream.read(size)
+        if len(content) != size:
+            raise ValueError(f"{member.filename} is cut off")
+    array = np.frombuffer(content, dtype=dtype)
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _line(error):
+    """The message of an error in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,272 @@
+"""csv, Parquet and numpy's files: values as written, columns by name, and clear refusals."""
+
+import gzip
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from thresher.data import text as text_module
+from thresher.errors import InvalidDataError
+from thresher.io import read
+from thresher.io.table import Layout
+
+X = np.round(np.random.default_rng(0).standard_normal((30, 4)), 6)
+WORDS = np.where(X[:, 0] > 0, "yes", "no")
+
+
+def csv_text(delimiter=",", end="\n", quote=""):
+    lines = [delimiter.join(["a", "b", "id", "c", "label", "d"])]
+    for i, row in enumerate(X):
+        a, b, c, d = (f"{quote}{value!r}{quote}" for value in row.tolist())
+        lines.append(delimiter.join([a, b, f's"{i}' if not quote else f'"s,{i}"', c, WORDS[i], d]))
+    return end.join(lines) + end
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", " , "])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_csv(tmp_path, delimiter, end, n_jobs, monkeypatch):
+    monkeypatch.setattr(text_module, "PIECE", 100)
+    path = tmp_path / "data.csv"
+    path.write_text(csv_text(delimiter, end))
+    table = read(path, ignore=["id"], n_jobs=n_jobs)
+    assert np.array_equal(table.X, X)
+    assert table.names == ("a", "b", "c", "d")
+    assert table.y.tolist() == WORDS.tolist()
+
+
+def test_quotes_packing_and_marks(tmp_path):
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + csv_text(quote='"').encode()))
+    assert np.array_equal(read(path, ignore=["id"]).X, X)
+
+
+def test_labels_become_numbers_where_they_are(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,label\n1,3\n2,-1\n")
+    assert read(path).y.tolist() == [3, -1]
+    assert read(path).X.dtype == np.float32  # exact there
+    path.write_text("x,label\n0.1,1.5\n2,-1\n")
+    assert read(path).y.tolist() == [1.5, -1.0]
+    assert read(path).X.dtype == np.float64
+    path.write_text('x,label\n1,"say ""yes"""\n2,nan\n')
+    assert read(path).y.tolist() == ['say "yes"', "nan"]
+
+
+def test_no_header(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("1,2,0\n3,4,1\n")
+    table = read(path, label_column=-1)
+    assert table.names is None
+    assert table.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert table.y.tolist() == [0, 1]
+    with pytest.raises(InvalidDataError, match="a number from 0: there is no header"):
+        read(path)
+
+
+def test_columns_are_found_by_name(tmp_path):
+    """In any order, with columns the model has never seen, without columns that it does not look at."""
+    path = tmp_path / "new.csv"
+    path.write_text("d,note,b,label\n4,x,2,1\n40,y,20,0\n")
+    table = read(path, layout=Layout(4, names=("a", "b", "c", "d"), used=(1, 3)))
+    assert table.X.tolist() == [[0.0, 2.0, 0.0, 4.0], [0.0, 20.0, 0.0, 40.0]]
+    assert table.y.tolist() == [1, 0]
+    with pytest.raises(InvalidDataError, match="'a' of the model is not among the columns"):
+        read(path, layout=Layout(4, names=("a", "b", "c", "d"), used=(0, 1)))
+
+
+def test_new_data_may_have_no_labels(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("a,b\n1,2\n")
+    layout = Layout(2, names=("a", "b"), used=(0,), label_column="kind")
+    assert read(path, layout=layout).y is None
+    with pytest.raises(InvalidDataError, match="no column is called 'sort'"):
+        read(path, layout=layout, label_column="sort")
+    path.write_text("a,kind,b\n1,x,2\n")
+    assert read(path, layout=layout).y.tolist() == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: a header with the names of the columns is missing"),
+        ("a,label\n", "there is no row in it"),
+        ("a,a,label\n1,2,3\n", "line 1: the name 'a' stands over more than one column"),
+        ("a,b,label\n1,2,x\n\n1,2\n", "line 4: 2 fields, where the first line has 3"),
+        ("a,b,label\n1,2,x,9\n", "line 2: more fields than the 3 of the first line"),
+        ("a,b,label\n1,NA,x\n", "line 2: column 'b' must hold numbers, got 'NA'"),
+        ("a,b,label\n1,2 3,x\n", "line 2: column 'b' must hold numbers, got '2 3'"),
+        ("a,b,label\n1,,x\n", "line 2: column 'b' is empty"),
+        ("a,b,label\n1,2,\n", "line 2: the label is empty"),
+        ('a,b,label\n1,"2,x\n', "line 2: a quote is opened in column 'b' and not closed on this line"),
+        ("a,b,label\n1,1e999,x\n", "line 2: the number '1e999,x' is too large"),
+        ("label\nx\n", "no column is left for features"),
+        ("a,b\n1,2\n", "no column is called 'label'; say which one holds the labels: one of 'a', 'b'"),
+        ("é\0,b\n1,2\n", "no column is called 'label'"),
+    ],
+)
+def test_bad_csv(tmp_path, text, message):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidDataError, match=message):
+        read(path)
+
+
+def test_ignored_columns_must_be_there(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,label\n1,2\n")
+    with pytest.raises(InvalidDataError, match="'b' not found"):
+        read(path, ignore=["b"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.binary(max_size=200), st.text('ab1.,"\n\r\t -e', max_size=80).map(str.encode)))
+def test_any_bytes_as_csv_are_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(b"a,b,label\n" + content)
+    try:
+        table = read(path)
+    except InvalidDataError:
+        return
+    assert table.X.shape == (table.y.size, 2)
+    assert np.isfinite(table.X).all()
+
+
+def test_npz_and_npy(tmp_path):
+    y = (X[:, 0] > 0).astype(int)
+    for form in ("csr", "csc", "coo"):
+        sparse.save_npz(tmp_path / "s.npz", sparse.coo_matrix(X).asformat(form))
+        assert np.array_equal(read(tmp_path / "s.npz").X.toarray(), X)
+    np.savez(tmp_path / "d.npz", X=X, y=y)
+    table = read(tmp_path / "d.npz")
+    assert np.array_equal(table.X, X)
+    assert np.array_equal(table.y, y)
+    np.save(tmp_path / "d.npy", np.asfortranarray(X))
+    table = read(tmp_path / "d.npy")
+    assert isinstance(table.X, np.memmap)
+    assert np.array_equal(table.X, X)
+    (tmp_path / "y.txt").write_text("\n".join(map(str, y)) + "\n\n")
+    assert np.array_equal(read(tmp_path / "d.npy", labels=tmp_path / "y.txt").y, y)
+
+
+def npz(path, **members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+def header(shape, descr="<f8"):
+    """An .npy file that says it has this shape, and holds nothing."""
+    text = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode()
+    text += b" " * (63 - (len(text) + 10) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"X": header((10**6, 10**6))}, "says that it has 8000000000000 bytes, and has 0"),
+        ({"X": npy(np.array([{"a": 1}], dtype=object))}, "Python objects|allow_pickle"),
+        ({"X": npy(X)[:-8]}, "says that it has 960 bytes, and has 952"),
+        ({"X": b"nonsense"}, "not a file of arrays that can be read"),
+        ({"X": npy(X[0])}, "X must be a matrix of numbers, got float64 of shape"),
+        ({"X": npy(np.array([["a"]]))}, "X must be a matrix of numbers"),
+        ({"Z": npy(X)}, "neither a sparse matrix of scipy nor an array called X; arrays: Z"),
+        ({"X": npy(X), "y": npy(X)}, "labels must be a vector"),
+        ({"X": npy(X), "y": npy(X[:5, 0])}, "5 labels, but X has 30 rows"),
+        ({"format": npy(np.array(b"dia")), "shape": npy(np.array([2, 2])), "data": npy(X)}, "csc or coo, not 'dia'"),
+        (
+            {
+                "format": npy(np.array(b"csr")), "shape": npy(np.array([1, 2])), "data": npy(np.ones(1)),
+                "indices": npy(np.zeros(1, dtype=int)), "indptr": npy(np.zeros(9, dtype=int)),
+            },
+            "broken sparse matrix",
+        ),
+    ],
+)  # fmt: skip
+def test_hostile_npz(tmp_path, members, message):
+    with pytest.raises(InvalidDataError, match=message):
+        read(npz(tmp_path / "x.npz", **members))
+
+
+def test_an_archive_that_claims_far_more_than_it_can_hold(tmp_path):
+    path = npz(tmp_path / "bomb.npz", X=bytes(50_000_000))
+    content = bytearray(path.read_bytes())
+    assert len(content) < 60_000
+    at = content.rfind((50_000_000).to_bytes(4, "little"))
+    content[at : at + 4] = (4_000_000_000).to_bytes(4, "little")
+    path.write_bytes(content)
+    with pytest.raises(InvalidDataError, match=r"would take 3\.73 GiB, and the file has"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x93NUMPY", header((10**6, 10**6)), b"PK\x03\x04", json.dumps([1]).encode()]
+)
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.parquet"])
+def test_broken_files(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidDataError, match=name):
+        read(tmp_path / name)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_flipped_bytes_in_npz_files_are_read_or_refused(tmp_path_factory, data):
+    """The checksums of zip find nearly all of it; what is left must still be a matrix."""
+    path = tmp_path_factory.getbasetemp() / "flipped.npz"
+    sparse.save_npz(path, sparse.csr_matrix(X))
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))] if data.draw(st.booleans()) else content)
+    try:
+        table = read(path)
+    except InvalidDataError:
+        return
+    assert len(table.X.shape) == 2
+
+
+def test_parquet(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X.astype(np.float32), columns=list("abcd")).assign(label=WORDS, word="x")
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = read(tmp_path / "x.parquet", ignore=["word"])
+    assert np.array_equal(table.X, X.astype(np.float32))
+    assert table.X.dtype == np.float32
+    assert table.y.tolist() == WORDS.tolist()
+    with pytest.raises(InvalidDataError, match="'word' must hold numbers"):
+        read(tmp_path / "x.parquet")
+    frame.loc[3, "a"] = np.nan
+    frame["a"] = frame["a"].astype("Float32")
+    frame.to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(InvalidDataError, match="column 'a' has 1 missing values"):
+        read(tmp_path / "x.parquet", ignore=["word"])
+
+
+def test_names_and_kinds(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    (tmp_path / "names.txt").write_text("a\nb\nc\nd\n")
+    assert read(tmp_path / "x.npy", names=tmp_path / "names.txt").names == ("a", "b", "c", "d")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        read(tmp_path / "x.npy", kind="excel")
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        read(tmp_path / "y.npy")
+    with pytest.raises(InvalidDataError, match="is a folder"):
+        read(tmp_path)
+    (tmp_path / "names.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidDataError, match="is not text in UTF-8"):
+        read(tmp_path / "x.npy", names=tmp_path / "names.txt")
