@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.laws.storages import BLOCKS, matrix
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
+from thresher.data import workers
 from thresher.data.dense import DenseBlock
 from thresher.engine.threshing import stops
 from thresher.optim import columns as columns_module
@@ -320,6 +321,22 @@ def test_products_of_columns(storage, kind, monkeypatch):
         np.testing.assert_allclose(found.correlate(V[:, 0]), A.T @ V[:, 0], atol=1e-11)
         for d in (V[:, 0], np.abs(V[:, 1]), np.where(V[:, 0] > 0, 2.0, 0.0), np.zeros(A.shape[0])):
             np.testing.assert_allclose(found.gram(d), A.T @ (d[:, None] * A), atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(9000, 300), (50, 7)])
+def test_products_of_columns_do_not_depend_on_the_number_of_threads(shape, monkeypatch):
+    monkeypatch.setattr(workers, "SMALL", 0)
+    rng = np.random.default_rng(0)
+    X, W, V = rng.standard_normal(shape), rng.standard_normal((shape[1], 5)), rng.standard_normal((shape[0], 5))
+    d = rng.standard_normal(shape[0]) * (rng.random(shape[0]) < 0.7)
+    one = Columns(DenseBlock(np.asfortranarray(X)))
+    with workers.Workers(3) as three, workers.ONE_BLAS_THREAD:
+        many = Columns(DenseBlock(np.asfortranarray(X), three))
+        for product, given, plain in (("combine", W, X @ W), ("correlate", V, X.T @ V), ("gram", d, (X.T * d) @ X)):
+            found = getattr(many, product)(given)
+            assert np.array_equal(found, getattr(one, product)(given))
+            assert np.allclose(found, plain, rtol=0.0, atol=1e-9)
+        assert np.array_equal(many.combine(W[:, 0]), one.combine(W[:, 0]))
 
 
 @given(most=st.integers(1, 3000), fine=st.integers(1, 3000), least=st.integers(1, 3000))
