@@ -4,7 +4,7 @@ import importlib
 
 from thresher._version import __version__
 
-__all__ = ["Certificate", "FGMClassifier", "PathDisplay", "Selection", "Trace", "__version__"]
+__all__ = ["Certificate", "FGMClassifier", "PathDisplay", "Selection", "Trace", "__version__", "load", "save"]
 
 # Loaded when first asked for, so that `import thresher` costs nothing that is not used.
 _HOMES = {
@@ -13,6 +13,8 @@ _HOMES = {
     "PathDisplay": "thresher.report.path_display",
     "Selection": "thresher.results",
     "Trace": "thresher.results",
+    "load": "thresher.models",
+    "save": "thresher.models",
 }
 
 

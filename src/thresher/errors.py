@@ -13,6 +13,10 @@ class InvalidDataTypeError(TypeError):
     """X or a parameter is of a type that cannot be used."""
 
 
+class ModelFileError(ValueError):
+    """A model file cannot be used: damaged, truncated, hostile, or written by a newer version."""
+
+
 class FewerFeaturesWarning(UserWarning):
     """Fewer features than asked for came back; the message says why."""
 

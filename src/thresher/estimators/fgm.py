@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from thresher.data.door import as_design, check_finite
+from thresher.data.fingerprint import fingerprint
 from thresher.data.scales import SCALES, scaled
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
@@ -83,8 +84,9 @@ class FGMClassifier(SelectorClassifier):
         Begin from the columns and weights of the last fit.
     n_jobs : int, default=None
         Threads; None means all cores this process may use. The result does not depend on it.
-    verbose : int, default=0
-        1 draws a progress line, 2 one line a turn, on standard error.
+    verbose : int or callable, default=0
+        1 draws a progress line, 2 one line a turn, on standard error. A function is called after each turn with the
+        ``Turn`` and the number of columns to gather, or None.
 
     Attributes
     ----------
@@ -105,6 +107,9 @@ class FGMClassifier(SelectorClassifier):
         Number and, for data frames, names of the columns seen in fit.
     n_iter_ : int
         Number of turns.
+    fingerprint_ : dict
+        ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same numbers and labels in
+        any storage. The digest sees the labels' order and each column's largest |x|, not every entry.
 
     Examples
     --------
@@ -159,7 +164,7 @@ class FGMClassifier(SelectorClassifier):
             target = growth_target(wanted, options["overshoot"], X.shape[1])
             forced = self._forced(X, wanted)
             keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
-            design, scale = self._scaled(X, weights, keep, workers, trace)
+            design, scale, seen = self._scaled(X, codes, weights, keep, workers, trace)
             options["forced"] = design.numbers_here(forced)
             signs = check.signs_of(codes, classes.size)
             tried = {}
@@ -177,7 +182,7 @@ class FGMClassifier(SelectorClassifier):
                 **options,
             )
             progress.close(selection)
-        self.classes_, self.C_ = classes, C
+        self.classes_, self.C_, self.fingerprint_ = classes, C, seen
         for name in ("Cs_", "scores_"):
             if name in tried:
                 setattr(self, name, tried[name])
@@ -214,7 +219,8 @@ class FGMClassifier(SelectorClassifier):
             if overshoot < 1.0:
                 raise ValueError(f"overshoot must be at least 1, got {overshoot!r}: nothing would be left to eliminate")
         deadline = None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
-        check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+        if not callable(self.verbose):
+            check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
         C = "auto" if auto_C else DEFAULT_C if self.C is None else check.positive("C", self.C)
         return C, {
             "overshoot": overshoot,
@@ -259,14 +265,15 @@ class FGMClassifier(SelectorClassifier):
             raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
         return forced
 
-    def _scaled(self, X, weights, keep, workers, trace):
-        """The design on its scale, after the pass that checks every entry and gathers statistics."""
+    def _scaled(self, X, codes, weights, keep, workers, trace):
+        """(design on its scale, scale, fingerprint), after the pass that checks every entry and gathers statistics."""
         design = as_design(X, workers, keep=keep)
         with trace.step("validate", *design.check_cost()):
             anchor, table = design.statistics(weights)
         check_finite(table, design.ids)
+        seen = fingerprint(design, table, codes, X.shape[1])
         centre = bool(self.fit_intercept)
-        return scaled(design, anchor, table, weights.sum(), self.scale, centre=centre, n_features=X.shape[1])
+        return *scaled(design, anchor, table, weights.sum(), self.scale, centre=centre, n_features=X.shape[1]), seen
 
     def _previous(self, X):
         """The last fit's selection if it is to be started from; checked before anything is overwritten."""

@@ -4,14 +4,19 @@ import sys
 
 
 class Progress:
-    """``verbose=1`` draws one line over and over, ``verbose=2`` a new line each turn; 0 draws nothing."""
+    """``verbose=1`` draws one line over and over, ``verbose=2`` a new line each turn; 0 draws nothing.
+
+    A function is called instead, with the turn and the number of columns to gather.
+    """
 
     def __init__(self, verbose, target):
         self.verbose, self.target = verbose, target
 
     def __call__(self, turn):
         """Draw where the fit stands."""
-        if not self.verbose:
+        if callable(self.verbose):
+            self.verbose(turn, self.target)
+        if callable(self.verbose) or not self.verbose:
             return
         sys.stderr.write(("\r" if self.verbose == 1 else "") + self.line(turn) + ("" if self.verbose == 1 else "\n"))
         sys.stderr.flush()
@@ -29,7 +34,7 @@ class Progress:
 
     def close(self, selection):
         """End the line, and say what is left."""
-        if self.verbose:
+        if self.verbose and not callable(self.verbose):
             trace = selection.trace
             sys.stderr.write("\n" if self.verbose == 1 else "")
             sys.stderr.write(

@@ -1,0 +1,6 @@
+"""Model files: a fitted estimator as data that can be read by people, by later versions, and without trust."""
+
+from thresher.models.document import Model
+from thresher.models.files import load, read, save
+
+__all__ = ["Model", "load", "read", "save"]

@@ -1,0 +1,165 @@
+"""A Selection with its path and trace as parts of a model document, and back."""
+
+import time
+from dataclasses import fields
+
+import numpy as np
+
+from thresher.data.scales import SCALES
+from thresher.models.checks import Damaged, boolean, keys, need, number, rising, shown, text, whole
+from thresher.models.values import get_strings, put_strings
+from thresher.results import Certificate, Path, Selection, Station, Step, Trace, Turn
+
+PHASES = ("grow", "thresh")
+BOUNDS = tuple(field.name for field in fields(Certificate))
+TURN = {"features": "<i8", "taken": "<i8"} | dict.fromkeys(
+    ("objective", "lower_bound", "gap", "passes", "seconds"), "<f8"
+)
+STEP = {"seconds": "<f8", "passes": "<f8", "bytes": "<i8"}
+PATH = ("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound")
+KEYS = (
+    "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
+    "path", "trace",
+)  # fmt: skip
+
+
+def put_selection(writer, selection):
+    """The selection as parts of a document: ``KEYS``."""
+    intercept = np.asarray(selection.intercept, dtype=np.float64)
+    return {
+        "features": writer.put("features", selection.features, "<i8"),
+        "weights": writer.put("weights", selection.weights, "<f8"),
+        "intercept": intercept.item() if intercept.ndim == 0 else writer.put("intercept", intercept, "<f8"),
+        "stop_reason": selection.stop_reason,
+        "certificate": {name: float(getattr(selection.certificate, name)) for name in BOUNDS},
+        "scale": selection.scale,
+        "budget": int(selection.budget),
+        "forced": writer.put("forced", selection.forced, "<i8"),
+        "interrupted": bool(selection.interrupted),
+        "path": _put_path(writer, selection.path, selection.weights.shape[1:]),
+        "trace": _put_trace(writer, selection.trace),
+    }
+
+
+def get_selection(reader, document, n_features, n_classes):
+    """The selection in a document, checked against the numbers of features and of classes."""
+    across = () if n_classes == 2 else (n_classes,)
+    features = _ids(reader, document["features"], n_features, "features")
+    scale = document["scale"]
+    need(scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto"), f"scale is {shown(scale)}")
+    selection = Selection(
+        features,
+        reader.get(document["weights"], "<f8", (features.size, *across), "weights"),
+        _intercept(reader, document["intercept"], across),
+        text(document["stop_reason"], "stop_reason"),
+        _certificate(document["certificate"]),
+        _trace(reader, document["trace"]),
+        _path(reader, document["path"], n_features, across),
+        scale,
+        whole(document["budget"], "budget"),
+        _ids(reader, document["forced"], n_features, "forced"),
+        boolean(document["interrupted"], "interrupted"),
+    )
+    try:
+        selection.check()
+    except AssertionError as error:
+        raise Damaged(f"its parts do not fit each other ({str(error) or 'bounds'})") from error
+    return selection
+
+
+def _ids(reader, value, n_features, what):
+    ids = rising(reader.get(value, "<i8", (None,), what), what)
+    need(ids.size == 0 or (ids[0] >= 0 and ids[-1] < n_features), f"{what} are not between 0 and {n_features - 1}")
+    return ids
+
+
+def _intercept(reader, value, across):
+    return reader.get(value, "<f8", across, "intercept") if across else number(value, "intercept")
+
+
+def _certificate(value):
+    keys(value, BOUNDS, "certificate")
+    return Certificate(*(number(value[name], f"{name} of the certificate") for name in BOUNDS))
+
+
+def _put_path(writer, path, across):
+    """The stations laid end to end; station s has the features begins[s] to begins[s + 1]."""
+    begins = np.concatenate([[0], np.cumsum([station.features.size for station in path], dtype=np.int64)])
+    flat = np.concatenate([np.zeros((0, *across))] + [station.weights for station in path])
+    ids = np.concatenate([np.zeros(0, dtype=np.int64)] + [station.features for station in path])
+    intercepts = np.array([station.intercept for station in path], dtype=np.float64).reshape(len(path), *across)
+    return {
+        "phase": put_strings(writer, "path.phase", [station.phase for station in path]),
+        "number": writer.put("path.number", [station.number for station in path], "<i8"),
+        "begins": writer.put("path.begins", begins, "<i8"),
+        "features": writer.put("path.features", ids, "<i8"),
+        "weights": writer.put("path.weights", flat, "<f8"),
+        "intercept": writer.put("path.intercept", intercepts, "<f8"),
+        "objective": writer.put("path.objective", [station.objective for station in path], "<f8"),
+        "bound": writer.put("path.bound", [station.bound for station in path], "<f8"),
+    }
+
+
+def _path(reader, value, n_features, across):
+    keys(value, PATH, "path")
+    number_of = reader.get(value["number"], "<i8", (None,), "numbers of the path")
+    count = number_of.size
+    phases = get_strings(reader, value["phase"], count, "phases of the path")
+    need(set(phases) <= set(PHASES), "the path has a phase that is not known")
+    begins = reader.get(value["begins"], "<i8", (count + 1,), "beginnings of the path")
+    ids = reader.get(value["features"], "<i8", (None,), "features of the path")
+    _check_stations(begins, ids, number_of, n_features)
+    weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the path")
+    intercepts = reader.get(value["intercept"], "<f8", (count, *across), "intercepts of the path")
+    objectives = reader.get(value["objective"], "<f8", (count,), "objectives of the path", finite=False).tolist()
+    bounds = reader.get(value["bound"], "<f8", (count,), "bounds of the path", finite=False).tolist()
+    return Path(
+        Station(
+            phases[s],
+            int(number_of[s]),
+            ids[begins[s] : begins[s + 1]],
+            weights[begins[s] : begins[s + 1]],
+            intercepts[s].copy() if across else float(intercepts[s]),
+            objectives[s],
+            bounds[s],
+        )
+        for s in range(count)
+    )
+
+
+def _check_stations(begins, ids, number_of, n_features):
+    need(begins[0] == 0 and begins[-1] == ids.size, "the path does not use all of its features")
+    need(bool(((begins >= 0) & (begins <= ids.size)).all()), "a station of the path lies outside of it")
+    need(bool((begins[1:] > begins[:-1]).all()), "a station of the path has no features")
+    sizes = begins[1:] - begins[:-1]
+    need(bool(((number_of >= 1) & (number_of <= sizes)).all()), "a number of the path does not fit its features")
+    need(bool(((ids >= 0) & (ids < n_features)).all()), "a feature of the path is out of range")
+    inside = np.ones(max(ids.size - 1, 0), dtype=bool)
+    inside[begins[1:-1] - 1] = False
+    need(bool((ids[1:] > ids[:-1])[inside].all()), "features of the path are not sorted and unique")
+
+
+def _put_trace(writer, trace):
+    steps = {name: writer.put(f"steps.{name}", [getattr(s, name) for s in trace.steps], STEP[name]) for name in STEP}
+    turns = {name: writer.put(f"turns.{name}", [getattr(t, name) for t in trace.turns], TURN[name]) for name in TURN}
+    kinds = put_strings(writer, "steps.kind", [step.kind for step in trace.steps])
+    return {"steps": {"kind": kinds} | steps, "turns": turns}
+
+
+def _trace(reader, value):
+    keys(value, ("steps", "turns"), "trace")
+    keys(value["steps"], ("kind", *STEP), "steps")
+    kinds = get_strings(reader, value["steps"]["kind"], None, "kinds of the steps")
+    steps = _columns(reader, value["steps"], STEP, len(kinds), "of the steps")
+    turns = _columns(reader, keys(value["turns"], TURN, "turns"), TURN, None, "of the turns")
+    steps = [Step(*row) for row in zip(kinds, *steps, strict=True)]
+    turns = [Turn(*row) for row in zip(*turns, strict=True)]
+    return Trace(steps, turns, begun=time.perf_counter() - (turns[-1].seconds if turns else 0.0))
+
+
+def _columns(reader, value, dtypes, count, what):
+    found = []
+    for name, dtype in dtypes.items():
+        found.append(reader.get(value[name], dtype, (count,), f"{name} {what}", finite=False).tolist())
+        count = len(found[-1])
+    return found

@@ -1,0 +1,84 @@
+"""Files to damage, and what must become of them."""
+
+import hashlib
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import thresher
+from tests.models.zoo import data_for, fitted
+from thresher.errors import ModelFileError
+from thresher.models import arrays, files
+from thresher.models.checks import Damaged
+
+
+def saved(folder, kind="two", limit=arrays.INLINE):
+    """(path, document, path of the .npz or None) of a model written to ``folder``."""
+    path, keep = folder / "model.json", arrays.INLINE
+    arrays.INLINE = limit
+    try:
+        thresher.save(fitted(kind), path)
+    finally:
+        arrays.INLINE = keep
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return path, document, document["arrays"] and folder / document["arrays"]["file"]
+
+
+def write(path, document):
+    """Write ``document`` with a checksum that fits, if it is one."""
+    path.write_text(json.dumps(sealed(document)))
+
+
+def sealed(document):
+    return document | {"checksum": files.checksum(document)} if isinstance(document, dict) else document
+
+
+def sound_or_refused(path, kind="two"):
+    """Whether the file is loaded; a model that is must work, one that is not must say why in one line."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        told, clf = "", None
+        try:
+            clf = thresher.load(path)
+        except ModelFileError as error:
+            told = str(error)
+        if clf is None:
+            assert told.startswith(str(path))
+            assert told.isprintable()
+            assert len(told) < len(str(path)) + 400
+            return False
+        clf.selection_.check()
+        A = np.asarray(data_for(kind))
+        if clf.n_features_in_ == A.shape[1]:
+            assert clf.predict(A).shape == (90,)
+            assert clf.transform(A).shape == (90, clf.selection_.features.size)
+        for number in clf.path_.numbers.tolist():
+            clf.at(number).get_feature_names_out()
+        repr(clf), repr(clf.selection_), repr(clf.path_), repr(clf.selection_.trace), hasattr(clf, "predict_proba")
+    return True
+
+
+def refused(path, why):
+    """The error's text, which says ``why``."""
+    with pytest.raises(ModelFileError, match=why) as told:
+        thresher.load(path)
+    assert str(told.value).isprintable()
+    return str(told.value)
+
+
+def parsed(data):
+    """The JSON that a text still is after a change, or None; its checksum can be mended."""
+    try:
+        return files.parsed(bytes(data))
+    except Damaged:
+        return None
+
+
+def resealed(path, document, data):
+    """Write ``data`` as the .npz of the document, with a digest that fits."""
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"model.{digest[:12]}.npz"
+    (path.parent / name).write_bytes(data)
+    write(path, document | {"arrays": {"file": name, "sha256": digest}})

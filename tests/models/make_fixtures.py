@@ -1,0 +1,71 @@
+"""Writes the model files of this version that later versions must read: python -m tests.models.make_fixtures.
+
+Run once per format version; files of earlier versions stay as they are. What the models say about ``DATA`` is written
+beside them.
+"""
+
+import json
+import pathlib
+import warnings
+
+import numpy as np
+import pandas as pd
+
+import thresher
+from thresher.models import arrays
+
+HERE = pathlib.Path(__file__).parent / "fixtures"
+VERSION = 1
+
+
+def data():
+    """Samples (40, 12) in exact binary fractions, so that every machine sees the same, and labels of three kinds."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-64, 65, (40, 12)) / 32.0
+    three = np.argmax(X[:, :3] + 0.5 * X[:, 3:6], axis=1)
+    return X, X[:, 0] + X[:, 4] > 0, three
+
+
+def models():
+    """(name, estimator, options of save) of each fixture; sizes are small on purpose."""
+    X, two, three = data()
+    frame = pd.DataFrame(X, columns=[f"größe {j}" for j in range(12)])
+    words = np.array(["no", "yes"])[two.astype(int)]
+    few = {"overshoot": 2.0, "n_features_to_select": 3}
+    yield "two", thresher.FGMClassifier(**few).fit(X, two), {"source": {"kind": "svmlight", "index_base": 1}}
+    yield "words", thresher.FGMClassifier(C="auto", cv=3, **few).fit(X, words), {"names": list("abcdefghijkl")}
+    yield "frame", thresher.FGMClassifier(always_include=["größe 7"], **few).fit(frame, two.astype(int)), {}
+    yield "three", thresher.FGMClassifier(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
+    yield "per_class", thresher.FGMClassifier(support="per_class", overshoot=None).fit(X, three.astype("<f4")), {}
+    yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
+
+
+def main():
+    """Write them all."""
+    HERE.mkdir(exist_ok=True)
+    expected, limit = {}, arrays.INLINE
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, clf, options in models():
+            arrays.INLINE = 64 if name == "npz" else limit
+            thresher.save(clf, HERE / f"v{VERSION}_{name}.json", **options)
+            arrays.INLINE = limit
+            expected[name] = {
+                "predictions": clf.predict(clf_data(name)).tolist(),
+                "scores": clf.decision_function(clf_data(name)).tolist(),
+                "names": clf.get_feature_names_out().tolist(),
+                "numbers": clf.path_.numbers.tolist(),
+            }
+    (HERE / f"v{VERSION}_expected.json").write_text(
+        json.dumps(expected, indent=1, ensure_ascii=False), encoding="utf-8"
+    )
+
+
+def clf_data(name):
+    """What the model of that name is asked about."""
+    X = data()[0]
+    return pd.DataFrame(X, columns=[f"größe {j}" for j in range(12)]) if name == "frame" else X
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Files written by earlier versions are read, and say what they said then."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import thresher
+from tests.models.make_fixtures import HERE, clf_data
+from thresher.models import read
+
+CASES = [
+    (f"{path.name.partition('_')[0]}_{name}", name, said)
+    for path in sorted(HERE.glob("v*_expected.json"))
+    for name, said in json.loads(path.read_text(encoding="utf-8")).items()
+]
+
+
+@pytest.mark.parametrize(("file", "name", "said"), CASES, ids=[case[0] for case in CASES])
+def test_earlier_files_are_read(file, name, said):
+    """Predictions, names and path as they were when the file was written."""
+    clf = thresher.load(HERE / f"{file}.json")
+    clf.selection_.check()
+    A = clf_data(name)
+    assert clf.predict(A).tolist() == said["predictions"]
+    np.testing.assert_allclose(clf.decision_function(A), said["scores"], rtol=1e-12, atol=1e-12)
+    assert clf.get_feature_names_out().tolist() == said["names"]
+    assert clf.path_.numbers.tolist() == said["numbers"]
+    for number in said["numbers"]:
+        clf.at(number).predict(A)
+
+
+def test_what_stands_beside_the_estimator_is_read():
+    """Source and names of version 1."""
+    assert read(HERE / "v1_two.json").source == {"kind": "svmlight", "index_base": 1}
+    assert read(HERE / "v1_words.json").names == tuple("abcdefghijkl")
+    assert read(HERE / "v1_npz.json").document["arrays"] is not None
+
+
+def test_fixtures_are_all_there_and_small():
+    """Six models of version 1, under 100 KB."""
+    assert len([case for case in CASES if case[0].startswith("v1_")]) == 6
+    assert sum(os.path.getsize(HERE / name) for name in os.listdir(HERE)) < 100_000

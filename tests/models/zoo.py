@@ -1,0 +1,122 @@
+"""Small fitted models of every kind, made once, and what "the same model" means."""
+
+import functools
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from tests.problems import many_classes, problem
+from thresher import FGMClassifier
+from thresher.optim import newton
+
+X, Y, _ = problem(90, 40, 8)
+Z, CODES, _, _ = many_classes(90, 30, seed=8)
+FRAME = pd.DataFrame(X, columns=[f"gene {j} [µg]" for j in range(40)])
+WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
+
+
+def interrupted():
+    """A fit that was ended by Ctrl-C in its third solve."""
+    original, calls = newton.solve, []
+
+    def counting(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(*args, **kwargs)
+
+    clf, newton.solve = FGMClassifier(5), counting
+    try:
+        clf.fit(X, Y)
+    except KeyboardInterrupt:
+        return clf
+    finally:
+        newton.solve = original
+    raise AssertionError("it was not interrupted")
+
+
+MAKERS = {
+    "two": lambda: FGMClassifier(4).fit(X, Y),
+    "grown": lambda: FGMClassifier(overshoot=None, max_iter=3).fit(X, Y),
+    "logistic": lambda: FGMClassifier(4, loss="logistic", overshoot=3.0).fit(X, Y),
+    "shared": lambda: FGMClassifier(4, loss="logistic", overshoot=3.0).fit(Z, CODES),
+    "per_class": lambda: FGMClassifier(3, support="per_class", overshoot=3.0, class_weight={0: 2.0}).fit(Z, CODES),
+    "words": lambda: FGMClassifier(4, class_weight={"ham": 1.5, "spam": 1}).fit(X, WORDS),
+    "objects": lambda: FGMClassifier(4).fit(X, WORDS.astype(object)),
+    "booleans": lambda: FGMClassifier(4).fit(X, Y > 0),
+    "float32": lambda: FGMClassifier(4).fit(X.astype(np.float32), Y.astype(np.float32)),
+    "frame": lambda: FGMClassifier(4, always_include=["gene 7 [µg]"]).fit(FRAME, Y),
+    "forced": lambda: FGMClassifier(np.int64(5), always_include=np.array([39, 3])).fit(X, Y),
+    "idle": lambda: FGMClassifier(3, always_include=(40,)).fit(np.c_[X, np.zeros(90)], Y),
+    "auto": lambda: FGMClassifier(4, C="auto", cv=3).fit(X, Y),
+    "folds": lambda: FGMClassifier(4, C="auto", cv=[(np.arange(45), np.arange(45, 90))]).fit(X, Y),
+    "interrupted": interrupted,
+    "at": lambda: fitted("two").at(2),
+}
+
+
+@functools.cache
+def fitted(kind):
+    """The model of that kind; not to be changed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = MAKERS[kind]()
+    trace = clf.selection_.trace  # without times, the same file every time
+    trace.steps[:] = [replace(step, seconds=0.125) for step in trace.steps]
+    trace.turns[:] = [replace(turn, seconds=0.125) for turn in trace.turns]
+    return clf
+
+
+def data_for(kind):
+    """Samples that the model of that kind can be asked about."""
+    if kind == "idle":
+        return np.c_[X, np.zeros(90)]
+    return {"shared": Z, "per_class": Z, "frame": FRAME}.get(kind, X)
+
+
+def same(a, b):
+    """Whether two values are equal, with types and dtypes, to the last bit."""
+    if isinstance(a, np.ndarray):
+        return type(b) is np.ndarray and a.dtype == b.dtype and a.shape == b.shape and a.tolist() == b.tolist()
+    if isinstance(a, (list, tuple)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, np.generic):  # written as a plain number
+        return a.item() == b
+    return type(a) is type(b) and a == b
+
+
+def assert_same_model(a, b, data):
+    """Everything that a user can ask a fitted model for is equal."""
+    assert type(a) is type(b)
+    assert set(vars(a)) == set(vars(b))
+    assert same(a.get_params(), b.get_params())
+    for name in ("classes_", "intercept_", "n_features_in_", "n_iter_", "C_", "Cs_", "scores_", "fingerprint_"):
+        assert same(getattr(a, name, None), getattr(b, name, None)), name
+    assert hasattr(a, "feature_names_in_") == hasattr(b, "feature_names_in_")
+    assert same(a.get_feature_names_out(), b.get_feature_names_out())
+    for name in ("data", "indices", "indptr", "shape"):
+        assert same(getattr(a.coef_, name), getattr(b.coef_, name)), name
+    _assert_same_selection(a.selection_, b.selection_)
+    assert b.path_ is b.selection_.path
+    for method in ("decision_function", "predict", "transform", "predict_proba"):
+        if hasattr(a, method):
+            assert same(np.asarray(getattr(a, method)(data)), np.asarray(getattr(b, method)(data))), method
+    assert a.score(data, a.predict(data)) == b.score(data, a.predict(data)) == 1.0
+    for number in a.path_.numbers.tolist():
+        assert same(a.at(number).decision_function(data), b.at(number).decision_function(data))
+
+
+def _assert_same_selection(a, b):
+    for name in ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted"):
+        assert same(getattr(a, name), getattr(b, name)), name
+    assert a.certificate == b.certificate
+    assert a.trace.steps == b.trace.steps
+    assert a.trace.turns == b.trace.turns
+    assert len(a.path) == len(b.path)
+    for one, other in zip(a.path, b.path, strict=True):
+        assert same(vars(one), vars(other))
+    b.check()
