@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SECONDS ?= 300
 
-.PHONY: demo test test-slow bench lint clean
+.PHONY: demo test test-slow bench fuzz lint clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -11,7 +12,7 @@ $(VENV)/.made:
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes.
 $(VENV)/.run: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
@@ -19,11 +20,11 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench,cli]"
 	@touch $@ $(VENV)/.run
 
 demo: $(VENV)/.run  ## the main job on data made here
-	$(BIN)/python examples/demo.py
+	$(BIN)/thresher demo
 
 lint: $(VENV)/.test  ## style and layers
 	$(BIN)/ruff check .
@@ -37,6 +38,11 @@ test-slow: $(VENV)/.test  ## the long runs
 
 bench: $(VENV)/.bench  ## benchmarks; writes the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/.test  ## random bytes for every reader, SECONDS for each
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	cd $(VENV) && for kind in svmlight csv npz model; do \
+	  bin/python ../tests/fuzz/fuzz_readers.py $$kind -max_total_time=$(SECONDS) -max_len=4096 || exit 1; done
 
 clean:
 	rm -rf $(VENV) dist .pytest_cache .ruff_cache .import_linter_cache

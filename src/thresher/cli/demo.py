@@ -10,12 +10,18 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from thresher import FGMClassifier
+from thresher.cli.show import OUT
 from thresher.datasets import make_wide
+from thresher.estimators.fgm import FGMClassifier
 
 SAMPLES, COLUMNS, RELEVANT = 4096, 32_768, 100
 NEAR = 0.0035  # where the search for the rival's C begins: on this data it ends close by
 BAR = 40  # characters
+
+
+def say(text=""):
+    """A line of the report."""
+    OUT.print(text, markup=False)
 
 
 def seconds_of(model, X, y):
@@ -43,18 +49,18 @@ def rival_with(wanted, X, y, tries=5):
 
 def wide():
     """100 of 32,768 columns, against LIBLINEAR."""
-    print(f"1. Made data: {SAMPLES} samples x {COLUMNS:,} columns; {RELEVANT} of them decide the label\n")
+    say(f"1. Made data: {SAMPLES} samples x {COLUMNS:,} columns; {RELEVANT} of them decide the label\n")
     train = make_wide(SAMPLES, COLUMNS, RELEVANT, dtype=np.float32, random_state=0)
     test = make_wide(2000, COLUMNS, relevant=train.relevant, weights=train.weights, dtype=np.float32, random_state=1)
-    print("   Looking for the C with which LIBLINEAR's l1-SVM has as many features, which takes a while ...\n")
+    say("   Looking for the C with which LIBLINEAR's l1-SVM has as many features, which takes a while ...\n")
     clf, rival = FGMClassifier(RELEVANT), rival_with(RELEVANT, train.X, train.y)
-    print(f"   {'':24}{'features':>10}{'true ones':>11}{'accuracy on new data':>22}{'seconds':>9}")
+    say(f"   {'':24}{'features':>10}{'true ones':>11}{'accuracy on new data':>22}{'seconds':>9}")
     for name, model in (("thresher, FGMClassifier", clf), ("LIBLINEAR, l1-SVM", rival)):
         seconds = seconds_of(model, train.X, train.y)
         features, accuracy = np.unique(model.coef_.nonzero()[1]), model.score(test.X, test.y)
         true = np.isin(features, train.relevant).sum()
-        print(f"   {name:24}{features.size:>10}{true:>11}{accuracy:>22.3f}{seconds:>9.2f}")
-    print("   (the faster of two fits, without the search; thresher uses all cores, LIBLINEAR one)\n")
+        say(f"   {name:24}{features.size:>10}{true:>11}{accuracy:>22.3f}{seconds:>9.2f}")
+    say("   (the faster of two fits, without the search; thresher uses all cores, LIBLINEAR one)\n")
     prove(clf)
     how_many(clf, test)
 
@@ -62,7 +68,7 @@ def wide():
 def prove(clf):
     """The certificate in words."""
     picked, certificate, trace = clf.selection_, clf.selection_.certificate, clf.selection_.trace
-    print(
+    say(
         f"   Proof: no {picked.features.size} of the {COLUMNS:,} columns have an objective below "
         f"{certificate.pick_bound:.1f}; these have {certificate.pick_objective:.1f}, and\n   a model without columns "
         f"{certificate.at_zero:.1f}: at most {certificate.pick_gap:.1%} of that could still be gained.\n"
@@ -72,13 +78,13 @@ def prove(clf):
 
 def how_many(clf, test):
     """Accuracy against the number of features, all from the one fit."""
-    print("   How many features do you need? The same fit knows, without another:\n")
+    say("   How many features do you need? The same fit knows, without another:\n")
     numbers = clf.path_.numbers
     for number in (RELEVANT // 8, RELEVANT // 4, RELEVANT // 2, RELEVANT, 2 * RELEVANT):
         number = int(numbers[np.abs(numbers - number).argmin()])
         accuracy = clf.at(number).score(test.X, test.y)
-        print(f"   {number:>6} features  {accuracy:.3f}  {'█' * round(BAR * 2 * (accuracy - 0.5))}")
-    print(f"   {'':15}  chance {' ' * (BAR - 7)}perfect\n")
+        say(f"   {number:>6} features  {accuracy:.3f}  {'█' * round(BAR * 2 * (accuracy - 0.5))}")
+    say(f"   {'':15}  chance {' ' * (BAR - 7)}perfect\n")
 
 
 def digits():
@@ -90,28 +96,24 @@ def digits():
     )
     clf = FGMClassifier(8)
     seconds = seconds_of(clf, X, y)
-    print(f"2. Handwritten digits, 3 against 8: {len(y)} pictures of 8 x 8 pixels, {len(y_new)} to test on\n")
+    say(f"2. Handwritten digits, 3 against 8: {len(y)} pictures of 8 x 8 pixels, {len(y_new)} to test on\n")
     marks = dict(zip(clf.selection_.features.tolist(), clf.selection_.weights.tolist(), strict=True))
     shades = np.digitize(X.mean(axis=0), (2, 5, 8, 11))
     for row in range(8):
         pixels = range(8 * row, 8 * row + 8)
         cells = [("8+" if marks[j] > 0 else "3+") if j in marks else 2 * " ·░▒▓"[shades[j]] for j in pixels]
-        print("   " + "".join(cells))
-    print(f"\n   8+ where ink speaks for 8, 3+ for 3, shaded: mean ink of both. With these {len(marks)} pixels of 64,")
-    print(f"   {clf.score(X_new, y_new):.1%} of the new pictures are told apart. Fitted in {seconds:.2f} s.")
+        say("   " + "".join(cells))
+    say(f"\n   8+ where ink speaks for 8, 3+ for 3, shaded: mean ink of both. With these {len(marks)} pixels of 64,")
+    say(f"   {clf.score(X_new, y_new):.1%} of the new pictures are told apart. Fitted in {seconds:.2f} s.")
 
 
-def main():
+def run():
     """Both, after a small fit that compiles the loops, so that the seconds are those of the work."""
     begun = time.perf_counter()
     for dtype in (np.float32, np.float64):
         small = make_wide(100, 200, 5, dtype=dtype)
         FGMClassifier(3).fit(small.X, small.y)
-    print(f"Loops compiled, or fetched from the last run: {time.perf_counter() - begun:.1f} s\n")
+    say(f"Loops compiled, or fetched from the last run: {time.perf_counter() - begun:.1f} s\n")
     wide()
     digits()
-    print(f"\nAll in all {time.perf_counter() - begun:.0f} s.")
-
-
-if __name__ == "__main__":
-    main()
+    say(f"\nAll in all {time.perf_counter() - begun:.0f} s.")

@@ -98,7 +98,7 @@ class PathDisplay:
         _check_path(estimator)
         display = cls(
             numbers=np.asarray(estimator.path_.numbers),
-            scores=_scores(estimator, X, y, sample_weight, scoring),
+            scores=path_scores(estimator, X, y, sample_weight, scoring),
             chosen=_own_number(estimator),
             score_name=_name_of(scoring),
             number_name="features per class" if getattr(estimator, "support", None) == "per_class" else "features",
@@ -201,7 +201,7 @@ def _name_of(scoring):
     return words[0].upper() + words[1:]
 
 
-def _scores(estimator, X, y, sample_weight, scoring):
+def path_scores(estimator, X, y, sample_weight=None, scoring=None):
     """The score of every station on the path, in the order of ``path_.numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, the name of a scorer or a callable, got {scoring!r}")

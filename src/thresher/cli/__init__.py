@@ -1,0 +1,5 @@
+"""The command line: ``thresher select | predict | inspect | demo``."""
+
+from thresher.cli.start import main
+
+__all__ = ["main"]

@@ -1,0 +1,100 @@
+"""``thresher inspect``: a model file in words."""
+
+from dataclasses import replace
+
+from thresher.cli.files import Names, by_weight, path_of
+from thresher.cli.show import Voice, add, grid
+from thresher.models import read as read_model
+from thresher.results import in_words
+
+CLASSES_SHOWN = 6
+
+
+def run(model, features, top, json):
+    """Read the file and show what is in it."""
+    voice = Voice(False, json)
+    found = with_features(read_model(path_of(model)), features)
+    describe(voice, found, top=top)
+    origin(voice, found)
+    voice.report(model=path_of(model), **facts(found, model))
+    return 0
+
+
+def with_features(model, number):
+    """The model with ``number`` features out of its path; itself if there is no number."""
+    return model if number is None else replace(model, estimator=model.estimator.at(number))
+
+
+def describe(voice, model, top=None):
+    """The features by weight, the certificate and the reason to stop."""
+    clf, names = model.estimator, Names(model.names, model.source.get("index_base"))
+    selection = clf.selection_
+    order = by_weight(selection)
+    shown = order if top is None else order[:top]
+    two = selection.weights.ndim == 1
+    heads = ["weight", "speaks for"] if two else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
+    table = grid("rank", names.head, *heads, title=f"\n{selection.features.size} of {clf.n_features_in_:,} features")
+    for rank, at in enumerate(shown, 1):
+        name, weights = names.of(selection.features[at]), selection.weights[at]
+        if two:
+            add(table, rank, name, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
+        else:
+            add(table, rank, name, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]))
+    voice.table(table)
+    if len(shown) < order.size:
+        voice.say(f"... and {order.size - len(shown)} more")
+    say_proof(voice, selection)
+
+
+def say_proof(voice, selection):
+    """The certificate in words."""
+    own = selection.certificate
+    voice.say(f"\nwhy it stopped: {selection.stop_reason}")
+    voice.say(
+        f"proof: no model on equally many features has an objective below {own.pick_bound:.6g}; this one has "
+        f"{own.pick_objective:.6g}, one without any {own.at_zero:.6g}: at most {own.pick_gap:.1%} of that is to be won"
+    )
+    voice.say(f"cost: {selection.trace.passes:.3g} passes over the data")
+
+
+def origin(voice, model):
+    """Where the model comes from, and what else its file holds."""
+    document, clf = model.document, model.estimator
+    changed = {k: v for k, v in clf.get_params().items() if v != type(clf)().get_params()[k]}
+    voice.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
+    voice.say(f"parameters: {', '.join(f'{k}={v!r}' for k, v in changed.items()) or 'defaults'}; C = {clf.C_:g}")
+    voice.say(f"path: {in_words(clf.path_.numbers)} features")
+    data, file = document["data"] or {}, model.source.get("file")
+    fingerprint = f"{data['rows']:,} x {data['columns']:,}, fingerprint {data['digest'][:16]}" if data else "unknown"
+    voice.say(f"data: {file + ', ' if file else ''}{fingerprint}")
+    voice.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
+
+
+def facts(model, path):
+    """The same for machines."""
+    clf, names = model.estimator, Names(model.names, model.source.get("index_base"))
+    selection, own = clf.selection_, clf.selection_.certificate
+    listed = [
+        {"rank": rank, "column": int(selection.features[at]), "name": names.of(selection.features[at]),
+         "weight": selection.weights[at].tolist()}
+        for rank, at in enumerate(by_weight(selection), 1)
+    ]  # fmt: skip
+    return {
+        "n_features": selection.features.size,
+        "n_features_in": clf.n_features_in_,
+        "classes": clf.classes_,
+        "intercept": selection.intercept,
+        "features": listed,
+        "stop_reason": selection.stop_reason,
+        "C": clf.C_,
+        "certificate": {
+            "objective": own.objective, "lower_bound": own.lower_bound, "gap": own.gap,
+            "pick_objective": own.pick_objective, "pick_bound": own.pick_bound, "pick_gap": own.pick_gap,
+            "at_zero": own.at_zero,
+        },
+        "passes": selection.trace.passes,
+        "path": clf.path_.numbers,
+        "source": model.source,
+        "data": model.document["data"],
+        "versions": model.document["versions"],
+    }  # fmt: skip

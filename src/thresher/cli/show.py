@@ -1,0 +1,131 @@
+"""How commands talk: reports and tables on standard output, progress and warnings on standard error."""
+
+import json
+import sys
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+OUT = Console(highlight=False, soft_wrap=True)
+ERR = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Voice:
+    """Says what a command has to say, as ``--quiet`` and ``--json`` want it; collects warnings."""
+
+    def __init__(self, quiet, as_json):
+        self.quiet, self.as_json, self.warnings = quiet, as_json, []
+
+    @property
+    def speaks(self):
+        """Whether there is a report for people."""
+        return not (self.quiet or self.as_json)
+
+    def say(self, text="", **options):
+        """A line of the report; markup is not looked for in it."""
+        if self.speaks:
+            OUT.print(text, markup=False, **options)
+
+    def table(self, table):
+        """A table of the report."""
+        if self.speaks:
+            OUT.print(table)
+
+    def warn(self, message):
+        """A warning, on standard error and in the JSON."""
+        self.warnings.append(" ".join(str(message).split()))
+        sys.stderr.write(f"thresher: warning: {self.warnings[-1]}\n")
+
+    def report(self, **values):
+        """The report for machines."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(plain(values | {"warnings": self.warnings}), allow_nan=False) + "\n")
+
+    @contextmanager
+    def heard(self):
+        """Python's warnings inside become warnings of the command; an interrupted block tells them, too."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            finally:
+                for each in caught:
+                    if issubclass(each.category, UserWarning):
+                        self.warn(each.message)
+
+
+class Turns:
+    """A bar on standard error, moved by each turn of a fit; nothing where that is no terminal."""
+
+    def __init__(self, shown, first):
+        self.number = 0
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(24),
+            TextColumn("{task.fields[state]}"),
+            console=ERR,
+            transient=True,
+            disable=not (shown and ERR.is_terminal),
+        )
+        self.task = self.bar.add_task(first, total=None, state="")
+
+    def __call__(self, turn, target):
+        """Show where the fit stands."""
+        self.number += 1
+        share = min(1.0, turn.taken / target) if target else 0.0
+        left = f", {turn.seconds * (1.0 / share - 1.0):.0f} s left" if 0.0 < share < 1.0 else ""
+        state = (
+            f"{turn.taken}{f' of {target}' if target else ''} columns, {turn.features} in the model, "
+            f"objective {turn.objective:.4g}, gap {turn.gap:.1e}, {turn.passes:.3g} passes, {turn.seconds:.1f} s{left}"
+        )
+        self.bar.update(
+            self.task,
+            description=f"turn {self.number}",
+            total=target,
+            completed=min(turn.taken, target or 0),
+            state=state,
+        )
+
+    def __enter__(self):
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_):
+        self.bar.stop()
+
+
+def grid(*heads, title=None):
+    """An empty table; the first column stands left, the others right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for at, head in enumerate(heads):
+        table.add_column(head, justify="left" if at == 0 else "right", overflow="fold")
+    return table
+
+
+def add(table, *cells):
+    """A row of text, in which brackets are no markup."""
+    table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))
+
+
+def plain(value):
+    """Numbers, words, lists and dicts that JSON knows; nan and infinities become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def number(count, noun):
+    """``1 row``, ``1,234 rows``."""
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('s') else 's'}"

@@ -1,0 +1,52 @@
+"""Where a command begins and ends: one line for what went wrong, and an exit code."""
+
+import importlib
+import os
+import sys
+import traceback
+
+DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+STANDARD_INPUT = "\0-"  # the parser of options would take a lone "-" for one of them; no shell can pass this
+
+
+def main(arguments=None):
+    """Run a command line and return its exit code; nothing that a user can do wrong ends in a traceback."""
+    arguments = [STANDARD_INPUT if each == "-" else each for each in (sys.argv[1:] if arguments is None else arguments)]
+    try:
+        options = importlib.import_module("thresher.cli.options")
+    except ModuleNotFoundError as error:
+        if error.name not in ("cyclopts", "rich"):
+            raise
+        return complain("the command line needs two more packages: pip install 'thresher[cli]'", BAD_USAGE)
+    try:
+        code = options.run(arguments)
+        sys.stdout.flush()
+        return code
+    except options.WrongUsage as error:
+        return complain(f"{in_one_line(error)} (see thresher --help)", BAD_USAGE)
+    except KeyboardInterrupt:
+        return complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except MemoryError as error:
+        return complain(
+            f"not enough memory: {in_one_line(error) or 'the data is too large for this machine'}", BAD_DATA
+        )
+    except (ValueError, TypeError, OSError) as error:
+        if os.environ.get("THRESHER_DEBUG"):
+            traceback.print_exc()
+        return complain(in_one_line(error), BAD_DATA)
+
+
+def in_one_line(error):
+    """The message of an error, its lines joined."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split())
+
+
+def complain(message, code):
+    """Write a line to standard error; return the exit code."""
+    sys.stderr.write(f"thresher: error: {message}\n")
+    return code

@@ -1,0 +1,288 @@
+"""The real command in a child process, on real files."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+import thresher
+from thresher.datasets import make_wide
+from thresher.io import read
+
+COMMAND = [sys.executable, "-m", "thresher"]
+
+
+def thresh(*arguments, given=None, folder=None, check=0):
+    """Run a command; its exit code must be ``check``, and there must be no traceback."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)], input=given, capture_output=True, text=True, cwd=folder, timeout=300
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode == check, done.stderr
+    return done
+
+
+def as_json(*arguments, **options):
+    return json.loads(thresh(*arguments, "--json", **options).stdout)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_wide(300, 400, n_relevant=5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, made):
+    """The same data as every kind of file: the first 200 rows to train, the others to test."""
+    folder = tmp_path_factory.mktemp("files")
+    X, y = np.round(made.X, 3), made.y
+    names = [f"gene {j}" for j in range(X.shape[1])]
+    for part, rows in (("train", slice(200)), ("test", slice(200, None))):
+        dump_svmlight_file(X[rows], y[rows], str(folder / f"{part}.svm"), zero_based=False)
+        (folder / f"{part}.svm.gz").write_bytes(gzip.compress((folder / f"{part}.svm").read_bytes()))
+        sparse.save_npz(folder / f"{part}_sparse.npz", sparse.csr_matrix(X[rows]))
+        np.savez(folder / f"{part}_dense.npz", X=X[rows], y=y[rows])
+        np.save(folder / f"{part}.npy", X[rows])
+        np.save(folder / f"{part}_y.npy", y[rows])
+        order = np.arange(X.shape[1]) if part == "train" else np.arange(X.shape[1])[::-1]
+        lines = [",".join(["sample", *(f'"{names[j]}"' for j in order), "kind"])]
+        words = np.where(y[rows] > 0, "ill", "well")
+        for i, (row, word) in enumerate(zip(X[rows], words, strict=True)):
+            lines.append(",".join([f"s{i}", *(repr(float(row[j])) for j in order), word]))
+        (folder / f"{part}.csv").write_text("\n".join(lines) + "\n")
+    (folder / "names.txt").write_text("\n".join(names) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    thresh("select", "train.svm", "--features", 5, "--out", "model.json", folder=folder)
+    return folder / "model.json"
+
+
+def test_select_finds_what_the_estimator_does(folder, made):
+    report = as_json("select", "train.svm", "-k", 5, "-o", "a.json", folder=folder)
+    table = read(folder / "train.svm")
+    clf = thresher.FGMClassifier(5).fit(table.X, table.y)
+    assert sorted(each["column"] for each in report["features"]) == clf.selection_.features.tolist()
+    assert sorted(each["column"] for each in report["features"]) == made.relevant.tolist()
+    assert all(int(each["name"]) == each["column"] + 1 for each in report["features"])
+    assert report["certificate"]["gap"] >= 0.0
+    assert report["interrupted"] is False
+    loaded = thresher.load(folder / "a.json")
+    assert np.array_equal(loaded.decision_function(table.X), clf.decision_function(table.X))
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "options"),
+    [
+        ("train.svm", "test.svm", ()),
+        ("train.svm.gz", "test.svm.gz", ()),
+        ("train_dense.npz", "test_dense.npz", ()),
+        ("train.csv", "test.csv", ("--label-column", "kind", "--ignore", "sample")),
+    ],
+)
+def test_every_kind_of_file_gives_the_same_features_and_accuracy(folder, made, train, test, options):
+    report = as_json("select", train, "-k", 5, "-o", "b.json", "--test", test, *options, folder=folder)
+    assert sorted(each["column"] for each in report["features"]) == made.relevant.tolist()
+    assert report["path_numbers"][:10] == list(range(1, 11))
+    scored = as_json("predict", "b.json", test, folder=folder)
+    assert scored["accuracy"] == report["accuracy"] > 0.9
+    assert set(scored["by_class"]) == ({"ill", "well"} if train == "train.csv" else {"-1", "1"})
+    assert scored["roc_area"] > 0.95
+
+
+@pytest.mark.parametrize(("train", "test"), [("train_sparse.npz", "test_sparse.npz"), ("train.npy", "test.npy")])
+def test_labels_in_files_of_their_own(folder, made, train, test):
+    report = as_json(
+        "select", train, "--labels", "train_y.npy", "-k", 5, "-o", "c.json", "--names", "names.txt",
+        "--test", test, "--test-labels", "test_y.npy", folder=folder,
+    )  # fmt: skip
+    assert {each["name"] for each in report["features"]} == {f"gene {j}" for j in made.relevant}
+    scored = as_json("predict", "c.json", test, "--labels", "test_y.npy", folder=folder)
+    assert scored["accuracy"] == report["accuracy"]
+    unlabelled = thresh("predict", "c.json", test, folder=folder)
+    assert "without labels" in unlabelled.stdout
+
+
+def test_parquet(folder, made):
+    pandas = pytest.importorskip("pandas")
+    for part in ("train", "test"):
+        frame = pandas.read_csv(folder / f"{part}.csv").drop(columns="sample")
+        frame.to_parquet(folder / f"{part}.parquet")
+    report = as_json(
+        "select", "train.parquet", "--label-column", "kind", "-k", 5, "-o", "d.json", "--test", "test.parquet",
+        folder=folder,
+    )  # fmt: skip
+    assert sorted(each["column"] for each in report["features"]) == made.relevant.tolist()
+    assert as_json("predict", "d.json", "test.csv", folder=folder)["accuracy"] == report["accuracy"]
+
+
+def test_standard_input_and_output(folder, model):
+    text = (folder / "test.svm").read_text()
+    done = thresh("predict", model, "-", "--out", "-", "--scores", given=text)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    table = read(folder / "test.svm")
+    clf = thresher.load(model)
+    assert [int(label) for label, _ in lines] == clf.predict(table.X).tolist()
+    assert [float(score) for _, score in lines] == clf.decision_function(table.X).tolist()
+
+
+def test_a_test_file_cannot_shift(folder, model, made):
+    """The smallest and the largest index of the test rows are other than those of the training rows."""
+    table = read(folder / "test.svm")
+    rows = [
+        f"{label} " + " ".join(f"{j + 1}:{float(x)!r}" for j, x in zip(row.indices, row.data, strict=True) if j > 0)
+        for label, row in zip(table.y, table.X, strict=True)
+    ]
+    path = folder / "shifted.svm"
+    path.write_text("\n".join(row + " 999:1" for row in rows))
+    done = thresh("predict", model, path, "--json")
+    assert "100 values of features that the model has never seen left out" in done.stderr
+    clf, X = thresher.load(model), table.X.tolil()
+    X[:, 0] = 0.0
+    assert json.loads(done.stdout)["accuracy"] == clf.score(X.tocsr(), table.y)
+    path.write_text("1 0:1 5:2\n")
+    done = thresh("predict", model, path, check=1)
+    assert "a feature has index 0, but the first index is 1, as in the file that the model was fitted to" in done.stderr
+
+
+def test_many_classes_C_auto_and_the_path(folder):
+    X = np.random.default_rng(0).standard_normal((150, 60))
+    y = np.array(["a", "b", "c"])[X[:, :3].argmax(axis=1)]
+    np.savez(folder / "three.npz", X=X, y=y)
+    report = as_json("select", "three.npz", "-k", 3, "--C", "auto", "--loss", "logistic", "-o", "e.json", folder=folder)
+    assert sorted(each["column"] for each in report["features"]) == [0, 1, 2]
+    assert len(report["features"][0]["weight"]) == 3
+    assert report["C"] in (0.01, 0.1, 1.0, 10.0, 100.0)
+    scored = as_json("predict", "e.json", "three.npz", "-k", 2, folder=folder)
+    assert set(scored["by_class"]) == {"a", "b", "c"}
+    shown = thresh("inspect", "e.json", folder=folder).stdout
+    assert "why it stopped: 3 features, as asked" in shown
+
+
+def test_inspect(model, made):
+    shown = thresh("inspect", model, "--top", 2).stdout
+    assert "5 of 400 features" in shown
+    assert "... and 3 more" in shown
+    assert "proof: no model on equally many features has an objective below" in shown
+    assert "fingerprint" in shown
+    fewer = as_json("inspect", model, "-k", 2)
+    assert fewer["n_features"] == 2
+    assert "out of the path" in fewer["stop_reason"]
+
+
+def test_quiet_says_nothing_and_warnings_are_told(folder):
+    assert thresh("select", "train.svm", "-k", 5, "-o", "f.json", "--quiet", folder=folder).stdout == ""
+    (folder / "few.svm").write_text("1 1:1\n-1 2:1\n" * 5)
+    done = thresh("select", "few.svm", "-k", 2, "-o", "f.json", "--json", "--always", "2", folder=folder)
+    report = json.loads(done.stdout)
+    assert len(report["warnings"]) == done.stderr.count("thresher: warning: ")
+    assert 1 in [each["column"] for each in report["features"]]
+
+
+def test_version_and_help_answer_without_heavy_imports():
+    assert thresh("--version").stdout.strip() == thresher.__version__
+    code = (
+        "import sys; from thresher.cli import main; main(['select', '--help']); "
+        "sys.exit(any(name in sys.modules for name in ('numpy', 'numba', 'sklearn', 'scipy')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "thresher select train.svm --features 300" in done.stdout
+
+
+BAD_FILES = {
+    "no file": (("select", "absent.svm"), 1, "absent.svm: there is no such file"),
+    "a folder": (("select", "."), 1, ".: is a folder; a file is needed"),
+    "a bad line": (("select", "bad.svm"), 1, "bad.svm: line 2: features are written as index:value, got 'x'"),
+    "nothing in it": (("select", "empty.svm"), 1, "empty.svm: there is no row in it"),
+    "one class": (("select", "one.svm"), 1, "one class"),
+    "a picture": (("select", "picture.npz"), 1, "picture.npz: not a file of arrays that can be read"),
+    "a bad field": (("select", "bad.csv"), 1, "bad.csv: line 3: column 'a' must hold numbers, got 'high'"),
+    "an empty field": (("select", "hole.csv"), 1, "hole.csv: line 2: column 'b' is empty"),
+    "no label column": (("select", "nolabel.csv"), 1, "'label'; say which one holds the labels: one of 'a', 'b'"),
+    "no labels": (("select", "train.npy"), 1, "train.npy: there are no labels in it; name a file of labels"),
+    "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
+    "no such folder": (("select", "train.svm", "--out", "nowhere/model.json"), 1, "there is no folder"),
+    "too many": (("select", "train.svm", "-k", "1000"), 1, "n_features_to_select"),
+    "damaged packing": (("select", "cut.svm.gz"), 1, "cannot be unpacked"),
+    "no such feature": (("select", "train.svm", "--always", "x"), 1, "no feature is called 'x'"),
+    "names too few": (("select", "train.svm", "--names", "two.txt"), 1, "two.txt: 2 names, but X has 400 columns"),
+    "no model": (("predict", "train.svm", "test.svm"), 1, "train.svm"),
+    "damaged model": (("predict", "damaged.json", "test.svm"), 1, "damaged.json"),
+    "other width": (("predict", "model.json", "three.npy"), 1, "3 columns, but the model was fitted to 400"),
+    "not on the path": (("inspect", "model.json", "-k", "399"), 1, "no station of the path has 399 features"),
+    "wrong option": (("select", "train.svm", "--featurs", "3"), 2, 'Did you mean --features?'),
+    "wrong number": (("select", "train.svm", "--features", "many"), 2, "many"),
+    "wrong command": (("selct", "train.svm"), 2, "select"),
+    "nothing given": (("select",), 2, "FILE"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bad(folder, model):
+    contents = {
+        "bad.svm": "1 1:1\n-1 x\n", "empty.svm": "", "one.svm": "1 1:1\n1 2:1\n", "picture.npz": "not a zip",
+        "bad.csv": "a,b,label\n1,2,x\nhigh,2,y\n", "hole.csv": "a,b,label\n1,,x\n", "nolabel.csv": "a,b\n1,2\n",
+        "two.txt": "a\nb\n",
+    }  # fmt: skip
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+    (folder / "cut.svm.gz").write_bytes((folder / "train.svm.gz").read_bytes()[:-30])
+    (folder / "damaged.json").write_text(model.read_text()[:-100])
+    np.save(folder / "three.npy", np.zeros((4, 3)))
+    return folder
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_one_clear_line_for_what_is_wrong(bad, case):
+    arguments, code, message = BAD_FILES[case]
+    done = thresh(*arguments, folder=bad, check=code)
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("thresher: error: ")
+    assert message in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
+def test_ctrl_c_writes_the_best_model_so_far_and_progress_is_shown(tmp_path):
+    made = make_wide(2000, 20_000, n_relevant=200, random_state=0)
+    np.savez(tmp_path / "long.npz", X=made.X, y=made.y)
+    ours, theirs = os.openpty()
+    child = subprocess.Popen(
+        [*COMMAND, "select", "long.npz", "-o", "m.json", "--tol", "1e-12"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(theirs)
+    seen = ""
+    while "turn 3" not in seen:  # ends with an error if the child has ended
+        seen += os.read(ours, 4096).decode(errors="replace")
+    child.send_signal(signal.SIGINT)
+    drain = threading.Thread(target=read_all, args=(ours,))
+    drain.start()
+    out, _ = child.communicate(timeout=120)
+    drain.join()
+    os.close(ours)
+    assert child.returncode == 130
+    assert "interrupted; the best model so far is in m.json" in out
+    assert thresher.load(tmp_path / "m.json").selection_.interrupted
+    for word in ("columns", "in the model", "objective", "gap", "passes"):
+        assert word in seen
+
+
+def read_all(terminal):
+    """Take what a terminal shows until it is closed at the other end."""
+    try:
+        while os.read(terminal, 4096):
+            pass
+    except OSError:
+        pass
