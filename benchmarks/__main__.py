@@ -2,16 +2,18 @@
 
 import argparse
 
-from benchmarks import book, startup
-from benchmarks.linear import choice, convergence, picks, scan, solvers, synthetic
+from benchmarks import book, reading, startup
+from benchmarks.linear import choice, convergence, picks, real, scan, solvers, synthetic
 
 BENCHMARKS = {
     "synthetic": synthetic,
     "picks": picks,
+    "real": real,
     "choice": choice,
     "scan": scan,
     "solvers": solvers,
     "convergence": convergence,
+    "reading": reading,
     "startup": startup,
 }
 

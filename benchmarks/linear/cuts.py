@@ -43,7 +43,12 @@ def cuts(X, y, most=None):
     """Every Cut of a problem, or the first ``most``; always the same ones, with the classes in proportion."""
     number, test = shares(y.size)
     size = min(MOST_ROWS, y.size - int(np.ceil(test * y.size)))
-    splitter = StratifiedShuffleSplit(number, train_size=size, test_size=test, random_state=0)
+    yield from parted(X, y, number, test, size, most)
+
+
+def parted(X, y, number, test, size=None, most=None, seed=0):
+    """``number`` Cuts, or the first ``most``, with a share ``test`` of test rows and ``size`` (all other) to train."""
+    splitter = StratifiedShuffleSplit(number, train_size=size, test_size=test, random_state=seed)
     for at, (train, rest) in enumerate(splitter.split(np.zeros((y.size, 1)), y)):
         if at == most:
             break

@@ -34,7 +34,7 @@ def growth(X, y, ks):
     return fgm(X, y, ks, overshoot=None)
 
 
-def rfe(X, y, ks):
+def rfe(X, y, ks, C=C):
     """SVM-RFE from all columns; a tenth a step, half a step while there are more than 5000 of a p above 30000."""
     ids = np.arange(X.shape[1])
     if sparse.issparse(X):
@@ -43,7 +43,7 @@ def rfe(X, y, ks):
             w = liblinear(X[:, ids].tocsr(), y, C)
             share = 0.5 if X.shape[1] > 30000 and ids.size > 5000 else 0.1
             ids = ids[heaviest(w, ids.size - drops(ids.size, share))]
-    return eliminated(columns(X, ids), y, ids, ks)
+    return eliminated(columns(X, ids), y, ids, ks, C)
 
 
 def l1_svm(X, y, ks):
@@ -95,7 +95,7 @@ def drops(left, share=0.1):
     return 1 if left <= ONE_BY_ONE else max(1, min(int(share * left), left - ONE_BY_ONE))
 
 
-def eliminated(X, y, ids, stops):
+def eliminated(X, y, ids, stops, C=C):
     """Drop columns of smallest |w| until min(stops) are left; {k: the ids left at k} for every k in ``stops``."""
     w, b, found = None, 0.0, {}
     stops = sorted(stops, reverse=True)
@@ -103,29 +103,29 @@ def eliminated(X, y, ids, stops):
         if ids.size <= stops[0]:
             found[stops.pop(0)] = ids
             continue
-        w, b = ridge_svm(X, y, w, b)
+        w, b = ridge_svm(X, y, w, b, C)
         keep = heaviest(w, max(ids.size - drops(ids.size), stops[0]))
         X, ids, w = X[:, keep], ids[keep], w[keep]
     return found
 
 
-def ridge_svm(X, y, w=None, b=0.0, most=50):
+def ridge_svm(X, y, w=None, b=0.0, C=C, most=50):
     """(w, b) of the squared-hinge SVM: Newton's method on the set of rows inside the margin, from (w, b)."""
     w = np.zeros(X.shape[1]) if w is None else w
     z = X @ w + b
-    value = objective(w, z, y)
+    value = objective(w, z, y, C)
     for _ in range(most):
         active = y * z < 1.0
         if not active.any():  # every row has its margin: shrink until one has not
             w, b, z = 0.5 * w, 0.5 * b, 0.5 * z
-            value = objective(w, z, y)
+            value = objective(w, z, y, C)
             continue
-        w_new, b_new = least_squares(X[active], y[active])
+        w_new, b_new = least_squares(X[active], y[active], C)
         z_new = X @ w_new + b_new
         step, before = 1.0, value
         while step > 1e-6:
             trial = w + step * (w_new - w), b + step * (b_new - b), z + step * (z_new - z)
-            value = objective(trial[0], trial[2], y)
+            value = objective(trial[0], trial[2], y, C)
             if value <= before:
                 break
             step *= 0.5
@@ -137,12 +137,12 @@ def ridge_svm(X, y, w=None, b=0.0, most=50):
     return w, b
 
 
-def objective(w, z, y):
+def objective(w, z, y, C=C):
     """1/2 ||w||^2 + C sum 1/2 max(0, 1 - y z)^2."""
     return 0.5 * float(w @ w) + 0.5 * C * float(np.sum(np.maximum(1.0 - y * z, 0.0) ** 2))
 
 
-def least_squares(A, y):
+def least_squares(A, y, C=C):
     """(w, b) of the ridge regression on the active rows ``A``: where Newton's method steps to."""
     n, m = A.shape
     mean, shift = A.mean(axis=0), y.mean()

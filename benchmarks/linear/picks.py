@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.svm import LinearSVC
 
 from benchmarks import alone
 from benchmarks.book import table
-from benchmarks.linear.cuts import MOST_ROWS, columns, cuts, problem
+from benchmarks.linear.cuts import MOST_ROWS, cuts, problem
+from benchmarks.linear.judge import judged
 from benchmarks.linear.pickers import ONE_K_A_FIT, PICKERS
 from thresher.data.workers import ONE_BLAS_THREAD
 
@@ -71,16 +71,6 @@ class Outcome(NamedTuple):
     def cost(self):
         """Median seconds by contestant and k: a first fit, which may compile, does not count for much."""
         return np.median(self.seconds, axis=-1)
-
-
-def judged(cut, ids):
-    """Accuracy in per cent on the test rows of one and the same SVM; of the larger class where nothing was picked."""
-    if not len(ids):
-        common = 1.0 if np.mean(cut.y) > 0.0 else -1.0
-        return 100.0 * float(np.mean(cut.y_test == common))
-    return 100.0 * LinearSVC(C=1.0, dual=False).fit(columns(cut.X, ids), cut.y).score(
-        columns(cut.X_test, ids), cut.y_test
-    )
 
 
 def contest(cut):

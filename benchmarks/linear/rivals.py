@@ -1,7 +1,5 @@
 """The contestants of the synthetic benchmark, and the judge that runs each in a child process under a time limit."""
 
-import multiprocessing
-import os
 import warnings
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 
+from benchmarks.children import in_child
 from benchmarks.timing import interleaved, peak_growth, seconds_of
 from thresher import FGMClassifier
 
@@ -201,20 +200,8 @@ def attempt(rival, train, test, limit):
     room = min(MEMORY - bytes_of(train.X) - bytes_of(test.X), psutil.virtual_memory().available)
     if rival.per_entry * train.X.size > room:
         return Outcome(verdict="no memory")
-    fork = multiprocessing.get_context("fork")
-    ours, theirs = fork.Pipe(duplex=False)
-    child = fork.Process(target=_tell, args=(theirs, rival.model, train, test), daemon=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # there are threads of BLAS, which waits for forks
-        child.start()
-    theirs.close()
-    try:
-        return ours.recv() if ours.poll(limit) else Outcome(verdict=f"over {limit:g} s")
-    except EOFError:
-        return Outcome(verdict="no memory")  # the system has ended it
-    finally:
-        child.kill()
-        child.join()
+    outcome, verdict = in_child(partial(_outcome, rival.model, train, test), limit)
+    return outcome or Outcome(verdict=verdict)
 
 
 def bytes_of(X):
@@ -222,20 +209,12 @@ def bytes_of(X):
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes
 
 
-def _tell(pipe, model, train, test):
-    """In the child: fit, and send the outcome."""
-    try:
-        seconds = []
-        memory = peak_growth(lambda: seconds.append(seconds_of(partial(quiet_fit, model, train))), pause=0.005)
-        accuracy = float(np.mean(model.predict(test.X) == test.y))
-        pipe.send(Outcome(features_of(model), accuracy, seconds[0], passes_of(model), memory))
-    except MemoryError:
-        pipe.send(Outcome(verdict="no memory"))
-    except Exception as error:
-        pipe.send(Outcome(verdict=f"failed: {error}"))
-    finally:
-        pipe.close()
-        os._exit(0)
+def _outcome(model, train, test):
+    """In the child: fit and score."""
+    seconds = []
+    memory = peak_growth(lambda: seconds.append(seconds_of(partial(quiet_fit, model, train))), pause=0.005)
+    accuracy = float(np.mean(model.predict(test.X) == test.y))
+    return Outcome(features_of(model), accuracy, seconds[0], passes_of(model), memory)
 
 
 def passes_of(model):
