@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.special import expit, xlogy
 
+from thresher.loops import hinge
+
 # A sum below this share of its terms counts as zero; what is left of the shift is removed by ``feasible``.
 ROUNDING = 1e-14
 # Shares of the cost that have logarithms on both sides.
@@ -55,6 +57,11 @@ class Loss(ABC):
         """Derivative in z."""
         return -y * self.dual_point(y, z, cost)
 
+    def slope(self, y, z, cost, b):
+        """Derivative of value(y, z + b, cost) in b, the sum of the sizes of its terms, and the second derivative."""
+        slopes = self.gradient(y, z + b, cost)
+        return slopes.sum(), np.abs(slopes).sum(), self.curvature(y, z + b, cost).sum()
+
     def best_shift(self, y, z, cost, start=0.0):
         """The b that minimises value(y, z + b, cost): a root of its rising derivative, to rounding.
 
@@ -63,12 +70,11 @@ class Loss(ABC):
         """
         low, high, b = -np.inf, np.inf, float(start)
         for _ in range(200):
-            slopes = self.gradient(y, z + b, cost)
-            slope = slopes.sum()
-            if abs(slope) <= ROUNDING * np.abs(slopes).sum():
+            slope, size, curvature = self.slope(y, z, cost, b)
+            if abs(slope) <= ROUNDING * size:
                 return b
             low, high = (b, high) if slope < 0 else (low, b)
-            curvature, far = self.curvature(y, z + b, cost).sum(), 10.0 * (1.0 + abs(b))
+            far = 10.0 * (1.0 + abs(b))
             step = (
                 b - slope / curvature if curvature * far > abs(slope) else np.inf
             )  # longer steps are not to be trusted
@@ -108,6 +114,10 @@ class SquaredHinge(Loss):
     def curvature(self, y, z, cost):
         """See Loss."""
         return np.where(y * z < 1.0, cost, 0.0)
+
+    def slope(self, y, z, cost, b):
+        """See Loss."""
+        return hinge.slope(y, z, cost, b)
 
     def guarded_curvature(self, y, z, cost, more, least):
         """The curvature, also of samples that a step may bring over the kink.
