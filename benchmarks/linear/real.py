@@ -79,10 +79,13 @@ def measure(plan, records):
 
 
 def fill(plan, records, name, split, one, part, size):
-    """Results of one contestant on one split; after a fit that did not end, no other of as many columns is tried."""
+    """Results of one contestant on one split; after a fit that did not end, no other of as many columns is tried.
+
+    Nor is any other once all its fits to the set have nearly taken the time that a single one may.
+    """
     left = tuple(k for k in wanted(one, plan.ks) if records.get(name, split, one.name, k) is None)
     for ks in [(k,) for k in left] if one.way == "each" else [left] if left else []:
-        verdict = records.hopeless(name, one.name, min(ks))
+        verdict = records.hopeless(name, one.name, min(ks), plan.limit)
         found = (Result(k, verdict=verdict) for k in ks) if verdict else results(one, part, ks, plan.limit)
         for each in found:
             records.add(name, split, one.name, size, each)
@@ -178,7 +181,7 @@ def explained(plan):
         "of columns and is searched until there are k, or up to 2 % more, of which the k heaviest stay. Nor has "
         f"abess, whose model has no penalty. At most {plan.limit:g} s a fit, in a process of its own, on one thread; a "
         "fit that ran out of time or memory is last in its rank, and none of that set with as many columns or more is "
-        "tried after it."
+        "tried after it; nor is any, once all fits of a contestant to a set have taken that long."
     )
 
 

@@ -40,8 +40,11 @@ class Records:
         """The Result, or None."""
         return self.at.get((name, split, who, k))
 
-    def hopeless(self, name, who, k):
-        """The verdict on an earlier fit to this set with as many columns or fewer, or ""."""
+    def hopeless(self, name, who, k, limit):
+        """The verdict on an earlier fit to this set with as many columns or fewer, or on all of them, or ""."""
+        spent = sum(result.wall or 0.0 for (at, _, whose, _), result in self.at.items() if at == name and whose == who)
+        if spent > 0.9 * limit:
+            return f"over {limit:g} s in all"
         found = [
             result.verdict
             for (at, _, whose, wanted), result in self.at.items()

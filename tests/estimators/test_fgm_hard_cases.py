@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from thresher import FGMClassifier
+from thresher.data import door
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
 from thresher.optim import newton
 
@@ -197,10 +198,31 @@ def test_both_shortcomings_are_told():
     assert any("3 features came back, 5 were asked for" in message for message in messages)
 
 
-def test_passes_of_validation_count_the_look_at_the_indices():
-    S = sparse.csr_array(X)
-    steps = FGMClassifier(3).fit(S, y).selection_.trace.steps
-    share = S.indices.nbytes / (S.indices.nbytes + S.indptr.nbytes + S.data.nbytes)
-    assert steps[0].kind == "validate"
-    assert steps[0].passes == pytest.approx(1 + share)
-    assert FGMClassifier(3).fit(X, y).selection_.trace.steps[0].passes == 1.0
+def test_passes_of_validation_count_the_look_at_the_indices_and_the_copy_by_columns(monkeypatch):
+    def passes(S):
+        return [s.passes for s in FGMClassifier(3).fit(S, y).selection_.trace.steps if s.kind == "validate"]
+
+    def share(S):
+        return S.indices.nbytes / (S.indices.nbytes + S.indptr.nbytes + S.data.nbytes)
+
+    rows, columns = sparse.csr_array(X), sparse.csc_array(X)
+    assert passes(X) == [1.0]
+    assert passes(columns) == pytest.approx([1 + share(columns)])
+    assert passes(rows) == pytest.approx([2 + share(columns)])
+    monkeypatch.setattr(door, "TURNED", 0)
+    assert passes(rows) == pytest.approx([1 + share(rows)])
+
+
+@pytest.mark.parametrize("width", [30, 10**9])
+def test_large_matrices_by_rows_are_not_copied_and_give_the_same(width, monkeypatch):
+    S = sparse.csr_array(
+        (X.ravel(), np.tile(np.arange(30, dtype=np.int64) * (width // 30), 60), np.arange(0, 1801, 30))
+    )
+    S.resize(60, width)
+    turned = FGMClassifier(3, scale="unit").fit(S, y)
+    monkeypatch.setattr(door, "TURNED", 0)
+    monkeypatch.setattr(sparse.csr_array, "tocsc", None)
+    plain = FGMClassifier(3, scale="unit").fit(S, y)
+    assert np.array_equal(plain.selection_.features, turned.selection_.features)
+    assert np.allclose(plain.selection_.weights, turned.selection_.weights, rtol=1e-8, atol=0.0)
+    assert plain.selection_.trace.passes > turned.selection_.trace.passes

@@ -184,6 +184,9 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     ({"classes": {"dtype": "<i8", "values": [0, 1, 2]}}, "weights"),
     ({"classes": {"dtype": "<f8", "values": [0, "nan"]}}, "classes are not sorted and unique"),
     ({"classes": {"dtype": "<f8", "values": [0]}}, "fewer than two"),
+    ({"classes": {"dtype": "<i1", "values": [0, 257]}}, "values that its dtype does not"),
+    ({"classes": {"dtype": "|b1", "values": [0, 2]}}, "values that its dtype does not"),
+    ({"classes": {"dtype": "<U1", "values": ["a", "bc"]}}, "longer than its dtype"),
     ({"classes": {"dtype": "<M8[s]", "values": [0, 1]}}, "dtype"),
     ({"intercept": "inf"}, "intercept"),
     ({"type": "Pipeline"}, "type"),
@@ -200,6 +203,29 @@ def test_what_is_wrong_is_said(change, why, tmp_path):
     """Each rule of docs/model-files.md, broken."""
     path, document, _ = saved(tmp_path)
     write(path, document | change)
+    refused(path, why)
+
+
+@pytest.mark.parametrize(("key", "at", "value", "why"), [
+    ("features", 1, 39, "not sorted and unique"),
+    ("features", 0, -1, "out of range"),
+    ("features", -1, 40, "out of range"),
+    ("begins", 0, 1, "does not use all"),
+    ("begins", -1, 2**62, "does not use all"),
+    ("begins", 1, 0, "no features"),
+    ("begins", 1, 2**62, "no features"),
+    ("begins", 1, -(2**63), "no features"),
+    ("number", 0, 41, "a number of the path"),
+    ("number", 0, 0, "a number of the path"),
+    ("weights", 0, "nan", "finite"),
+    ("intercept", 0, "inf", "finite"),
+    ("phase", 0, "rest", "phase"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_path_is_said(key, at, value, why, tmp_path):
+    """Each station is checked as the model itself is."""
+    path, document, _ = saved(tmp_path)
+    document["path"][key][at] = value
+    write(path, document)
     refused(path, why)
 
 

@@ -1,8 +1,11 @@
 """A model is replaced in one step: whatever fails, the old one or the new one is there, whole."""
 
+import copy
 import os
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import thresher
@@ -142,6 +145,25 @@ def test_a_renamed_document_does_not_own_the_arrays(path):
     shutil.copy(path, path.parent / "other.json")
     thresher.save(fitted(NEW), path.parent / "other.json")
     assert_same_model(fitted(OLD), thresher.load(path), X)
+
+
+def test_a_failure_leaves_arrays_that_a_renamed_document_needs(path, monkeypatch):
+    """Arrays that were there before are not cleaned up, whoever uses them."""
+    os.rename(path, path.parent / "other.json")
+    failing(monkeypatch, "replace", 2)
+    with pytest.raises(Failure):
+        thresher.save(fitted(OLD), path)
+    assert_same_model(fitted(OLD), thresher.load(path.parent / "other.json"), X)
+
+
+def test_what_could_not_be_loaded_is_not_written(path):
+    """A model that was broken by hand does not replace a sound one."""
+    broken = copy.copy(fitted(NEW))
+    broken.selection_ = replace(broken.selection_, weights=np.full(4, np.nan))
+    with pytest.raises(ValueError, match="this model cannot be saved: weights"):
+        thresher.save(broken, path)
+    assert_same_model(fitted(OLD), thresher.load(path), X)
+    assert len(os.listdir(path.parent)) == 2
 
 
 def test_a_hostile_document_cannot_name_a_victim(path):

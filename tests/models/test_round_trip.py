@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import thresher
 from tests.models.zoo import FRAME, MAKERS, WORDS, X, Y, assert_same_model, data_for, fitted
 from thresher import FGMClassifier, models
 from thresher.models import arrays
+from thresher.results import Path, Trace, Turn
 
 
 @pytest.fixture
@@ -177,3 +179,17 @@ def test_saving_is_public_and_lazy():
     """thresher.save and thresher.load, found where the others are."""
     assert {"save", "load"} <= set(dir(thresher))
     assert thresher.load is models.load
+
+
+@pytest.mark.parametrize("limit", [arrays.INLINE, 0])
+def test_numbers_that_json_does_not_know_come_back(limit, path, monkeypatch):
+    """Bounds on the way may be infinite or not known."""
+    monkeypatch.setattr(arrays, "INLINE", limit)
+    clf = copy.copy(fitted("two"))
+    turns = [Turn(1, 2, float("inf"), float("-inf"), float("nan"), -0.0, 0.1)]
+    stations = [replace(station, bound=float("-inf"), objective=float("nan")) for station in clf.path_]
+    clf._set_selection(replace(clf.selection_, trace=Trace([], turns), path=Path(stations)))
+    thresher.save(clf, path)
+    loaded = thresher.load(path)
+    assert repr(loaded.selection_.trace.turns) == repr(turns)
+    assert repr(loaded.path_.stations) == repr(clf.path_.stations)

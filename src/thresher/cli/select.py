@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from thresher.cli.files import Names, data_of, more_data, path_of
 from thresher.cli.inspect import describe, facts
@@ -71,7 +70,7 @@ def check_out(out):
 def say_read(voice, file, table, seconds):
     """What was read."""
     rows, columns = table.X.shape
-    entries = table.X.nnz if sparse.issparse(table.X) else table.X.size
+    entries = getattr(table.X, "nnz", table.X.size)
     values, counts = np.unique(table.y, return_counts=True)
     shown = ", ".join(f"{value} ({count:,})" for value, count in zip(values[:6], counts[:6], strict=True))
     voice.say(

@@ -154,6 +154,6 @@ class CsrBlock(_CompressedBlock):
 
 
 def ranges_between(cuts, length):
-    """Ranges of [0, length) that begin and end at ``cuts``; empty ones are left out."""
+    """Ranges of [0, length) that begin and end at ``cuts``; empty ones are left out, but for that of a length 0."""
     bounds = np.unique(np.clip(np.concatenate([[0], cuts, [length]]), 0, length)).tolist()
-    return list(itertools.pairwise(bounds))
+    return list(itertools.pairwise(bounds)) or [(0, length)]

@@ -13,6 +13,7 @@ from thresher.loops.moments import NOT_FINITE
 
 MOST_ROWS = 2**48
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+TURNED = 1 << 30  # bytes up to which a matrix by rows may be copied into one by columns
 
 
 def checked_sparse(X):
@@ -95,23 +96,27 @@ def _check_convertible(X):
             )
 
 
-def as_design(X, workers=SERIAL, keep=()):
+def as_design(X, workers=SERIAL, keep=(), turn=False):
     """X, checked by ``checked_sparse`` or a dense float array, as a design in memory. Copies nothing of size n x p.
 
-    Two exceptions. A dense array that lies in neither C nor Fortran order is copied. A CSR matrix with at least four
+    Exceptions. A dense array that lies in neither C nor Fortran order is copied. A CSR matrix with at least four
     times as many columns as stored entries gets new, dense column numbers (a copy of its indices): nothing of size p
-    is then allocated, at any p. ``keep`` names columns that stay even when they hold nothing.
+    is then allocated, at any p. ``keep`` names columns that stay even when they hold nothing. With ``turn`` a CSR
+    matrix of at most TURNED bytes is copied by columns: it pays when it is scanned more than a few times.
     """
     if X.dtype not in FLOATS:
         raise InvalidDataTypeError(f"X must hold float32 or float64, got {X.dtype}")
     if sparse.issparse(X):
-        kind = CsrBlock if X.format == "csr" else CscBlock
-        if kind is CsrBlock and X.shape[1] > 4 * (X.data.size + 1024):
+        ids = None
+        if X.format == "csr" and X.shape[1] > 4 * (X.data.size + 1024):
             ids = np.union1d(X.indices, np.asarray(keep, dtype=np.int64)).astype(np.int64)
             indices = np.searchsorted(ids, X.indices).astype(np.int32 if ids.size < 2**31 else np.int64)
-            shape = (X.shape[0], ids.size)
-            return MemoryDesign(CsrBlock(shape, X.indptr, indices, X.data, workers), ids)
-        return MemoryDesign(kind(X.shape, X.indptr, X.indices, X.data, workers))
+            X = sparse.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], ids.size))
+        turned = turn and X.format == "csr" and X.data.nbytes + X.indices.nbytes <= TURNED
+        if turned:
+            X = X.tocsc()
+        kind = CsrBlock if X.format == "csr" else CscBlock
+        return MemoryDesign(kind(X.shape, X.indptr, X.indices, X.data, workers), ids, copied=turned)
     if not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
     return MemoryDesign(DenseBlock(X, workers))

@@ -8,10 +8,10 @@ from thresher.loops import moments
 
 
 class MemoryDesign(Design):
-    """One block with all columns of X."""
+    """One block with all columns of X, or of a copy of it, which cost a pass."""
 
-    def __init__(self, block, ids=None):
-        self.block, self.ids, self.workers = block, ids, block.workers
+    def __init__(self, block, ids=None, copied=False):
+        self.block, self.ids, self.workers, self.copied = block, ids, block.workers, copied
         self.shape, self.dtype, self.nbytes = block.shape, block.dtype, block.nbytes
 
     def pieces(self):
@@ -31,8 +31,9 @@ class MemoryDesign(Design):
         return share, int(share * self.nbytes)
 
     def check_cost(self):
-        """(passes over X, bytes read) of the door's look at a sparse structure and of ``statistics``."""
+        """(passes over X, bytes read) of the door's look at a sparse structure, of a copy and of ``statistics``."""
         looked = self.block.indices.nbytes if isinstance(self.block, (CscBlock, CsrBlock)) else 0
+        looked += self.nbytes if self.copied else 0
         return 1.0 + looked / max(1, self.nbytes), self.nbytes + looked
 
     def statistics(self, weights):

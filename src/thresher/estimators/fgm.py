@@ -267,7 +267,8 @@ class FGMClassifier(SelectorClassifier):
 
     def _scaled(self, X, codes, weights, keep, workers, trace):
         """(design on its scale, scale, fingerprint), after the pass that checks every entry and gathers statistics."""
-        design = as_design(X, workers, keep=keep)
+        with trace.step("arrange"):
+            design = as_design(X, workers, keep=keep, turn=True)
         with trace.step("validate", *design.check_cost()):
             anchor, table = design.statistics(weights)
         check_finite(table, design.ids)
