@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -116,6 +117,18 @@ def test_bad_csv(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(InvalidDataError, match=message):
         read(path)
+
+
+def test_blank_lines_below_a_wide_header_take_no_memory(tmp_path):
+    path = tmp_path / "blank.csv"
+    path.write_text(",".join(map("c{}".format, range(20_000))) + ",label\n" + "\n" * 4_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidDataError, match="there is no row in it"):
+            read(path, n_jobs=1)
+        assert tracemalloc.get_traced_memory()[1] < 2e8
+    finally:
+        tracemalloc.stop()
 
 
 def test_ignored_columns_must_be_there(tmp_path):

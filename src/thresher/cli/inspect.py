@@ -13,7 +13,8 @@ CLASSES_SHOWN = 6
 def run(model, features, top, json):
     """Read the file and show what is in it."""
     voice = Voice(False, json)
-    found = with_features(read_model(path_of(model)), features)
+    with voice.heard():
+        found = with_features(read_model(path_of(model)), features)
     describe(voice, found, top=top)
     origin(voice, found)
     voice.report(model=path_of(model), **facts(found, model))

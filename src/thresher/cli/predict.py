@@ -16,7 +16,8 @@ def run(model, file, features, out, scores, quiet, json, jobs, kind, labels, lab
     voice, out = Voice(quiet, json), path_of(out)
     if out == "-":
         voice.quiet = True
-    found = with_features(read_model(path_of(model)), features)
+    with voice.heard():
+        found = with_features(read_model(path_of(model)), features)
     table = more_data(
         voice, found, file, kind=kind, labels=path_of(labels), label_column=label_column, ignore=tuple(ignore or ()),
         n_jobs=jobs,

@@ -114,7 +114,8 @@ def _place_of_label(fields, label, name, required, by_number):
 
 def _rows(piece, delimiter, columns, fields):
     """(values, labels) of the lines of a piece."""
-    text, lines = np.frombuffer(piece, dtype=np.uint8), piece.count(b"\n") + 1
+    text = np.frombuffer(piece, dtype=np.uint8)
+    lines = min(piece.count(b"\n"), len(piece) // len(fields)) + 1  # a row has a byte for each field at least
     values = np.empty((lines, len(columns.names)))
     spans = np.empty((lines, 2), dtype=np.int64)
     hard, returned = with_room(lambda hard: loops.table(text, delimiter, columns.kinds, values, spans, hard), 4)
