@@ -9,7 +9,7 @@ import pytest
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.door import as_design
-from thresher.engine import growth
+from thresher.engine import growth, threshing
 from thresher.families.fgm import fgm, growth_target
 from thresher.optim import newton
 from thresher.optim.losses import LOSSES
@@ -378,6 +378,19 @@ def test_sizes_of_the_pool():
     assert growth_target(10, None, 50) == 10
     assert growth_target(10, "auto", 50) == 50
     assert growth_target(10, 2.0, 50) == 20
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
+    """Few samples, many columns, noise: there elimination amplifies whatever a solver leaves open."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((48, 600)), np.tile([1.0, -1.0], 24)
+    one, design, picks = Problem(y, np.full(48, 10.0), LOSSES[loss]), as_design(X), []
+    for tol in (threshing.STATION_TOL, 1e-13):
+        monkeypatch.setattr(threshing, "STATION_TOL", tol)
+        path = fgm(design, [one], Trace(), wanted=10, overshoot="auto").path
+        picks.append([path.at(number).features.tolist() for number in path.numbers])
+    assert picks[0] == picks[1]
 
 
 def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):

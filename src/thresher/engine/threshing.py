@@ -11,7 +11,7 @@ from thresher.optim.master import Solution, Start
 from thresher.optim.penalties import KSupport
 
 STEP = 0.1  # share of the columns that go at once while far above the number wanted
-FIRST_TOL, STATION_TOL = 1e-12, 1e-6  # of the objective without features: gaps of the first and the other stations
+FIRST_TOL, STATION_TOL = 1e-12, 1e-11  # of the objective without features: gaps of the first and the other stations
 LARGE_TOL = 1e-2  # ... of all, where accuracy has a price: on many numbers, or in rough work
 
 
