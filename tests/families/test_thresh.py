@@ -382,9 +382,10 @@ def test_sizes_of_the_pool():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
-    """Few samples, many columns, noise: there elimination amplifies whatever a solver leaves open."""
+    """Few samples, many columns that go together: there elimination amplifies whatever a solver leaves open."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((48, 600)), np.tile([1.0, -1.0], 24)
+    X = rng.standard_normal((48, 10)) @ rng.standard_normal((10, 600)) + 0.3 * rng.standard_normal((48, 600))
+    y = np.where(X[:, :5].sum(axis=1) > 0, 1.0, -1.0)
     one, design, picks = Problem(y, np.full(48, 10.0), LOSSES[loss]), as_design(X), []
     for tol in (threshing.STATION_TOL, 1e-13):
         monkeypatch.setattr(threshing, "STATION_TOL", tol)
