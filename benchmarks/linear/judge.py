@@ -16,6 +16,7 @@ from benchmarks.timing import peak_growth
 HELD_OUT = 0.25  # of the training rows, to choose C by
 LOWEST, HIGHEST = -20.0, 12.0  # log2 C where a search begins
 TRIES = 16  # fits for each k at most, in a search
+TRY = 60.0  # seconds of one of them; those that take longer have far too many columns
 NEAR = 1.02  # times k columns end a search
 AGAIN = 1.0  # seconds up to which a fit is timed a second time, when its pages have been touched
 
@@ -147,11 +148,10 @@ def found_place(one, cut, k, known, limit):
     """log2 of the smallest C known to give k columns, after a search; of most columns where none gives so many."""
     for _ in range(TRIES):
         low, high = bracket(known, k)
-        near = counted(known, high) <= NEAR * k or high - low < 0.005 or low > HIGHEST - 0.5
-        if near or None in known.values():
+        if counted(known, high) <= NEAR * k or high - low < 0.005 or low > HIGHEST - 0.5:
             break
         place = between(known, low, high, k)
-        models, _ = in_child(partial(one.fit, cut.X, cut.y, (k,), 2.0**place), limit)
+        models, _ = in_child(partial(one.fit, cut.X, cut.y, (k,), 2.0**place), min(limit, TRY))
         known[place] = models[k] if models else None
     enough = [place for place, model in known.items() if model is not None and model.features.size >= k]
     fewer = [place for place, model in known.items() if model is not None]

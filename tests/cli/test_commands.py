@@ -110,7 +110,7 @@ def test_labels_in_files_of_their_own(folder, made, train, test):
     scored = as_json("predict", "c.json", test, "--labels", "test_y.npy", folder=folder)
     assert scored["accuracy"] == report["accuracy"]
     unlabelled = thresh("predict", "c.json", test, folder=folder)
-    assert "without labels" in unlabelled.stdout
+    assert "without known labels" in unlabelled.stdout
 
 
 def test_parquet(folder, made):
@@ -169,6 +169,74 @@ def test_many_classes_C_auto_and_the_path(folder):
     assert "why it stopped: 3 features, as asked" in shown
 
 
+def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(folder):
+    """All indices would be off by one; told explicitly, it is read right."""
+    one, zero = (folder / "test.svm").read_text(), folder / "zero.svm"
+    table = read(folder / "train.svm")
+    dump_svmlight_file(table.X, table.y, str(zero), zero_based=True)
+    thresh("select", "zero.svm", "-k", 5, "-o", "zero.json", folder=folder)
+    done = thresh("predict", "zero.json", "test.svm", folder=folder, check=1)
+    assert "indices run from 1 to 400, but those of the model from 0 to 399" in done.stderr
+    assert "--index-base 1" in done.stderr
+    told = as_json("predict", "zero.json", "-", "--index-base", 1, given=one, folder=folder)
+    assert told["accuracy"] > 0.9
+
+
+def test_what_a_model_does_not_look_at_may_be_missing_or_broken(folder, made):
+    """Empty labels, missing values and words in columns that are not in the model."""
+    options = ("--label-column", "kind", "--ignore", "sample", "-k", 5, "-o", "u.json")
+    thresh("select", "train.csv", *options, folder=folder)
+    expected = as_json("predict", "u.json", "test.csv", folder=folder)["predicted"]
+    lines = [line.split(",") for line in (folder / "test.csv").read_text().splitlines()]
+    idle = lines[0].index(f'"gene {next(j for j in range(400) if j not in made.relevant)}"')
+    for row in lines[1:]:
+        row[idle], row[-1] = "NA", ""
+    (folder / "holes.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    found = as_json("predict", "u.json", "holes.csv", folder=folder)
+    assert found["predicted"] == expected
+    assert "accuracy" not in found
+    lines[3][-1] = "ill"
+    (folder / "holes.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    assert "the label is empty" in thresh("predict", "u.json", "holes.csv", folder=folder, check=1).stderr
+
+
+def test_a_test_file_that_fails_does_not_take_the_report_with_it(folder):
+    (folder / "strange.svm").write_text("7 1:1\n8 2:1\n")
+    (folder / "broken.svm").write_text("1 x\n")
+    done = thresh(
+        "select", "train.svm", "-k", 5, "-o", "t.json", "--test", "broken.svm", "--json", folder=folder, check=1
+    )
+    assert json.loads(done.stdout)["test_error"].startswith("broken.svm: line 1")
+    assert thresher.load(folder / "t.json").selection_.features.size == 5
+    done = thresh("select", "train.svm", "-k", 5, "-o", "t.json", "--test", "strange.svm", folder=folder, check=1)
+    assert "2 of 2 labels are none of the model's classes: 7, 8" in done.stderr
+    assert "the model is in t.json" in done.stdout
+
+
+def test_probabilities_and_names_only(folder):
+    thresh("select", "train.svm", "-k", 3, "--loss", "logistic", "-o", "p.json", folder=folder)
+    thresh("predict", "p.json", "test.svm", "-o", "p.txt", "--probabilities", folder=folder)
+    rows = np.array([line.split("\t") for line in (folder / "p.txt").read_text().splitlines()], dtype=float)
+    assert np.allclose(rows[:, 1:].sum(axis=1), 1.0)
+    assert np.array_equal(rows[:, 0] > 0, rows[:, 2] > 0.5)
+    names = thresh("inspect", "p.json", "--names-only", folder=folder).stdout.split()
+    listed = as_json("inspect", "p.json", folder=folder)["features"]
+    assert names == [each["name"] for each in listed]
+
+
+def test_no_feature_at_all(folder):
+    (folder / "flat.csv").write_text("a,b,label\n1,2,x\n1,2,y\n1,2,x\n")
+    done = thresh("select", "flat.csv", "-k", 1, "-o", "flat.json", folder=folder)
+    assert "0 of 2 features" in done.stdout
+    assert "0 features came back" in done.stderr
+    assert as_json("predict", "flat.json", "flat.csv", folder=folder)["predicted"] == {"x": 3, "y": 0}
+
+
+def test_a_reader_that_has_seen_enough(model):
+    script = f"set -o pipefail; {sys.executable} -m thresher inspect {model} | head -1"
+    assert subprocess.run(["bash", "-c", script], capture_output=True).returncode == 0
+
+
 def test_inspect(model, made):
     shown = thresh("inspect", model, "--top", 2).stdout
     assert "5 of 400 features" in shown
@@ -209,7 +277,7 @@ BAD_FILES = {
     "a picture": (("select", "picture.npz"), 1, "picture.npz: not a file of arrays that can be read"),
     "a bad field": (("select", "bad.csv"), 1, "bad.csv: line 3: column 'a' must hold numbers, got 'high'"),
     "an empty field": (("select", "hole.csv"), 1, "hole.csv: line 2: column 'b' is empty"),
-    "no label column": (("select", "nolabel.csv"), 1, "'label'; say which one holds the labels: one of 'a', 'b'"),
+    "no label column": (("select", "nolabel.csv"), 1, "holds the labels with label_column (--label-column): one of 'a', 'b'"),
     "no labels": (("select", "train.npy"), 1, "train.npy: there are no labels in it; name a file of labels"),
     "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
     "no such folder": (("select", "train.svm", "--out", "nowhere/model.json"), 1, "there is no folder"),
@@ -221,6 +289,21 @@ BAD_FILES = {
     "damaged model": (("predict", "damaged.json", "test.svm"), 1, "damaged.json"),
     "other width": (("predict", "model.json", "three.npy"), 1, "3 columns, but the model was fitted to 400"),
     "not on the path": (("inspect", "model.json", "-k", "399"), 1, "no station of the path has 399 features"),
+    "out is the data": (("select", "train.csv", "-o", "train.csv"), 2, "--out train.csv is a file to be read"),
+    "out is no model": (("select", "train.svm", "-o", "two.txt"), 2, "--out two.txt is there and is no model file"),
+    "out is the model": (("predict", "model.json", "test.svm", "-o", "model.json"), 2, "is a file to be read"),
+    "a model to standard output": (("select", "train.svm", "-o", "-"), 2, "cannot go to standard output"),
+    "no test file": (("select", "train.svm", "--test", "absent.svm"), 1, "absent.svm: there is no such file"),
+    "a fraction": (("select", "train.svm", "-k", "3.5"), 2, "'3.5' is no whole number"),
+    "no features": (("select", "train.svm", "-k", "0"), 2, "must be at least 1"),
+    "no weight": (("select", "train.svm", "--C", "nan"), 2, "must be a finite number above 0"),
+    "not for text": (("select", "train.svm", "--ignore", "5"), 2, "are for csv and Parquet files"),
+    "not for tables": (("select", "train.csv", "--index-base", "0"), 2, "--index-base is for svmlight text"),
+    "two outputs": (("predict", "model.json", "test.svm", "-o", "-", "--json"), 2, "both write to standard output"),
+    "scores for nobody": (("predict", "model.json", "test.svm", "--scores"), 2, "go into the file of --out"),
+    "no probabilities": (("predict", "model.json", "test.svm", "--probabilities", "-o", "p"), 1, "--loss logistic"),
+    "swapped": (("predict", "test.svm", "model.json"), 1, "the model comes first, then the data"),
+    "index out of range": (("select", "train.svm", "--always", "0"), 1, "numbers run from 1 to 400"),
     "wrong option": (("select", "train.svm", "--featurs", "3"), 2, 'Did you mean --features?'),
     "wrong number": (("select", "train.svm", "--features", "many"), 2, "many"),
     "wrong command": (("selct", "train.svm"), 2, "select"),

@@ -120,8 +120,13 @@ def test_new_data_keeps_the_columns_of_the_model(tmp_path):
     assert one.remarks == ["1 value of features that the model has never seen left out"]
     zero = read(path, layout=Layout(4, index_base=0))
     assert zero.X.toarray().tolist() == [[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
-    with pytest.raises(InvalidDataError, match="as in the file that the model was fitted to"):
+    with pytest.raises(InvalidDataError, match="that the model was fitted to; if this file counts from 0"):
         read(written(tmp_path, "1 0:1\n"), layout=Layout(4, index_base=1))
+    path = written(tmp_path, "1 1:1 4:1\n")
+    with pytest.raises(InvalidDataError, match="indices run from 1 to 4, but those of the model from 0 to 3"):
+        read(path, layout=Layout(4, index_base=0))
+    assert read(path, layout=Layout(4, index_base=0), index_base=1).X.toarray().tolist() == [[1.0, 0.0, 0.0, 1.0]]
+    assert read(path, layout=Layout(4, index_base=0), index_base=0).X.toarray().tolist() == [[0.0, 1.0, 0.0, 0.0]]
 
 
 def test_very_large_indices_cost_nothing(tmp_path):

@@ -91,6 +91,10 @@ def test_new_data_may_have_no_labels(tmp_path):
         read(path, layout=layout, label_column="sort")
     path.write_text("a,kind,b\n1,x,2\n")
     assert read(path, layout=layout).y.tolist() == ["x"]
+    assert read(path, layout=layout, ignore=["kind"]).y is None
+    path.write_text("a,kind,b\n1,,2\n3,,4\n")
+    assert read(path, layout=layout).y is None
+    assert read(path, layout=layout).X.tolist() == [[1.0, 0.0], [3.0, 0.0]]  # b is not looked at
 
 
 @pytest.mark.parametrize(
@@ -101,14 +105,17 @@ def test_new_data_may_have_no_labels(tmp_path):
         ("a,a,label\n1,2,3\n", "line 1: the name 'a' stands over more than one column"),
         ("a,b,label\n1,2,x\n\n1,2\n", "line 4: 2 fields, where the first line has 3"),
         ("a,b,label\n1,2,x,9\n", "line 2: more fields than the 3 of the first line"),
-        ("a,b,label\n1,NA,x\n", "line 2: column 'b' must hold numbers, got 'NA'"),
+        ("a,b,label\n1,NA,x\n", "line 2: column 'b' has no number, but 'NA'; fill in or drop"),
         ("a,b,label\n1,2 3,x\n", "line 2: column 'b' must hold numbers, got '2 3'"),
         ("a,b,label\n1,,x\n", "line 2: column 'b' is empty"),
         ("a,b,label\n1,2,\n", "line 2: the label is empty"),
         ('a,b,label\n1,"2,x\n', "line 2: a quote is opened in column 'b' and not closed on this line"),
         ("a,b,label\n1,1e999,x\n", "line 2: the number '1e999,x' is too large"),
         ("label\nx\n", "no column is left for features"),
-        ("a,b\n1,2\n", "no column is called 'label'; say which one holds the labels: one of 'a', 'b'"),
+        (
+            "a,b\n1,2\n",
+            r"'label'; say which one holds the labels with label_column \(--label-column\): one of 'a'",
+        ),
         ("é\0,b\n1,2\n", "no column is called 'label'"),
     ],
 )

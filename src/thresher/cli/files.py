@@ -1,10 +1,16 @@
-"""Files as the commands see them: data that fits a model, and names for features."""
+"""Files as the commands see them: data that fits a model, names for features, and what may be written where."""
+
+import os
+import tempfile
 
 import numpy as np
 
+from thresher.cli.options import WrongUsage
 from thresher.cli.start import STANDARD_INPUT
 from thresher.io.reading import kind_of, read
 from thresher.io.table import Layout
+
+TABLES = ("csv", "parquet")
 
 
 def path_of(text):
@@ -12,33 +18,60 @@ def path_of(text):
     return None if text is None else text.replace(STANDARD_INPUT, "-")
 
 
-def data_of(voice, file, *, kind=None, **options):
+def data_of(voice, file, *, kind=None, label_column=None, ignore=(), index_base=None, **options):
     """The Table of a file; what was made good on the way is told as warnings."""
     file = path_of(file)
-    table = read(file, kind=kind, **options)
+    kind = kind or kind_of(file)
+    if kind not in TABLES and (label_column is not None or ignore):
+        raise WrongUsage(f"--label-column and --ignore are for csv and Parquet files, and {file} is {kind}")
+    if kind != "svmlight" and index_base is not None:
+        raise WrongUsage(f"--index-base is for svmlight text, and {file} is {kind}")
+    table = read(file, kind=kind, label_column=label_column, ignore=ignore, index_base=index_base, **options)
     for remark in table.remarks:
         voice.warn(f"{file}: {remark}")
     return table
 
 
-def layout_of(model):
-    """What the columns of new data must be for a model that was read."""
-    estimator = model.estimator
+def more_data(voice, model, file, used, *, kind=None, index_base=None, **options):
+    """Data for a model that looks at the columns ``used``: read as the training data was, so that none can shift."""
+    kind, source = kind or kind_of(path_of(file)), model.source
     names = None if model.names is None else tuple(model.names)
-    used = tuple(int(j) for j in estimator.selection_.features)
-    source = model.source
-    return Layout(int(estimator.n_features_in_), names, source.get("index_base"), used, source.get("label_column"))
-
-
-def more_data(voice, model, file, *, kind=None, **options):
-    """Data for a model: read as the training data was, so that no column can shift."""
-    layout, kind = layout_of(model), kind or kind_of(path_of(file))
-    if kind == "svmlight" and layout.index_base is None:  # fitted to a matrix: the first feature may be 0 or 1
+    layout = Layout(
+        int(model.estimator.n_features_in_), names, source.get("index_base"), tuple(used), source.get("label_column")
+    )
+    if kind == "svmlight" and layout.index_base is None and index_base is None:
         raise ValueError(
-            f"{path_of(file)}: the model was not fitted to svmlight text, so the index of its first feature is not "
-            "known; give data of the kind that it was fitted to"
+            f"{path_of(file)}: the model was not fitted to svmlight text; say with --index-base which index its first "
+            "column has here"
         )
-    return data_of(voice, file, kind=kind, layout=layout, **options)
+    return data_of(voice, file, kind=kind, layout=layout, index_base=index_base, **options)
+
+
+def check_out(out, *inputs):
+    """Refuse, before any work is done, a place where nothing can be written or where an input is."""
+    if not out or os.path.isdir(out):
+        raise WrongUsage(f"--out {out!r} is no name of a file to write")
+    for each in inputs:
+        if each not in (None, "-") and os.path.exists(out) and os.path.exists(each) and os.path.samefile(out, each):
+            raise WrongUsage(f"--out {out} is a file to be read; it would be lost")
+    folder = os.path.dirname(os.path.abspath(out))
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OSError(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def known_labels(voice, y, classes):
+    """Which labels the model knows, with a warning of others."""
+    if (y.dtype.kind in "US") != (classes.dtype.kind in "USO"):
+        y, classes = y.astype(str), classes.astype(str)
+    known = np.isin(y, classes)
+    strange = np.unique(y[~known])
+    if strange.size:
+        shown = ", ".join(map(str, strange[:5])) + (", ..." if strange.size > 5 else "")
+        voice.warn(f"{int((~known).sum()):,} of {y.size:,} labels are none of the model's classes: {shown}")
+    return known
 
 
 class Names:
@@ -58,17 +91,19 @@ class Names:
         """What kind of name it is."""
         return "feature" if self.names is not None else "column" if self.base is None else "index"
 
-    def number(self, word):
+    def number(self, word, n_features):
         """The column that ``word`` names."""
         if self.names is not None and word in self.names:
             return self.names.index(word)
-        try:
-            return int(word) - (self.base or 0)
-        except ValueError:
-            raise ValueError(f"no feature is called {word!r}") from None
+        base = self.base or 0
+        if not word.isdigit() or not base <= int(word) < base + n_features:
+            raise ValueError(f"no feature is called {word!r}; numbers run from {base} to {base + n_features - 1}")
+        return int(word) - base
 
 
 def by_weight(selection):
     """Places of the features in ``selection``, the heaviest first."""
+    if not selection.features.size:
+        return np.zeros(0, dtype=np.int64)
     weights = selection.weights.reshape(selection.features.size, -1)
     return np.argsort(-np.linalg.norm(weights, axis=1), kind="stable")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from thresher.cli.files import Names, by_weight, path_of
+from thresher.cli.options import WrongUsage
 from thresher.cli.show import Voice, add, grid
 from thresher.models import read as read_model
 from thresher.results import in_words
@@ -10,14 +11,21 @@ from thresher.results import in_words
 CLASSES_SHOWN = 6
 
 
-def run(model, features, top, json):
+def run(model, features, top, names_only, json):
     """Read the file and show what is in it."""
     voice = Voice(False, json)
+    if names_only and json:
+        raise WrongUsage("--names-only and --json are two kinds of output; take one")
     with voice.heard():
         found = with_features(read_model(path_of(model)), features)
+    if names_only:
+        names, selection = Names(found.names, found.source.get("index_base")), found.estimator.selection_
+        for at in by_weight(selection)[:top]:
+            voice.say(names.of(selection.features[at]))
+        return 0
     describe(voice, found, top=top)
     origin(voice, found)
-    voice.report(model=path_of(model), **facts(found, model))
+    voice.report(model=path_of(model), **facts(found, top))
     return 0
 
 
@@ -55,7 +63,8 @@ def say_proof(voice, selection):
         f"proof: no model on equally many features has an objective below {own.pick_bound:.6g}; this one has "
         f"{own.pick_objective:.6g}, one without any {own.at_zero:.6g}: at most {own.pick_gap:.1%} of that is to be won"
     )
-    voice.say(f"cost: {selection.trace.passes:.3g} passes over the data")
+    scale = "as they are" if selection.scale is None else f"scaled by {selection.scale}"
+    voice.say(f"cost: {selection.trace.passes:.3g} passes over the data; columns {scale}")
 
 
 def origin(voice, model):
@@ -71,14 +80,14 @@ def origin(voice, model):
     voice.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
 
 
-def facts(model, path):
+def facts(model, top=None):
     """The same for machines."""
     clf, names = model.estimator, Names(model.names, model.source.get("index_base"))
     selection, own = clf.selection_, clf.selection_.certificate
     listed = [
         {"rank": rank, "column": int(selection.features[at]), "name": names.of(selection.features[at]),
          "weight": selection.weights[at].tolist()}
-        for rank, at in enumerate(by_weight(selection), 1)
+        for rank, at in enumerate(by_weight(selection)[:top], 1)
     ]  # fmt: skip
     return {
         "n_features": selection.features.size,
@@ -88,6 +97,7 @@ def facts(model, path):
         "features": listed,
         "stop_reason": selection.stop_reason,
         "C": clf.C_,
+        "scale": selection.scale,
         "certificate": {
             "objective": own.objective, "lower_bound": own.lower_bound, "gap": own.gap,
             "pick_objective": own.pick_objective, "pick_bound": own.pick_bound, "pick_gap": own.pick_gap,

@@ -1,16 +1,46 @@
 """The commands and their options. Nothing heavy is imported before a command runs, so that --help answers at once."""
 
 import importlib
+import math
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, validators
+from rich.console import Console
 
 from thresher._version import __version__
 
 EXIT_CODES = """
-Exit codes: 0 done; 1 a file or its data cannot be used; 2 wrong options; 130 interrupted with Ctrl-C, where select has
-written the best model so far.
+Exit codes: 0 done; 1 a file or its data cannot be used; 2 wrong options; 130 interrupted (Ctrl-C, SIGTERM), where
+select has written the best model so far, if there was one.
 """
+
+
+class Pipe(Console):
+    """A console whose reader may have seen enough."""
+
+    def on_broken_pipe(self):
+        """Leave it to ``start``."""
+        raise BrokenPipeError
+
+
+def whole(_, tokens):
+    """A whole number; others are not rounded."""
+    if not tokens[0].value.lstrip("+-").isdigit():
+        raise ValueError(f"{tokens[0].value!r} is no whole number")
+    return int(tokens[0].value)
+
+
+def at_least_one(_, value):
+    """Counts begin at 1."""
+    if value is not None and value < 1:
+        raise ValueError("must be at least 1")
+
+
+def positive(_, value):
+    """A finite number above zero; words have been checked."""
+    if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
+        raise ValueError("must be a finite number above 0")
+
 
 app = App(
     name="thresher",
@@ -18,6 +48,8 @@ app = App(
     help_epilogue=EXIT_CODES,
     version=__version__,
     default_parameter=Parameter(negative=""),
+    console=Pipe(),
+    suppress_keyboard_interrupt=False,
 )
 FILES, MODEL, OUTPUT = Group("Reading", sort_key=1), Group("Model", sort_key=2), Group("Output", sort_key=3)
 
@@ -25,6 +57,10 @@ Kind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Par
 Text = Annotated[str | None, Parameter(group=FILES)]
 Words = Annotated[list[str] | None, Parameter(group=FILES, consume_multiple=False)]
 Flag = Annotated[bool, Parameter(group=OUTPUT)]
+Count = Parameter(converter=whole, validator=at_least_one)
+Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
+Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
+IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 
 class WrongUsage(Exception):
@@ -49,17 +85,17 @@ def select(
     file: str,
     /,
     *,
-    features: Annotated[int | None, Parameter(alias="-k", group=MODEL)] = None,
-    C: Annotated[Literal["auto"] | float, Parameter(name="--C", group=MODEL)] = 1.0,
+    features: Features = None,
+    C: Annotated[Literal["auto"] | float, Parameter(name="--C", group=MODEL, validator=positive)] = 1.0,
     loss: Annotated[Literal["squared_hinge", "logistic"], Parameter(group=MODEL)] = "squared_hinge",
     support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
     balanced: Annotated[bool, Parameter(group=MODEL)] = False,
     always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
-    tol: Annotated[float, Parameter(group=MODEL)] = 1e-3,
-    max_time: Annotated[float | None, Parameter(group=MODEL)] = None,
-    jobs: Annotated[int | None, Parameter(alias="-j", group=MODEL)] = None,
+    tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
+    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
+    jobs: Jobs = None,
     out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "model.json",
     test: Annotated[str | None, Parameter(group=OUTPUT)] = None,
     test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
@@ -70,7 +106,7 @@ def select(
     label_column: Text = None,
     ignore: Words = None,
     names: Text = None,
-    index_base: Annotated[Literal[0, 1] | None, Parameter(group=FILES)] = None,
+    index_base: IndexBase = None,
 ):
     """Pick features, fit a linear classifier on them, and write both to a model file.
 
@@ -97,11 +133,12 @@ def select(
     growth_alone
         Only grow, without elimination: several times faster, and only the turns of growth on the path.
     scale
-        How columns are scaled, without touching the data; auto leaves sparse data alone.
+        How columns are scaled, without touching the data; auto leaves data with under 30 % non-zero values alone.
     balanced
         Give both large and small classes the same weight.
     always
-        A feature that must be in the model, by name or by its number (its index in svmlight text); may be repeated.
+        A feature that must be in the model, and counts in --features: by name, by index in svmlight text, else by
+        column number from 0; may be repeated.
     tol
         Gap at which a model counts as optimal, as a share of the objective without features.
     max_time
@@ -140,16 +177,18 @@ def predict(
     file: str,
     /,
     *,
-    features: Annotated[int | None, Parameter(alias="-k", group=MODEL)] = None,
+    features: Features = None,
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     scores: Flag = False,
+    probabilities: Flag = False,
     quiet: Flag = False,
     json: Flag = False,
-    jobs: Annotated[int | None, Parameter(alias="-j", group=MODEL)] = None,
+    jobs: Jobs = None,
     kind: Kind = None,
     labels: Text = None,
     label_column: Text = None,
     ignore: Words = None,
+    index_base: IndexBase = None,
 ):
     """Predict with a model file, and report how right it is where the data has labels.
 
@@ -169,7 +208,9 @@ def predict(
     out
         Write the predicted classes there, one a line; - for standard output.
     scores
-        Write the scores behind each class, too, after tabs.
+        Write scores, too, after tabs: above 0 for the second class of two, else one for each class in sorted order.
+    probabilities
+        As --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
     quiet
         Say nothing but warnings and errors.
     json
@@ -183,7 +224,9 @@ def predict(
     label_column
         The column with the labels, if it is not that of the training data.
     ignore
-        A column to leave out; may be repeated. Columns that the model has never seen are left out anyway.
+        A column to leave out; may be repeated. Columns that the model does not use are left out anyway.
+    index_base
+        Index of the first feature in svmlight text, if it is not that of the training data.
     """
     return later("predict", **locals())
 
@@ -193,14 +236,16 @@ def inspect(
     model: str,
     /,
     *,
-    features: Annotated[int | None, Parameter(alias="-k", group=MODEL)] = None,
-    top: Annotated[int | None, Parameter(group=OUTPUT)] = None,
+    features: Features = None,
+    top: Annotated[int | None, Parameter(group=OUTPUT), Count] = None,
+    names_only: Flag = False,
     json: Flag = False,
 ):
     """Show what is in a model file: features by weight, the certificate, why it stopped, where it comes from.
 
     ```
     thresher inspect model.json --top 20
+    thresher inspect model.json --names-only > features.txt
     ```
 
     Parameters
@@ -211,6 +256,8 @@ def inspect(
         Show the model with so many features, out of the path.
     top
         Show only so many of the heaviest features.
+    names_only
+        Print the names of the features and nothing else, one a line, the heaviest first.
     json
         Report as JSON on standard output.
     """

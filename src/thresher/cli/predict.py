@@ -5,39 +5,71 @@ import sys
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
-from thresher.cli.files import more_data, path_of
+from thresher.cli.files import check_out, known_labels, more_data, path_of
 from thresher.cli.inspect import with_features
-from thresher.cli.show import Voice, add, grid, number
+from thresher.cli.options import WrongUsage
+from thresher.cli.show import ERR, OUT, Voice, add, grid, number
+from thresher.errors import ModelFileError
 from thresher.models import read as read_model
 
 
-def run(model, file, features, out, scores, quiet, json, jobs, kind, labels, label_column, ignore):
+def run(
+    model, file, features, out, scores, probabilities, quiet, json, jobs, kind, labels, label_column, ignore, index_base
+):
     """Predict, write the predictions if asked to, and report how right they are."""
-    voice, out = Voice(quiet, json), path_of(out)
-    if out == "-":
-        voice.quiet = True
+    model, file, out, labels = map(path_of, (model, file, out, labels))
+    check_usage(model, file, out, labels, scores, probabilities, json)
+    voice = Voice(quiet, json, ERR if out == "-" else OUT)
     with voice.heard():
-        found = with_features(read_model(path_of(model)), features)
-    table = more_data(
-        voice, found, file, kind=kind, labels=path_of(labels), label_column=label_column, ignore=tuple(ignore or ()),
-        n_jobs=jobs,
-    )  # fmt: skip
+        found = with_features(read(model, file), features)
     clf = found.estimator
+    if probabilities and not hasattr(clf, "predict_proba"):
+        raise ValueError(f"{model}: only models of --loss logistic give probabilities")
+    table = more_data(
+        voice, found, file, clf.selection_.features.tolist(), kind=kind, labels=labels, label_column=label_column,
+        ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
+    )  # fmt: skip
     decided = clf.decision_function(table.X)
     predicted = clf.classes_[(decided > 0).astype(int) if decided.ndim == 1 else decided.argmax(axis=1)]
     if out is not None:
-        write(out, predicted, decided if scores else None)
-    known = None if table.y is None else known_labels(voice, table.y, clf.classes_)
+        write(out, predicted, clf.predict_proba(table.X) if probabilities else decided if scores else None)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
-    report = {"model": path_of(model), "file": path_of(file), "rows": predicted.size, "predicted": counts}
-    if known is not None:
+    report = {"model": model, "file": file, "rows": predicted.size, "predicted": counts}
+    if table.y is not None and known_labels(voice, table.y, clf.classes_).any():
         report |= measures(table.y, predicted, decided, clf.classes_)
         show(voice, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
-        voice.say(f"{number(predicted.size, 'row')} without labels; predicted {shown}")
+        voice.say(f"{number(predicted.size, 'row')} without known labels; predicted {shown}")
     voice.report(**report)
     return 0
+
+
+def check_usage(model, file, out, labels, scores, probabilities, json):
+    """Refuse options that do not go together."""
+    if out == "-" and json:
+        raise WrongUsage("--out - and --json would both write to standard output")
+    if out is None and (scores or probabilities):
+        raise WrongUsage("--scores and --probabilities go into the file of --out")
+    if scores and probabilities:
+        raise WrongUsage("--scores and --probabilities exclude each other")
+    if (model, file, labels).count("-") > 1:
+        raise WrongUsage("standard input can be read only once")
+    if out not in (None, "-"):
+        check_out(out, model, file, labels)
+
+
+def read(model, file):
+    """The model, or an error that knows of swapped arguments."""
+    try:
+        return read_model(model)
+    except ModelFileError as error:
+        hint = (
+            f"; the model comes first, then the data: thresher predict {file} {model}?"
+            if file.endswith(".json")
+            else ""
+        )
+        raise ModelFileError(f"{error}{hint}") from None
 
 
 def write(out, predicted, decided):
@@ -52,18 +84,6 @@ def write(out, predicted, decided):
     else:
         with open(out, "w", encoding="utf-8") as file:
             file.write(text)
-
-
-def known_labels(voice, y, classes):
-    """Which labels the model knows; None, with a warning, if there are none."""
-    if (y.dtype.kind in "US") != (classes.dtype.kind in "USO"):
-        y, classes = y.astype(str), classes.astype(str)
-    known = np.isin(y, classes)
-    strange = np.unique(y[~known])
-    if strange.size:
-        shown = ", ".join(map(str, strange[:5])) + (", ..." if strange.size > 5 else "")
-        voice.warn(f"{int((~known).sum()):,} of {y.size:,} labels are none of the model's classes: {shown}")
-    return known if known.any() else None
 
 
 def measures(y, predicted, decided, classes):

@@ -1,17 +1,16 @@
 """``thresher select``."""
 
 import os
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
-from thresher.cli.files import Names, data_of, more_data, path_of
+from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of
 from thresher.cli.inspect import describe, facts
+from thresher.cli.options import WrongUsage
 from thresher.cli.show import Turns, Voice, add, grid, number
-from thresher.cli.start import DONE, INTERRUPTED
-from thresher.errors import InvalidDataError
+from thresher.cli.start import DONE, INTERRUPTED, in_one_line
+from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm import FGMClassifier
 from thresher.models import read as read_model
 from thresher.models import save
@@ -25,46 +24,63 @@ def run(
     test_labels, quiet, json, kind, labels, label_column, ignore, names, index_base,
 ):  # fmt: skip
     """Read, fit, write the model, and report."""
-    voice = Voice(quiet, json)
-    check_out(out)
-    begun = time.perf_counter()
+    voice, begun, ignore = Voice(quiet, json), time.perf_counter(), tuple(ignore or ())
+    file, out, test, labels, test_labels, names = map(path_of, (file, out, test, labels, test_labels, names))
+    check_usage(file, out, test, labels, test_labels, names)
     table = data_of(
-        voice, file, kind=kind, labels=path_of(labels), label_column=label_column, ignore=tuple(ignore or ()),
-        names=path_of(names), index_base=index_base, n_jobs=jobs,
+        voice, file, kind=kind, labels=labels, label_column=label_column, ignore=ignore, names=names,
+        index_base=index_base, n_jobs=jobs,
     )  # fmt: skip
     if table.y is None:
-        raise InvalidDataError(f"{path_of(file)}: there are no labels in it; name a file of labels with --labels")
+        raise InvalidDataError(f"{file}: there are no labels in it; name a file of labels with --labels")
     say_read(voice, file, table, time.perf_counter() - begun)
+    called = Names(table.names, table.index_base)
     clf = FGMClassifier(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
         scale=None if scale == "none" else scale, class_weight="balanced" if balanced else None,
-        always_include=[Names(table.names, table.index_base).number(each) for each in always or ()] or None,
+        always_include=[called.number(each, table.X.shape[1]) for each in always or ()] or None,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     interrupted = fitted(voice, clf, table)
     clf.verbose = 0
     source = {
-        "kind": table.kind, "file": os.path.basename(path_of(file)), "index_base": table.index_base,
+        "kind": table.kind, "file": os.path.basename(file), "index_base": table.index_base,
         "label_column": label_column,
     }  # fmt: skip
     save(clf, out, names=table.names, source=source)
     model = read_model(out)
     describe(voice, model, top=SHOWN)
-    scored = None if test is None or interrupted else tested(voice, model, test, kind, test_labels, ignore, jobs)
+    scored, failed = {}, None
+    if test is not None and not interrupted:
+        try:
+            scored = tested(voice, model, test, kind, test_labels, ignore, jobs)
+        except (ValueError, TypeError, OSError) as error:  # told when the model has been reported
+            scored, failed = {"test_error": in_one_line(error)}, error
     voice.say(f"\n{'interrupted; the best model so far' if interrupted else 'the model'} is in {out}")
-    voice.report(model=str(out), interrupted=interrupted, **facts(model, out), **({} if scored is None else scored))
+    voice.report(model=out, interrupted=interrupted, **facts(model), **scored)
+    if failed is not None:
+        raise failed
     return INTERRUPTED if interrupted else DONE
 
 
-def check_out(out):
-    """Refuse, before hours are spent on a fit, a place where no model can be written."""
-    folder = Path(out).resolve().parent
-    if not folder.is_dir():
-        raise InvalidDataError(f"{out}: there is no folder {folder}")
-    if Path(out).is_dir():
-        raise InvalidDataError(f"{out}: is a folder; name a file to write")
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+def check_usage(file, out, test, labels, test_labels, names):
+    """Refuse, before hours are spent on a fit, what cannot end well."""
+    if out == "-":
+        raise WrongUsage("the model cannot go to standard output; name a file with --out")
+    if test_labels is not None and test is None:
+        raise WrongUsage("--test-labels is for the data of --test")
+    given = [each for each in (file, labels, names, test, test_labels) if each is not None]
+    if given.count("-") > 1:
+        raise WrongUsage("standard input can be read only once")
+    check_out(out, *given)
+    for each in given:
+        if each != "-" and not os.path.exists(each):
+            raise FileNotFoundError(f"{each}: there is no such file")
+    if os.path.exists(out) and os.path.getsize(out):
+        try:
+            read_model(out)
+        except ModelFileError:
+            raise WrongUsage(f"--out {out} is there and is no model file; take another name") from None
 
 
 def say_read(voice, file, table, seconds):
@@ -74,7 +90,7 @@ def say_read(voice, file, table, seconds):
     values, counts = np.unique(table.y, return_counts=True)
     shown = ", ".join(f"{value} ({count:,})" for value, count in zip(values[:6], counts[:6], strict=True))
     voice.say(
-        f"{path_of(file)}: {number(rows, 'row')}, {number(columns, 'column')}, {number(int(entries), 'value')}, labels "
+        f"{file}: {number(rows, 'row')}, {number(columns, 'column')}, {number(int(entries), 'value')}, labels "
         f"{shown}{', ...' if values.size > 6 else ''}; {seconds:.2f} s"
     )
 
@@ -95,19 +111,20 @@ def fitted(voice, clf, table):
 
 def tested(voice, model, test, kind, labels, ignore, jobs):
     """Accuracy of every model of the path on other data: a table for people, all of it for machines."""
-    own = {} if kind is None else {"kind": kind}
-    table = more_data(voice, model, test, labels=path_of(labels), ignore=tuple(ignore or ()), n_jobs=jobs, **own)
-    if table.y is None:
-        raise InvalidDataError(f"{path_of(test)}: there are no labels in it; name a file of labels with --test-labels")
     clf = model.estimator
+    used = np.unique(np.concatenate([station.features for station in clf.path_] or [clf.selection_.features]))
+    table = more_data(voice, model, test, used.tolist(), kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
+    if table.y is None:
+        raise InvalidDataError(f"{test}: there are no labels in it; name a file of labels with --test-labels")
+    known_labels(voice, table.y, clf.classes_)
     numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, table.y)
-    shown = grid("features", "accuracy", title=f"\nAccuracy on {path_of(test)} ({number(table.y.size, 'row')})")
+    shown = grid("features", "accuracy", title=f"\nAccuracy on {test} ({number(table.y.size, 'row')})")
     best, chosen = int(np.argmax(accuracies)), clf.selection_.features.size
     for at in spread(numbers, SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
         mark = "  chosen" if numbers[at] == chosen else "  best" if at == best else ""
         add(shown, f"{numbers[at]}{mark}", f"{accuracies[at]:.4f}")
     voice.table(shown)
-    return {"test": path_of(test), "path_numbers": numbers, "path_accuracies": accuracies,
+    return {"test": test, "path_numbers": numbers, "path_accuracies": accuracies,
             "accuracy": float(clf.score(table.X, table.y))}  # fmt: skip
 
 

@@ -10,15 +10,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-OUT = Console(highlight=False, soft_wrap=True)
+from thresher.cli.options import Pipe
+
+OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 class Voice:
     """Says what a command has to say, as ``--quiet`` and ``--json`` want it; collects warnings."""
 
-    def __init__(self, quiet, as_json):
-        self.quiet, self.as_json, self.warnings = quiet, as_json, []
+    def __init__(self, quiet, as_json, console=OUT):
+        self.quiet, self.as_json, self.console, self.warnings = quiet, as_json, console, []
 
     @property
     def speaks(self):
@@ -28,12 +30,12 @@ class Voice:
     def say(self, text="", **options):
         """A line of the report; markup is not looked for in it."""
         if self.speaks:
-            OUT.print(text, markup=False, **options)
+            self.console.print(text, markup=False, **options)
 
     def table(self, table):
         """A table of the report."""
         if self.speaks:
-            OUT.print(table)
+            self.console.print(table)
 
     def warn(self, message):
         """A warning, on standard error and in the JSON."""

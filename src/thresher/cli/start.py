@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
 
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -12,20 +14,22 @@ STANDARD_INPUT = "\0-"  # the parser of options would take a lone "-" for one of
 def main(arguments=None):
     """Run a command line and return its exit code; nothing that a user can do wrong ends in a traceback."""
     arguments = [STANDARD_INPUT if each == "-" else each for each in (sys.argv[1:] if arguments is None else arguments)]
+    if threading.current_thread() is threading.main_thread():  # a batch system's time is over: as good as Ctrl-C
+        signal.signal(signal.SIGTERM, _interrupt)
     try:
         options = importlib.import_module("thresher.cli.options")
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
-        return complain("the command line needs two more packages: pip install 'thresher[cli]'", BAD_USAGE)
+        return complain("the command line needs two more packages: pip install cyclopts rich", BAD_USAGE)
     try:
         code = options.run(arguments)
         sys.stdout.flush()
         return code
     except options.WrongUsage as error:
-        return complain(f"{in_one_line(error)} (see thresher --help)", BAD_USAGE)
+        return complain(f"{in_one_line(error)} (see thresher {of_command(arguments)}--help)", BAD_USAGE)
     except KeyboardInterrupt:
-        return complain("interrupted", INTERRUPTED)
+        return complain("interrupted before there was anything to keep", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -39,11 +43,21 @@ def main(arguments=None):
         return complain(in_one_line(error), BAD_DATA)
 
 
+def _interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def in_one_line(error):
     """The message of an error, its lines joined."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split())
+
+
+def of_command(arguments):
+    """The command that was asked for, if it is one."""
+    known = bool(arguments) and arguments[0] in ("select", "predict", "inspect", "demo")
+    return f"{arguments[0]} " if known else ""
 
 
 def complain(message, code):

@@ -16,7 +16,7 @@ from thresher.engine.taken import Sight, Taken
 from thresher.optim import apg, newton
 from thresher.optim.master import out_of_time
 from thresher.optim.penalties import GroupSum, KSupport
-from thresher.results import relative
+from thresher.results import as_asked, relative
 
 GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... when the columns are threshed afterwards: what is taken should not hang on the solver
@@ -238,7 +238,7 @@ class _Machine:
         plan, used, objective = self.plan, self.taken.used, self.taken.solution.objective
         reached = self.taken.ids.size if plan.reach is not None else used
         if plan.wanted is not None and reached >= (plan.reach or plan.wanted):
-            return f"{plan.wanted} features, as asked"
+            return as_asked(plan.wanted)
         if out_of_time(plan.deadline) and used > 0:
             return "max_time is over"
         if len(self.turns) > plan.max_turns:

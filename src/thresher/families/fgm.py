@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.engine.growth import Plan, grow
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.results import Certificate, Path, Selection, Station, Trace
+from thresher.results import Certificate, Path, Selection, Station, Trace, as_asked
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # where no number is wanted, the path has every number of features up to this one
@@ -208,7 +208,7 @@ class _Model:
         """The reason to stop, in words."""
         found, wanted = self.pick.used, self.plan.wanted
         late = self.reason == "max_time is over"
-        return f"{wanted} features, as asked" if found == wanted and not late else self.reason
+        return as_asked(wanted) if found == wanted and not late else self.reason
 
 
 def selection(design, models, trace, interrupted):

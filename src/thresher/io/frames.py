@@ -13,6 +13,8 @@ from thresher.io.table import Table, in_short, order_of, tidy_labels
 from thresher.loops import text as loops
 
 DELIMITERS = ",\t;"
+MISSING = {"na", "nan", "n/a", "null", "none", "?", "-", ".", "inf", "-inf", "+inf"}
+IGNORE = "ignore (--ignore NAME)"
 LABEL = "label"  # the column that is looked for when none is named
 LONGEST_HEADER = 1 << 28  # bytes
 
@@ -40,14 +42,15 @@ def read_csv(path, *, label_column=None, ignore=(), layout=None, workers):
         columns = columns_of(fields, label_column, ignore, name, layout, by_number=bare)
 
         def parse(piece):
-            return _rows(piece, ord(delimiter), columns, fields)
+            return _rows(piece, ord(delimiter), columns, fields, layout is not None)
 
         whole = _Joined(first, stream) if bare else stream
         parts = list(parsed(parse, whole, name, workers, line=1 if bare else 2))
-    parts = [part for part in parts if part[0].size]
+    parts = [part for part in parts if len(part[0])]
     if not parts:
         raise InvalidDataError(f"{name}: there is no row in it")
-    y = None if columns.label is None else tidy_labels(np.concatenate([labels for _, labels in parts]))
+    labels = np.concatenate([labels for _, labels in parts])
+    y = tidy_labels(labels) if columns.label is not None and (labels != "").all() else None
     return _table([values for values, _ in parts], y, None if bare else columns.names, "csv", layout, name)
 
 
@@ -89,13 +92,17 @@ def columns_of(fields, label_column, ignore, name, layout, *, by_number=False):
     usual = LABEL if layout is None or layout.label_column is None else layout.label_column
     required = layout is None or label_column is not None
     place = _place_of_label(fields, str(label_column or usual), name, required, by_number)
-    known = set(fields) if layout is None or layout.names is None or by_number else set(layout.names)
-    wanted = known - set(ignore)
+    if layout is None or layout.names is None or by_number:
+        wanted = set(fields) - set(ignore)
+    else:
+        wanted = {layout.names[j] for j in layout.used} - set(ignore)
     kinds = np.array([loops.NUMBER if field in wanted else loops.IGNORED for field in fields], dtype=np.int8)
-    if place is not None:
+    if place is not None and not (layout is not None and fields[place] in ignore):
         kinds[place] = loops.LABEL
+    else:
+        place = None
     names = tuple(field for field, kind in zip(fields, kinds, strict=True) if kind == loops.NUMBER)
-    if not names:
+    if not names and layout is None:
         raise InvalidDataError(f"{name}: no column is left for features")
     return Columns(kinds, names, place)
 
@@ -108,12 +115,15 @@ def _place_of_label(fields, label, name, required, by_number):
         return fields.index(label)
     if required:
         hint = "a number from 0: there is no header" if by_number else f"one of {in_short(fields)}"
-        raise InvalidDataError(f"{name}: no column is called {label!r}; say which one holds the labels: {hint}")
+        raise InvalidDataError(
+            f"{name}: no column is called {label!r}; say which one holds the labels with label_column "
+            f"(--label-column): {hint}"
+        )
     return None
 
 
-def _rows(piece, delimiter, columns, fields):
-    """(values, labels) of the lines of a piece."""
+def _rows(piece, delimiter, columns, fields, unlabelled):
+    """(values, labels) of the lines of a piece; all labels may be empty if it may be ``unlabelled``."""
     text = np.frombuffer(piece, dtype=np.uint8)
     lines = min(piece.count(b"\n"), len(piece) // len(fields)) + 1  # a row has a byte for each field at least
     values = np.empty((lines, len(columns.names)))
@@ -127,10 +137,9 @@ def _rows(piece, delimiter, columns, fields):
     words = []
     if columns.label is not None:
         for begun, stop in spans[:rows].tolist():
-            word = piece[begun:stop].decode("utf-8", errors="replace").replace('""', '"').strip()
-            if not word:
-                raise BadText("the label is empty", begun)
-            words.append(word)
+            words.append(piece[begun:stop].decode("utf-8", errors="replace").replace('""', '"').strip())
+    if "" in words and (any(words) or not unlabelled):
+        raise BadText("the label is empty", int(spans[words.index(""), 0]))
     return narrowed(values[:rows], np.float32), np.array(words, dtype=str)
 
 
@@ -142,10 +151,12 @@ def _complaint(wrong, piece, at, column, delimiter, fields):
         return f"more fields than the {len(fields)} of the first line"
     if wrong == loops.OPEN_QUOTE:
         return f"a quote is opened in column {fields[column]!r} and not closed on this line"
-    if wrong == loops.EMPTY:
-        return f"column {fields[column]!r} is empty; fill in or drop missing values first"
     word = piece[at : at + 60].split(b"\n")[0].split(bytes([delimiter]))[0].strip().decode("utf-8", errors="replace")
-    return f"column {fields[column]!r} must hold numbers, got {word[:40]!r}; columns of words can be ignored"
+    word = word.strip('"')[:40]
+    if wrong == loops.EMPTY or word.lower() in MISSING:
+        shown = "is empty" if wrong == loops.EMPTY else f"has no number, but {word!r}"
+        return f"column {fields[column]!r} {shown}; fill in or drop missing values first"
+    return f"column {fields[column]!r} must hold numbers, got {word!r}; leave columns of words out with {IGNORE}"
 
 
 def read_parquet(path, *, label_column=None, ignore=(), layout=None):
@@ -154,7 +165,7 @@ def read_parquet(path, *, label_column=None, ignore=(), layout=None):
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise InvalidDataError(f"{path}: reading Parquet needs pyarrow: pip install 'thresher[parquet]'") from None
+        raise InvalidDataError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow") from None
     try:
         found = parquet.read_table(path)
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -163,7 +174,7 @@ def read_parquet(path, *, label_column=None, ignore=(), layout=None):
     types = [found.schema.field(each).type for each in columns.names]
     wrong = [each for each, kind in zip(columns.names, types, strict=True) if not _is_numeric(pa, kind)]
     if wrong:
-        raise InvalidDataError(f"{path}: {in_short(wrong)} must hold numbers; columns of words can be ignored")
+        raise InvalidDataError(f"{path}: {in_short(wrong)} must hold numbers; leave columns of words out with {IGNORE}")
     narrow = all(pa.types.is_float32(kind) or pa.types.is_boolean(kind) or kind.bit_width <= 16 for kind in types)
     X = np.empty((found.num_rows, len(columns.names)), dtype=np.float32 if narrow else np.float64, order="F")
     for at, each in enumerate(columns.names):
@@ -196,13 +207,13 @@ def _table(parts, y, names, kind, layout, name):
     if len(parts) == 1 and order is None:
         X = parts[0]
     else:
-        X = np.empty((rows, width if order is None else order.size), dtype=np.float32 if narrow else np.float64)
-        at = 0
+        X = np.zeros((rows, width if order is None else order.size), dtype=np.float32 if narrow else np.float64)
+        at, there = 0, None if order is None else np.flatnonzero(order >= 0)
         while parts:
             part = parts.pop(0)
             if order is None:
                 X[at : at + len(part)] = part
             else:
-                X[at : at + len(part)] = np.where(order >= 0, part[:, order], 0.0)
+                X[at : at + len(part), there] = part[:, order[there]]
             at += len(part)
     return Table(X, y, names if order is None else layout.names, kind)

@@ -41,7 +41,7 @@ def read(
     names : str or Path, default=None
         A text file with the name of each column, one a line.
     index_base : {0, 1}, default=None
-        Index of the first column in svmlight text. None: 0 if any index is 0, else 1.
+        Index of the first column in svmlight text. None: that of the ``layout``, else 0 if any index is 0, else 1.
     layout : Layout, default=None
         What the columns must be, if a model waits for them.
     n_jobs : int, default=None
@@ -63,14 +63,15 @@ def read(
     _check_file(path, kind)
     with Workers(count_workers(n_jobs)) as workers:
         if kind == "svmlight":
-            base, width = (index_base, None) if layout is None else (layout.index_base, layout.n_features)
-            table = read_svmlight(path, index_base=base, n_features=width, workers=workers)
+            table = read_svmlight(path, index_base=index_base, layout=layout, workers=workers)
         elif kind == "csv":
             table = read_csv(path, label_column=label_column, ignore=ignore, layout=layout, workers=workers)
         elif kind == "parquet":
             table = read_parquet(path, label_column=label_column, ignore=ignore, layout=layout)
         else:
             table = (read_matrix_npz if kind == "npz" else read_matrix_npy)(path)
+    if not table.X.shape[0]:
+        raise InvalidDataError(f"{shown(path)}: there is no row in it")
     table = _completed(table, path, labels, names)
     if layout is not None and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(
@@ -88,6 +89,8 @@ def _completed(table, path, labels, names):
         raise InvalidDataError(f"{shown(labels or path)}: {table.y.size} labels, but X has {rows} rows")
     if names is not None:
         found = tuple(lines_of(names))
+        if len(set(found)) < len(found):
+            raise InvalidDataError(f"{names}: a name stands there more than once")
         if len(found) != columns:
             raise InvalidDataError(f"{names}: {len(found)} names, but X has {columns} columns")
         table = replace(table, names=found)

@@ -8,11 +8,11 @@ from thresher.errors import InvalidDataError
 from thresher.io.table import Table, tidy_labels
 
 
-def read_svmlight(path, *, index_base=None, n_features=None, workers):
+def read_svmlight(path, *, index_base=None, layout=None, workers):
     """The Table of a file, plain or packed by gzip or bzip2; "-" is standard input.
 
-    The first index is 0 if any is, else 1, unless ``index_base`` says which. With ``n_features`` columns beyond that
-    number, which a model has never seen, are left out.
+    The first index is 0 if any is, else 1, unless ``index_base`` or the ``layout`` of a model says which. Columns
+    beyond that layout are left out.
     """
     name, remarks = shown(path), []
     with opened(path) as stream:
@@ -22,20 +22,34 @@ def read_svmlight(path, *, index_base=None, n_features=None, workers):
         raise InvalidDataError(f"{name}: there is no row in it")
     lowest = min((int(part.indices.min()) for part in parts if part.indices.size), default=1)
     highest = max((int(part.indices.max()) for part in parts if part.indices.size), default=0)
-    base = (0 if lowest == 0 else 1) if index_base is None else index_base
-    if lowest < base:
-        raise InvalidDataError(
-            f"{name}: a feature has index {lowest}, but the first index is {base}"
-            + (", as in the file that the model was fitted to" if n_features is not None else "")
-        )
+    base = _base(lowest, highest, index_base, layout, name)
     tidy = all(part.tidy for part in parts)
-    width = max(1, highest - base + 1) if n_features is None else n_features
+    width = max(1, highest - base + 1) if layout is None else layout.n_features
     X = _joined(parts, base, max(width, highest - base + 1))
     if not tidy:
         _tidied(X, remarks)
     if width < X.shape[1]:
         X = _narrowed(X, width, remarks)
     return Table(X, tidy_labels(labels), None, "svmlight", base, remarks)
+
+
+def _base(lowest, highest, told, layout, name):
+    """The index of the first column; refused where the file cannot have, or hardly has, that of the model."""
+    base = told
+    if base is None:
+        base = layout.index_base if layout is not None else 0 if lowest == 0 else 1
+    model = "" if layout is None or told is not None else ", as in the file that the model was fitted to"
+    advice = "; if this file counts from {}, say so with index_base (--index-base {})"
+    if lowest < base:
+        raise InvalidDataError(
+            f"{name}: a feature has index {lowest}, but the first index is {base}{model}" + advice.format(0, 0)
+        )
+    if model and base == 0 and lowest == 1 and highest == layout.n_features:  # all of them would shift by one
+        raise InvalidDataError(
+            f"{name}: indices run from 1 to {highest}, but those of the model from 0 to {highest - 1}"
+            + advice.format(1, 1)
+        )
+    return base
 
 
 def shown(path):

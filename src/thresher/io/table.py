@@ -14,7 +14,7 @@ class Layout:
     n_features: int
     names: tuple[str, ...] | None = None
     index_base: int | None = None
-    used: tuple[int, ...] = ()  # columns that the model looks at: they may not be missing
+    used: tuple[int, ...] = ()  # columns that the model looks at: of named ones no others are read
     label_column: str | None = None  # where the labels are, if there are any
 
 

@@ -165,7 +165,7 @@ def _pyplot():
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("PathDisplay needs matplotlib to draw: pip install thresher[report]") from error
+        raise ImportError("PathDisplay needs matplotlib to draw: pip install matplotlib") from error
     return plt
 
 
