@@ -277,7 +277,7 @@ BAD_FILES = {
     "a picture": (("select", "picture.npz"), 1, "picture.npz: not a file of arrays that can be read"),
     "a bad field": (("select", "bad.csv"), 1, "bad.csv: line 3: column 'a' must hold numbers, got 'high'"),
     "an empty field": (("select", "hole.csv"), 1, "hole.csv: line 2: column 'b' is empty"),
-    "no label column": (("select", "nolabel.csv"), 1, "holds the labels with label_column (--label-column): one of 'a', 'b'"),
+    "no label column": (("select", "nolabel.csv"), 1, "with label_column (--label-column): one of 'a', 'b'"),
     "no labels": (("select", "train.npy"), 1, "train.npy: there are no labels in it; name a file of labels"),
     "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
     "no such folder": (("select", "train.svm", "--out", "nowhere/model.json"), 1, "there is no folder"),
