@@ -64,10 +64,10 @@ def fitted(estimator, X, y):
     return model_of(quiet_fit(estimator, Cut(X, y, None, None)))
 
 
-def fgm(X, y, ks, C, loss, overshoot):
-    """FGM with its defaults, on one thread."""
+def fgm(X, y, ks, C, loss, overshoot, n_jobs=1):
+    """FGM with its defaults, on one thread unless told otherwise."""
     return {
-        k: fitted(FGMClassifier(k, C=C, loss=loss, overshoot=overshoot, n_jobs=1), X, y)
+        k: fitted(FGMClassifier(k, C=C, loss=loss, overshoot=overshoot, n_jobs=n_jobs), X, y)
         for k in ks
     }  # fmt: skip
 
