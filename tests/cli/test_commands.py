@@ -280,7 +280,7 @@ BAD_FILES = {
     "no label column": (("select", "nolabel.csv"), 1, "with label_column (--label-column): one of 'a', 'b'"),
     "no labels": (("select", "train.npy"), 1, "train.npy: there are no labels in it; name a file of labels"),
     "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
-    "no such folder": (("select", "train.svm", "--out", "nowhere/model.json"), 1, "nowhere/model.json: cannot be written"),
+    "no such folder": (("select", "train.svm", "--out", "nowhere/m.json"), 1, "nowhere/m.json: cannot be written"),
     "too many": (("select", "train.svm", "-k", "1000"), 1, "n_features_to_select"),
     "damaged packing": (("select", "cut.svm.gz"), 1, "cannot be unpacked"),
     "no such feature": (("select", "train.svm", "--always", "x"), 1, "no feature is called 'x'"),
