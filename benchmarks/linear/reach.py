@@ -76,7 +76,7 @@ def section(records):
     text = (
         f"### {K} of {columns:,} columns\n\n"
         f"All {rows:,} rows of {SET}, one thread unless told, medians of three interleaved fits. FGM with its default "
-        "C. That of the l1-SVM was looked for off the clock, with tol = 1e-3; 1e-4 is LinearSVC's default, 1e-2 that of "
+        "C. That of the l1-SVM was found off the clock, with tol = 1e-3; 1e-4 is LinearSVC's default, 1e-2 that of "
         "LIBLINEAR's own command. Accuracy: the same fit to two thirds of the rows (l1-SVM with C times 3/2, and all "
         "its columns), on the other third."
     )
