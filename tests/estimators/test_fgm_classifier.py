@@ -165,7 +165,7 @@ def test_true_features_are_found_and_certified():
     assert 0 <= certificate.gap < 1
     trace = clf.selection_.trace
     assert trace.passes >= 2 + len(trace.turns) - 1
-    assert set(trace.seconds) == {"validate", "scan", "certify", "take", "solve", "thresh"}
+    assert set(trace.seconds) == {"arrange", "validate", "scan", "certify", "take", "solve", "thresh"}
     assert trace.bytes >= X.nbytes * len(trace.turns)
 
 

@@ -13,7 +13,7 @@ from thresher.datasets import make_wide
 from thresher.families.fgm import features_per_turn, fgm
 from thresher.optim.losses import LOSSES
 from thresher.optim.master import Problem
-from thresher.results import Trace
+from thresher.results import Trace, as_asked
 
 
 def run(X, y, cost, loss="squared_hinge", *, shift=True, **options):
@@ -136,7 +136,7 @@ def test_exactly_k_features_come_back(k, loss):
     X, y, cost = problem(60, 80, 4)
     found = run(X, y, cost, loss, wanted=k)
     assert found.features.size == k
-    assert found.stop_reason == f"{k} features, as asked"
+    assert found.stop_reason == as_asked(k)
 
 
 def test_a_fixed_budget_that_is_too_small_says_so():
@@ -187,3 +187,8 @@ def test_figure_5_a_shift_lowers_the_objective():
     without = run(data.X, y, cost, wanted=60, shift=False)
     assert with_shift.certificate.objective < 0.9 * without.certificate.objective
     assert with_shift.intercept < -0.5
+
+
+def test_one_feature_is_not_several():
+    assert as_asked(1) == "1 feature, as asked"
+    assert as_asked(2) == "2 features, as asked"

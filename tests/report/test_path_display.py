@@ -241,7 +241,7 @@ def test_bad_use_is_told():
 def test_without_matplotlib(monkeypatch):
     clf, X, y = fitted()
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install thresher\[report\]"):
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
         PathDisplay.from_estimator(clf, X, y)
 
 
