@@ -213,6 +213,21 @@ def test_a_test_file_that_fails_does_not_take_the_report_with_it(folder):
     assert "the model is in t.json" in done.stdout
 
 
+def test_a_word_among_labels_that_are_numbers(folder, model):
+    """It makes words of all labels of that file; those that name a class still count."""
+    np.savez(folder / "n.npz", X=np.load(folder / "test.npy"), y=np.load(folder / "test_y.npy"))
+    thresh("select", "train_dense.npz", "-k", 5, "-o", "n.json", folder=folder)
+    expected = as_json("predict", "n.json", "n.npz", folder=folder)
+    words = [str(label) for label in np.load(folder / "test_y.npy")]
+    (folder / "words.txt").write_text("\n".join(["unsure", *words[1:]]) + "\n")
+    done = thresh("predict", "n.json", "test.npy", "--labels", "words.txt", "--json", folder=folder)
+    assert "1 of 100 labels are none of the model's classes: unsure" in done.stderr
+    assert abs(json.loads(done.stdout)["accuracy"] - expected["accuracy"]) <= 0.0100001
+    options = ("--test", "test.npy", "--test-labels", "words.txt")
+    report = as_json("select", "train_dense.npz", "-k", 5, "-o", "n.json", *options, folder=folder)
+    assert report["accuracy"] == json.loads(done.stdout)["accuracy"]
+
+
 def test_probabilities_and_names_only(folder):
     thresh("select", "train.svm", "-k", 3, "--loss", "logistic", "-o", "p.json", folder=folder)
     thresh("predict", "p.json", "test.svm", "-o", "p.txt", "--probabilities", folder=folder)

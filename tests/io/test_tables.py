@@ -97,6 +97,14 @@ def test_new_data_may_have_no_labels(tmp_path):
     assert read(path, layout=layout).X.tolist() == [[1.0, 0.0], [3.0, 0.0]]  # b is not looked at
 
 
+def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_module, "PIECE", 40)
+    path = tmp_path / "new.csv"
+    path.write_text("a,label\n" + "1,\n" * 40 + "1,x\n" * 40)
+    with pytest.raises(InvalidDataError, match=r"40 of 80 labels are empty|the label is empty"):
+        read(path, layout=Layout(1, names=("a",), used=(0,)))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

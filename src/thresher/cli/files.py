@@ -63,15 +63,21 @@ def check_out(out, *inputs):
 
 
 def known_labels(voice, y, classes):
-    """Which labels the model knows, with a warning of others."""
-    if (y.dtype.kind in "US") != (classes.dtype.kind in "USO"):
-        y, classes = y.astype(str), classes.astype(str)
-    known = np.isin(y, classes)
+    """(labels in the type of the classes, which of them the model knows), with a warning of the others.
+
+    A single word among numbers makes words of all labels in a file: those that name a class still do.
+    """
+    words, named = y.astype(str), classes.astype(str)
+    known = np.isin(words, named) if (y.dtype.kind in "US") != (classes.dtype.kind in "USO") else np.isin(y, classes)
     strange = np.unique(y[~known])
     if strange.size:
         shown = ", ".join(map(str, strange[:5])) + (", ..." if strange.size > 5 else "")
         voice.warn(f"{int((~known).sum()):,} of {y.size:,} labels are none of the model's classes: {shown}")
-    return known
+    if y.dtype.kind in "US" and classes.dtype.kind not in "USO":
+        place = dict(zip(named, classes, strict=True))
+        other = classes.max() + 1  # a label that no class has
+        y = np.array([place.get(word, other) for word in words])
+    return (words if classes.dtype.kind in "USO" else y), known
 
 
 class Names:

@@ -29,14 +29,14 @@ def run(
         voice, found, file, clf.selection_.features.tolist(), kind=kind, labels=labels, label_column=label_column,
         ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
     )  # fmt: skip
-    decided = clf.decision_function(table.X)
-    predicted = clf.classes_[(decided > 0).astype(int) if decided.ndim == 1 else decided.argmax(axis=1)]
+    decided, predicted = clf.decision_function(table.X), clf.predict(table.X)
     if out is not None:
         write(out, predicted, clf.predict_proba(table.X) if probabilities else decided if scores else None)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
     report = {"model": model, "file": file, "rows": predicted.size, "predicted": counts}
-    if table.y is not None and known_labels(voice, table.y, clf.classes_).any():
-        report |= measures(table.y, predicted, decided, clf.classes_)
+    y, known = (None, np.zeros(1)) if table.y is None else known_labels(voice, table.y, clf.classes_)
+    if known.any():
+        report |= measures(y, known, predicted, decided, clf.classes_)
         show(voice, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
@@ -86,9 +86,9 @@ def write(out, predicted, decided):
             file.write(text)
 
 
-def measures(y, predicted, decided, classes):
+def measures(y, known, predicted, decided, classes):
     """Accuracy; precision, recall and F1 of each class; area under the ROC curve."""
-    labels, known = classes.tolist(), np.isin(y, classes)
+    labels = classes.tolist()
     precision, recall, f1, support = precision_recall_fscore_support(y, predicted, labels=labels, zero_division=0.0)
     by_class = {
         str(label): {"precision": precision[c], "recall": recall[c], "f1": f1[c], "rows": int(support[c])}

@@ -116,8 +116,8 @@ def tested(voice, model, test, kind, labels, ignore, jobs):
     table = more_data(voice, model, test, used.tolist(), kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
     if table.y is None:
         raise InvalidDataError(f"{test}: there are no labels in it; name a file of labels with --test-labels")
-    known_labels(voice, table.y, clf.classes_)
-    numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, table.y)
+    y, _ = known_labels(voice, table.y, clf.classes_)
+    numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, y)
     shown = grid("features", "accuracy", title=f"\nAccuracy on {test} ({number(table.y.size, 'row')})")
     best, chosen = int(np.argmax(accuracies)), clf.selection_.features.size
     for at in spread(numbers, SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
@@ -125,7 +125,7 @@ def tested(voice, model, test, kind, labels, ignore, jobs):
         add(shown, f"{numbers[at]}{mark}", f"{accuracies[at]:.4f}")
     voice.table(shown)
     return {"test": test, "path_numbers": numbers, "path_accuracies": accuracies,
-            "accuracy": float(clf.score(table.X, table.y))}  # fmt: skip
+            "accuracy": float(clf.score(table.X, y))}  # fmt: skip
 
 
 def spread(numbers, most, also):

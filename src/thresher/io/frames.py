@@ -50,7 +50,10 @@ def read_csv(path, *, label_column=None, ignore=(), layout=None, workers):
     if not parts:
         raise InvalidDataError(f"{name}: there is no row in it")
     labels = np.concatenate([labels for _, labels in parts])
-    y = tidy_labels(labels) if columns.label is not None and (labels != "").all() else None
+    empty = int(np.count_nonzero(labels == ""))
+    if 0 < empty < labels.size:  # in one piece of the text all, in another none
+        raise InvalidDataError(f"{name}: {empty} of {labels.size} labels are empty")
+    y = tidy_labels(labels) if labels.size and not empty else None
     return _table([values for values, _ in parts], y, None if bare else columns.names, "csv", layout, name)
 
 
@@ -167,10 +170,13 @@ def read_parquet(path, *, label_column=None, ignore=(), layout=None):
     except ImportError:
         raise InvalidDataError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow") from None
     try:
-        found = parquet.read_table(path)
+        columns = columns_of(parquet.read_schema(path).names, label_column, ignore, str(path), layout)
+        label = [] if columns.label is None else [parquet.read_schema(path).names[columns.label]]
+        found = parquet.read_table(path, columns=[*columns.names, *label])
+    except InvalidDataError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InvalidDataError(f"{path}: not a Parquet file that can be read: {str(error).splitlines()[0]}") from None
-    columns = columns_of(found.column_names, label_column, ignore, str(path), layout)
     types = [found.schema.field(each).type for each in columns.names]
     wrong = [each for each, kind in zip(columns.names, types, strict=True) if not _is_numeric(pa, kind)]
     if wrong:
@@ -185,8 +191,8 @@ def read_parquet(path, *, label_column=None, ignore=(), layout=None):
             )
         X[:, at] = column.to_numpy()
     y = None
-    if columns.label is not None:
-        labels = found.column(columns.label)
+    if label and not (layout is not None and found.column(label[0]).null_count == found.num_rows):
+        labels = found.column(label[0])
         if labels.null_count:
             raise InvalidDataError(f"{path}: {labels.null_count} labels are missing")
         y = tidy_labels(np.array(labels.to_pylist()))

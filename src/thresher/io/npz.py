@@ -1,6 +1,7 @@
 """Arrays out of .npz and .npy files that may mean harm: sizes are checked before memory is asked for."""
 
 import os
+import struct
 import zipfile
 import zlib
 
@@ -10,7 +11,11 @@ from thresher.errors import InvalidDataError
 
 MOST_MEMBERS = 64
 MOST_PACKED = 1100  # deflate makes nothing smaller than by 1032
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError, SyntaxError)
+# what zipfile and numpy raise for archives that are damaged, encrypted or packed in a way that they do not know
+BROKEN = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError,
+    KeyError, OverflowError, SyntaxError,
+)  # fmt: skip
 
 
 def read_npz(path):

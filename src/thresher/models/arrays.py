@@ -8,19 +8,14 @@ import hashlib
 import os
 import re
 import stat
-import struct
 import zipfile
-import zlib
 
 import numpy as np
 
+from thresher.io.npz import BROKEN
 from thresher.models.checks import INT64, Damaged, keys, need, number, shown, whole
 
 INLINE = 1_000_000  # bytes: larger arrays go into the .npz
-BROKEN_ZIP = (
-    zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError, KeyError, OverflowError,
-    struct.error, zlib.error,
-)  # fmt: skip
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(([0-9, ]{0,60})\), \} *\n")
 
@@ -83,7 +78,7 @@ class ArrayReader:
         try:
             self.archive = zipfile.ZipFile(self.file)
             members = self.archive.infolist()
-        except BROKEN_ZIP as error:
+        except BROKEN as error:
             raise Damaged(f"its .npz is not a sound zip file ({shown(str(error))})") from error
         self.unread = {info.filename: info for info in members}
         need(len(self.unread) == len(members), "its .npz holds a member twice")
@@ -128,7 +123,7 @@ class ArrayReader:
         try:
             with self.archive.open(info) as member:
                 return _from_member(member, info.file_size, np.dtype(dtype), shape, what)
-        except BROKEN_ZIP as error:
+        except BROKEN as error:
             raise Damaged(f"{what} cannot be read from the .npz ({shown(str(error))})") from error
 
 
