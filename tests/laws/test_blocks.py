@@ -47,6 +47,33 @@ def test_joined_blocks_are_side_by_side(block):
     np.testing.assert_allclose(both.toarray(), X[:, :9], rtol=1e-13, atol=1e-12)
 
 
+@pytest.mark.parametrize("ids", [[], [36], [0, 3, 4, 20]])
+def test_take_rows_commutes_with_combine(block, ids):
+    w = rng.standard_normal(X.shape[1])
+    taken = block.take_rows(np.array(ids, dtype=np.int64))
+    assert taken.shape == (len(ids), X.shape[1])
+    np.testing.assert_allclose(taken.combine(w), block.combine(w)[ids], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(taken.toarray(), X[ids], rtol=1e-13, atol=1e-12)
+
+
+def test_parts_and_sums_of_some_columns(block):
+    rows, columns = np.array([1, 5, 30]), np.array([0, 3, 4, 21])
+    np.testing.assert_allclose(block.part(rows, columns).toarray(), X[np.ix_(rows, columns)], rtol=1e-13, atol=1e-12)
+    w = rng.standard_normal(4)
+    np.testing.assert_allclose(block.combine_some(columns, w), X[:, columns] @ w, rtol=1e-12, atol=1e-12)
+
+
+def test_squares_equal_the_dense_answer(block):
+    rows, columns = rng.random(X.shape[0]), rng.random(X.shape[1])
+    rows[:5] = columns[::3] = 0.0
+    np.testing.assert_allclose(block.column_squares(rows), rows @ X**2, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(block.row_squares(columns), X**2 @ columns, rtol=1e-10, atol=1e-10)
+
+
+def test_turned_blocks_hold_the_same_numbers(block):
+    assert np.array_equal(block.turned().toarray(), block.toarray())
+
+
 def test_zero_vector_gives_zero(block):
     assert not block.correlate(np.zeros(X.shape[0])).any()
     assert not block.combine(np.zeros(X.shape[1])).any()

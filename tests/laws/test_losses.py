@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from thresher.optim.losses import LOSSES
+from thresher.optim.losses import LOSSES, SmoothedHinge
 
 rng = np.random.default_rng(3)
 N = 40
@@ -14,7 +14,7 @@ cost = rng.uniform(0.0, 3.0, N)
 cost[:2] = 0.0
 
 
-@pytest.fixture(params=LOSSES.values(), ids=lambda loss: loss.name)
+@pytest.fixture(params=[*LOSSES.values(), SmoothedHinge(0.5), SmoothedHinge(0.05)], ids=lambda loss: loss.name)
 def loss(request):
     return request.param
 

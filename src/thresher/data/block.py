@@ -36,6 +36,8 @@ class Block(ABC):
     dtype: np.dtype
     nbytes: int
     workers = SERIAL
+    row_entries = None  # stored numbers in each row, where rows lie apart
+    column_entries = None  # stored numbers in each column, where columns lie apart
 
     @property
     @abstractmethod
@@ -55,6 +57,30 @@ class Block(ABC):
         """A block of the columns ``ids``, in that order, copied."""
 
     @abstractmethod
+    def take_rows(self, ids):
+        """A block of the rows ``ids``, sorted and each once, copied."""
+
+    def part(self, rows, columns):
+        """A block of some rows and columns, both sorted, each once, copied."""
+        return self.take(columns).take_rows(rows)
+
+    def combine_some(self, ids, w):
+        """X[:, ids] w for few columns."""
+        return self.take(ids).combine(w)
+
+    def turned(self):
+        """The same numbers in the other order, copied, where the storage has one in which rows (columns) lie apart."""
+        return self
+
+    @abstractmethod
+    def column_squares(self, weights):
+        """result[j] = sum_i weights[i] X[i, j]^2, in float64."""
+
+    @abstractmethod
+    def row_squares(self, weights):
+        """result[i] = sum_j weights[j] X[i, j]^2, in float64."""
+
+    @abstractmethod
     def joined(self, other):
         """One block with the columns of both; ``other`` is of the same kind."""
 
@@ -62,13 +88,17 @@ class Block(ABC):
         """Ranges of columns to share among threads; a storage may know a better cut."""
         return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16)
 
-    def correlate(self, V):
-        """X'V: result[j] = sum_i X[i, j] V[i]; V is (n,) or (n, k), the result (m,) or (m, k)."""
+    def correlate(self, V, work=None):
+        """X'V: result[j] = sum_i X[i, j] V[i]; V is (n,) or (n, k), the result (m,) or (m, k).
+
+        ``work`` tells how many entries will be looked at, where that is known to be fewer than all.
+        """
         rows = as_rows(V)
         out = np.zeros((rows.shape[0], self.shape[1]))
-        self.workers.map(
-            lambda lo, hi: self.correlate_into(rows, lo, hi, out[:, lo:hi]), self.column_ranges(), entries=self.entries
-        )
+        entries = self.entries if work is None else work
+        few = work is not None and not self.workers.pays(work)
+        ranges = [(0, self.shape[1])] if few else self.column_ranges()
+        self.workers.map(lambda lo, hi: self.correlate_into(rows, lo, hi, out[:, lo:hi]), ranges, entries=entries)
         return like_given(out, V)
 
     def combine(self, W):

@@ -33,6 +33,32 @@ class _CompressedBlock(Block):
             many(*arrays, np.ascontiguousarray(V.T), lo, hi, side_by_side)
             out += side_by_side.T
 
+    def _squares(self, loop, weights, size):
+        weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
+        loop(self.indptr, self.indices, self.values, weights, out)
+        return out
+
+    def _picked(self, ids):
+        """(indptr, indices, values) of the stored lines ``ids``."""
+        ids = np.asarray(ids, dtype=np.int64)
+        indptr = np.zeros(ids.size + 1, dtype=self.indptr.dtype)
+        np.cumsum(self.indptr[ids + 1] - self.indptr[ids], out=indptr[1:])
+        indices = np.empty(int(indptr[-1]), dtype=self.indices.dtype)
+        values = np.empty(indices.size, dtype=self.dtype)
+        compressed.pick_rows(self.indptr, self.indices, self.values, ids, indices, values)
+        return indptr, indices, values
+
+    def _filtered(self, lines, ids, across):
+        """(indptr, indices, values) of what the stored ``lines`` hold at the places ``ids``, sorted, of ``across``."""
+        place = np.full(across, -1, dtype=np.int32 if across < 2**31 else np.int64)
+        place[ids] = np.arange(len(ids))
+        lines = np.asarray(lines, dtype=np.int64)
+        indptr = np.zeros(lines.size + 1, dtype=self.indptr.dtype)
+        most = int((self.indptr[lines + 1] - self.indptr[lines]).sum())  # memory that is not written costs nothing
+        indices, values = np.empty(most, dtype=self.indices.dtype), np.empty(most, dtype=self.dtype)
+        compressed.pick_kept(self.indptr, self.indices, self.values, lines, place, indptr, indices, values)
+        return indptr, indices[: indptr[-1]], values[: indptr[-1]]
+
     def _filled(self, shape):
         """The stored numbers in an array of that shape, whose rows are stored one after the other."""
         X = np.zeros(shape)
@@ -55,6 +81,11 @@ class _CompressedBlock(Block):
 class CscBlock(_CompressedBlock):
     """X by columns: indptr has m + 1 entries."""
 
+    @property
+    def column_entries(self):
+        """See Block."""
+        return np.diff(self.indptr)
+
     def correlate_into(self, V, lo, hi, out):
         """See Block."""
         self._product(compressed.gather, compressed.gather_many, V, lo, hi, out)
@@ -74,18 +105,41 @@ class CscBlock(_CompressedBlock):
     def column_ranges(self, per_worker=1):
         """Ranges with about equal numbers of stored entries."""
         pieces = self.workers.count * per_worker
+        if pieces == 1:
+            return [(0, self.shape[1])]
         at = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
         return ranges_between(at, self.shape[1])
 
     def take(self, ids):
         """See Block."""
-        ids = np.asarray(ids, dtype=np.int64)
-        indptr = np.zeros(ids.size + 1, dtype=self.indptr.dtype)
-        np.cumsum(self.indptr[ids + 1] - self.indptr[ids], out=indptr[1:])
-        indices = np.empty(int(indptr[-1]), dtype=self.indices.dtype)
-        values = np.empty(indices.size, dtype=self.dtype)
-        compressed.pick_rows(self.indptr, self.indices, self.values, ids, indices, values)
-        return CscBlock((self.shape[0], ids.size), indptr, indices, values, self.workers)
+        return CscBlock((self.shape[0], len(ids)), *self._picked(ids), self.workers)
+
+    def column_squares(self, weights):
+        """See Block."""
+        return self._squares(compressed.gather_squares, weights, self.shape[1])
+
+    def row_squares(self, weights):
+        """See Block; columns without weight are not read."""
+        return self._squares(compressed.scatter_squares, weights, self.shape[0])
+
+    def turned(self):
+        """The same numbers by rows, copied."""
+        rows = CsrBlock(self.shape[::-1], self.indptr, self.indices, self.values).take(np.arange(self.shape[0]))
+        return CsrBlock(self.shape, rows.indptr, rows.indices, rows.values, self.workers)
+
+    def take_rows(self, ids):
+        """See Block. Looks at every index once."""
+        return self.part(ids, np.arange(self.shape[1]))
+
+    def part(self, rows, columns):
+        """See Block."""
+        return CscBlock((len(rows), len(columns)), *self._filtered(columns, rows, self.shape[0]), self.workers)
+
+    def combine_some(self, ids, w):
+        """See Block; only those columns are read."""
+        out = np.zeros(self.shape[0])
+        compressed.scatter_rows(self.indptr, self.indices, self.values, np.asarray(ids, dtype=np.int64), w, out)
+        return out
 
     def joined(self, other):
         """One block with the columns of both."""
@@ -101,6 +155,13 @@ class CscBlock(_CompressedBlock):
 
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
+
+    _ranges = None  # where threads cut, once it is known
+
+    @property
+    def row_entries(self):
+        """See Block."""
+        return np.diff(self.indptr)
 
     def correlate_into(self, V, lo, hi, out):
         """See Block."""
@@ -125,11 +186,16 @@ class CsrBlock(_CompressedBlock):
         beyond 2^28 entries are there more, so that a thread can be interrupted.
         """
         pieces = self.workers.count * max(1, self.entries >> 28)
+        if pieces == 1:
+            return [(0, self.shape[1])]
+        if self._ranges is not None:
+            return self._ranges
         sample = self.indices[:: max(1, self.entries // 65536)]
         if sample.size < pieces:
             return [(0, self.shape[1])]
         at = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
-        return ranges_between(at, self.shape[1])
+        self._ranges = ranges_between(at, self.shape[1])
+        return self._ranges
 
     def take(self, ids):
         """See Block; the copy is by columns. Looks at every index once."""
@@ -146,6 +212,26 @@ class CsrBlock(_CompressedBlock):
         columns = CscBlock((self.shape[0], wanted.size), indptr, indices, values, self.workers)
         in_order = wanted.size == ids.size and bool(np.all(which == np.arange(ids.size)))
         return columns if in_order else columns.take(which)
+
+    def column_squares(self, weights):
+        """See Block; rows without weight are not read."""
+        return self._squares(compressed.scatter_squares, weights, self.shape[1])
+
+    def row_squares(self, weights):
+        """See Block."""
+        return self._squares(compressed.gather_squares, weights, self.shape[0])
+
+    def turned(self):
+        """The same numbers by columns, copied."""
+        return self.take(np.arange(self.shape[1]))
+
+    def take_rows(self, ids):
+        """See Block."""
+        return CsrBlock((len(ids), self.shape[1]), *self._picked(ids), self.workers)
+
+    def part(self, rows, columns):
+        """See Block."""
+        return CsrBlock((len(rows), len(columns)), *self._filtered(rows, columns, self.shape[1]), self.workers)
 
     def joined(self, other):
         """One block with the columns of both, by columns."""

@@ -7,6 +7,7 @@ from thresher.data.workers import SERIAL
 from thresher.loops import dense, moments
 
 WIDEST = 8192  # columns
+AT_ONCE = 256  # rows whose squares are held in memory
 
 
 class DenseBlock(Block):
@@ -59,6 +60,37 @@ class DenseBlock(Block):
         """See Block; the copy is in Fortran order, which solvers read fastest."""
         chosen = self.major[:, ids] if self.by_rows else self.major[ids]
         return DenseBlock(np.asfortranarray(chosen) if self.by_rows else chosen.T, self.workers)
+
+    def take_rows(self, ids):
+        """See Block; the copy is in the order of this block."""
+        chosen = self.major[ids] if self.by_rows else self.major[:, ids]
+        return DenseBlock(chosen if self.by_rows else chosen.T, self.workers)
+
+    def part(self, rows, columns):
+        """See Block."""
+        grid = np.ix_(rows, columns) if self.by_rows else np.ix_(columns, rows)
+        return DenseBlock(self.major[grid] if self.by_rows else self.major[grid].T, self.workers)
+
+    def column_squares(self, weights):
+        """See Block."""
+        return self._squares_down(weights) if self.by_rows else self._squares_across(weights)
+
+    def row_squares(self, weights):
+        """See Block."""
+        return self._squares_across(weights) if self.by_rows else self._squares_down(weights)
+
+    def _squares_across(self, weights):
+        out = np.empty(self.major.shape[0])
+        for lo in range(0, out.size, AT_ONCE):
+            out[lo : lo + AT_ONCE] = np.square(self.major[lo : lo + AT_ONCE], dtype=np.float64) @ weights
+        return out
+
+    def _squares_down(self, weights):
+        out = np.zeros(self.major.shape[1])
+        for lo in range(0, self.major.shape[0], AT_ONCE):
+            part = np.square(self.major[lo : lo + AT_ONCE], dtype=np.float64)
+            out += np.asarray(weights)[lo : lo + AT_ONCE] @ part
+        return out
 
     def toarray(self):
         """See Block."""

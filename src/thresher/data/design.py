@@ -38,6 +38,10 @@ class Design(ABC):
         """A Block of the columns ``ids``, in that order, in memory."""
 
     @abstractmethod
+    def sides(self):
+        """Sides: X for solvers that read some rows as often as some columns."""
+
+    @abstractmethod
     def take_cost(self, ids):
         """(passes over X, bytes read) of ``take(ids)``."""
 

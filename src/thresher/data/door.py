@@ -5,7 +5,7 @@ from scipy import sparse
 
 from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.dense import DenseBlock
-from thresher.data.memory import MemoryDesign
+from thresher.data.memory import TURNED, MemoryDesign
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops import compressed
@@ -13,7 +13,6 @@ from thresher.loops.moments import NOT_FINITE
 
 MOST_ROWS = 2**48
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-TURNED = 1 << 30  # bytes up to which a matrix by rows may be copied into one by columns
 
 
 def checked_sparse(X):

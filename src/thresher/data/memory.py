@@ -4,7 +4,10 @@ import numpy as np
 
 from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.design import Design, Piece
+from thresher.data.sides import Sides
 from thresher.loops import moments
+
+TURNED = 1 << 30  # bytes up to which a sparse matrix may be copied into the other order
 
 
 class MemoryDesign(Design):
@@ -22,6 +25,12 @@ class MemoryDesign(Design):
     def take(self, ids):
         """See Design."""
         return self.block.take(ids)
+
+    def sides(self):
+        """X by rows and by columns; beyond TURNED bytes only as it lies."""
+        other = self.block.turned() if self.nbytes <= TURNED else self.block
+        by_rows = isinstance(self.block, CsrBlock)
+        return Sides(*((self.block, other) if by_rows else (other, self.block)))
 
     def take_cost(self, ids):
         """See Design; rows stored one after the other are all looked through."""

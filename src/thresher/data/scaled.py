@@ -6,6 +6,7 @@ import numpy as np
 
 from thresher.data.block import Block
 from thresher.data.design import Design, Piece
+from thresher.data.sides import Sides
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,16 @@ class ScaledBlock(Block):
         """Number of stored numbers."""
         return self.base.entries
 
+    @property
+    def row_entries(self):
+        """See Block."""
+        return self.base.row_entries
+
+    @property
+    def column_entries(self):
+        """See Block."""
+        return self.base.column_entries
+
     def column_ranges(self, per_worker=1):
         """As the base would cut."""
         return self.base.column_ranges(per_worker)
@@ -58,6 +69,37 @@ class ScaledBlock(Block):
     def take(self, ids):
         """See Block."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
+
+    def take_rows(self, ids):
+        """See Block."""
+        return ScaledBlock(self.base.take_rows(ids), self.scaling)
+
+    def part(self, rows, columns):
+        """See Block."""
+        return ScaledBlock(self.base.part(rows, columns), self.scaling.take(columns))
+
+    def combine_some(self, ids, w):
+        """See Block."""
+        scaling = self.scaling.take(ids)
+        out = self.base.combine_some(ids, w * scaling.factor)
+        return out if scaling.shift is None else out - (w * scaling.factor) @ scaling.shift
+
+    def column_squares(self, weights):
+        """See Block."""
+        squares = self.base.column_squares(weights)
+        if self.scaling.shift is not None:  # (x - m)^2 = x^2 - m (2 x - m)
+            shift, total = self.scaling.shift, np.sum(weights)
+            squares = np.maximum(0.0, squares - shift * (2.0 * self.base.correlate(weights) - shift * total))
+        return squares * self.scaling.factor**2
+
+    def row_squares(self, weights):
+        """See Block."""
+        weights = weights * self.scaling.factor**2
+        squares = self.base.row_squares(weights)
+        if self.scaling.shift is None:
+            return squares
+        shifted = weights * self.scaling.shift
+        return np.maximum(0.0, squares - 2.0 * self.base.combine(shifted) + shifted @ self.scaling.shift)
 
     def toarray(self):
         """See Block."""
@@ -89,6 +131,11 @@ class ScaledDesign(Design):
     def take(self, ids):
         """See Design."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
+
+    def sides(self):
+        """See Design."""
+        sides = self.base.sides()
+        return Sides(ScaledBlock(sides.rows, self.scaling), ScaledBlock(sides.columns, self.scaling))
 
     def take_cost(self, ids):
         """See Design."""

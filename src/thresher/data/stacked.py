@@ -55,6 +55,19 @@ class StackedBlock(Block):
         in_order = bool(np.all(order == np.arange(ids.size)))
         return stacked if in_order else stacked.take(np.argsort(order))
 
+    def take_rows(self, ids):
+        """See Block."""
+        return StackedBlock([part.take_rows(ids) for part in self.parts])
+
+    def column_squares(self, weights):
+        """See Block."""
+        return np.concatenate([part.column_squares(weights) for part in self.parts])
+
+    def row_squares(self, weights):
+        """See Block."""
+        cut = zip(self.parts, np.split(np.asarray(weights), self.bounds[1:-1]), strict=True)
+        return sum(part.row_squares(piece) for part, piece in cut)
+
     def toarray(self):
         """See Block."""
         X = np.empty(self.shape, order="F")

@@ -88,7 +88,7 @@ class Workers:
 
     def map(self, function, tasks, *, entries):
         """[function(*task) for task in tasks], on threads when there are ``entries`` enough to pay for them."""
-        if self.count == 1 or len(tasks) < 2 or entries < SMALL:
+        if len(tasks) < 2 or not self.pays(entries):
             return [function(*task) for task in tasks]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
@@ -98,6 +98,10 @@ class Workers:
         finally:  # after an error or Ctrl-C nothing that has not begun is run
             for future in futures:
                 future.cancel()
+
+    def pays(self, entries):
+        """Whether so many entries are worth sharing among threads."""
+        return self.count > 1 and entries >= SMALL
 
     def cut(self, length, *, per_worker=1, grain=1):
         """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``."""

@@ -129,3 +129,47 @@ def pick_columns(indptr, indices, values, place, at, new_indices, new_values):
                 new_indices[at[q]] = i
                 new_values[at[q]] = values[t]
                 at[q] += 1
+
+
+@compiled
+def pick_kept(indptr, indices, values, rows, place, starts, new_indices, new_values):
+    """Copy what the given rows hold at places with place[l] >= 0, under its new place; row g begins at starts[g]."""
+    at = 0
+    for g in range(rows.size):
+        for t in range(indptr[rows[g]], indptr[rows[g] + 1]):
+            q = place[np.uintp(indices[t])]
+            if q >= 0:
+                new_indices[at] = q
+                new_values[at] = values[t]
+                at += 1
+        starts[g + 1] = at
+
+
+@compiled
+def scatter_rows(indptr, indices, values, rows, v, out):
+    """out[l] += sum_g v[g] A[rows[g], l]."""
+    for g in range(rows.size):
+        x = v[g]
+        for t in range(indptr[rows[g]], indptr[rows[g] + 1]):
+            out[np.uintp(indices[t])] += values[t] * x
+
+
+@compiled
+def gather_squares(indptr, indices, values, v, out):
+    """out[i] += sum_l A[i, l]^2 v[l]."""
+    for i in range(indptr.size - 1):
+        total = 0.0
+        for t in range(indptr[i], indptr[i + 1]):
+            x = np.float64(values[t])
+            total += x * x * v[np.uintp(indices[t])]
+        out[i] += total
+
+
+@compiled
+def scatter_squares(indptr, indices, values, v, out):
+    """out[l] += sum_i A[i, l]^2 v[i]; rows with v[i] = 0 are skipped."""
+    for i in range(indptr.size - 1):
+        if v[i] != 0.0:
+            for t in range(indptr[i], indptr[i + 1]):
+                x = np.float64(values[t])
+                out[np.uintp(indices[t])] += x * x * v[i]

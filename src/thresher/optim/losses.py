@@ -141,7 +141,7 @@ class SquaredHinge(Loss):
         """1'alpha - sum alpha_i^2 / (2 c_i)."""
         if alpha.min(initial=0.0) < 0 or np.any(alpha[cost == 0] > 0):
             return -np.inf
-        return float(alpha.sum() - 0.5 * self._squares(alpha, cost))
+        return float(alpha.sum() - 0.5 * _squares(alpha, cost))
 
     def scaled_dual(self, alpha, cost, square):
         """(1'alpha)^2 / (2 (sum alpha_i^2 / c_i + square))."""
@@ -149,12 +149,8 @@ class SquaredHinge(Loss):
 
     def best_multiple(self, alpha, cost, square):
         """The s >= 0 at which ``scaled_dual`` is attained."""
-        bottom = self._squares(alpha, cost) + square
+        bottom = _squares(alpha, cost) + square
         return float(alpha.sum() / bottom) if bottom > 0 else 0.0
-
-    @staticmethod
-    def _squares(alpha, cost):
-        return float(np.divide(alpha * alpha, cost, out=np.zeros_like(alpha), where=cost > 0).sum())
 
 
 class Logistic(Loss):
@@ -211,6 +207,51 @@ class Logistic(Loss):
             key=lambda t: self.dual(np.minimum(t * alpha, cost), cost) - 0.5 * t * t * square,
         )
         return self.dual(np.minimum(best * alpha, cost), cost) - 0.5 * best * best * square
+
+
+class SmoothedHinge(Loss):
+    """l(m) = 0 for m >= 1, (1 - m)^2 / (2 gamma) for 1 - gamma <= m < 1, and 1 - m - gamma / 2 below: 0 < gamma < 1."""
+
+    def __init__(self, gamma):
+        self.gamma, self.name = gamma, f"smoothed_hinge_{gamma:g}"
+
+    def value(self, y, z, cost):
+        """See Loss."""
+        slack = 1.0 - y * z
+        theta = np.clip(slack / self.gamma, 0.0, 1.0)
+        return float(cost @ (theta * (slack - 0.5 * self.gamma * theta)))
+
+    def dual_point(self, y, z, cost):
+        """See Loss."""
+        return cost * np.clip((1.0 - y * z) / self.gamma, 0.0, 1.0)
+
+    def curvature(self, y, z, cost):
+        """See Loss."""
+        slack = 1.0 - y * z
+        return np.where((slack > 0.0) & (slack < self.gamma), cost / self.gamma, 0.0)
+
+    def curvature_bound(self, cost):
+        """See Loss."""
+        return cost / self.gamma
+
+    def dual(self, alpha, cost):
+        """1'alpha - gamma / 2 sum alpha_i^2 / c_i for 0 <= alpha <= c."""
+        if alpha.min(initial=0.0) < 0 or np.any(alpha > cost * (1.0 + 1e-12)):
+            return -np.inf
+        return float(alpha.sum() - 0.5 * self.gamma * _squares(alpha, cost))
+
+    def scaled_dual(self, alpha, cost, square):
+        """See Loss: a parabola in s, on the part of it where s alpha <= c."""
+        used = alpha > 0.0
+        if not used.any():
+            return 0.0
+        bottom = self.gamma * _squares(alpha, cost) + square
+        s = min(float(alpha.sum() / bottom), float((cost[used] / alpha[used]).min()))
+        return s * float(alpha.sum()) - 0.5 * s * s * bottom
+
+
+def _squares(alpha, cost):
+    return float(np.divide(alpha * alpha, cost, out=np.zeros_like(alpha), where=cost > 0).sum())
 
 
 LOSSES = {loss.name: loss for loss in (SquaredHinge(), Logistic())}

@@ -53,3 +53,8 @@ def prox_squared_group_sum(u, starts, step):
 def group_lengths(u, starts):
     """||u_h|| for each group."""
     return np.sqrt(np.add.reduceat(u * u, starts)) if len(starts) else np.zeros(0)
+
+
+def soft_threshold(u, bar):
+    """argmin_w 1/2 ||w - u||^2 + bar ||w||_1: every entry moved towards zero by ``bar``."""
+    return u - np.clip(u, -bar, bar)

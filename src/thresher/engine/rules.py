@@ -1,0 +1,179 @@
+"""What can be proven about a point of an elastic-net SVM's grid: samples whose theta, columns whose weight is known."""
+
+import itertools
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from thresher.optim import screening
+
+LEAST = 0.02  # share of what is left that a test must remove for the alternation to go on
+SLIP = 1e-13  # share of a sum of squares that may be lost when parts are taken off it
+
+
+class Rules(NamedTuple):
+    """Which tests are run: static ones in this order, gap-safe ones, and static ones to their end before a solve.
+
+    Without ``eager`` the static tests cost no look at X before the first step of a solve; only when that is not
+    enough are they run to their end. ``least`` is the share of what is left that a test must remove to have a next one.
+    """
+
+    order: tuple = ("iss", "ifs")
+    gap: bool = True
+    eager: bool = False
+    least: float = LEAST
+
+
+RULES = {
+    "auto": Rules(),
+    "sifs+gap": Rules(eager=True, least=0.0),
+    "sifs": Rules(gap=False, eager=True, least=0.0),
+    "sifs, ifs first": Rules(("ifs", "iss"), gap=False, eager=True, least=0.0),
+    "iss": Rules(("iss",), gap=False, eager=True, least=0.0),
+    "ifs": Rules(("ifs",), gap=False, eager=True, least=0.0),
+    "gap": Rules(()),
+    None: Rules((), gap=False),
+}
+
+
+@dataclass
+class Found:
+    """What has been proven at a point: masks over samples (theta is 0, theta is 1) and over columns (w is 0).
+
+    ``log`` lists (rule, columns, samples) newly found by each test in their order. Samples without weight count as
+    settled, and are not counted.
+    """
+
+    zero: np.ndarray
+    one: np.ndarray
+    idle: np.ndarray
+    log: list = field(default_factory=list)
+
+    @classmethod
+    def nothing(cls, svm):
+        """Nothing but the samples without weight, whose theta does not matter."""
+        n, p = svm.sides.shape
+        return cls(~svm.rows, np.zeros(n, dtype=bool), np.zeros(p, dtype=bool))
+
+    @property
+    def settled(self):
+        """Samples whose theta is known."""
+        return self.zero | self.one
+
+    @property
+    def counts(self):
+        """(columns, samples) found."""
+        return sum(entry[1] for entry in self.log), sum(entry[2] for entry in self.log)
+
+    def add(self, rule, idle=None, zero=None, one=None):
+        """Note what a test says; returns how much of it is new."""
+        columns = samples = 0
+        if idle is not None:
+            new = idle & ~self.idle
+            columns = int(np.count_nonzero(new))
+            self.idle |= new
+        if zero is not None:
+            known = self.settled
+            samples = int(np.count_nonzero((zero | one) & ~known))
+            self.zero |= zero & ~known
+            self.one |= one & ~known
+        self.log.append((rule, columns, samples))
+        return columns + samples
+
+
+class Static:
+    """The paper's rules at ``alpha`` from a point at the same beta: ISS and IFS, each using what the other found."""
+
+    def __init__(self, svm, point, alpha, found):
+        self.svm, self.point, self.found = svm, point, found
+        distance = point.theta - 1.0 / svm.gamma
+        length = np.sqrt(float(svm.cost @ distance**2))
+        self.balls = screening.from_reference(point.alpha, alpha, point.length, length, point.gap, svm.gamma)
+        m = self.balls.multiple
+        self.margins = m * (point.z - svm.y * point.b)
+        self.row_squares, self.columns_seen = svm.row_squares, np.zeros(svm.sides.shape[1], dtype=bool)
+        self.centre = m * point.theta + (1.0 - m) / svm.gamma
+        self.scores = m * point.v + ((1.0 - m) / svm.gamma) * svm.ones
+        self.column_squares, self.rows_seen = svm.column_squares, ~svm.rows
+
+    def run(self, order, least):
+        """Alternate until a test removes no more than the share ``least`` of what is left to it; each is run once."""
+        tests = {"iss": self._samples, "ifs": self._columns}
+        for turn in itertools.count(1):
+            rule = order[(turn - 1) % len(order)]
+            left = np.count_nonzero(~(self.found.settled if rule == "iss" else self.found.idle))
+            new = tests[rule]()
+            if len(order) == 1 or (turn >= len(order) and new <= least * left):
+                return
+
+    def run_free(self, order):
+        """Each test once, without a look at X: nothing found by others makes a ball smaller."""
+        for rule in order:
+            self._test_samples(self.balls.primal) if rule == "iss" else self._test_columns(self.balls.dual)
+
+    def _samples(self):
+        """ISS (lemma 5, theorem 5): the ball of w, smaller by the columns known to be idle."""
+        new = self.found.idle & ~self.columns_seen
+        if new.any():
+            self._forget_columns(new)
+        lost = self.point.weights[self.found.idle[self.point.ids]]
+        return self._test_samples(screening.smaller(self.balls.primal, self.balls.multiple**2 * float(lost @ lost)))
+
+    def _test_samples(self, radius):
+        settled = screening.settled_samples(self.margins, np.sqrt(self.row_squares), radius, self.svm.gamma)
+        return self.found.add("iss", None, *settled)
+
+    def _columns(self):
+        """IFS (lemma 4, theorem 4): the ball of theta, smaller by the samples known to be settled."""
+        found, cost, centre = self.found, self.svm.cost, self.centre
+        new = found.settled & ~self.rows_seen
+        if new.any():
+            self._forget_rows(new)
+        ones = float(cost[found.one] @ (1.0 - centre[found.one]) ** 2)
+        zeros = float(cost[found.zero] @ centre[found.zero] ** 2)
+        return self._test_columns(screening.smaller(self.balls.dual, ones, zeros))
+
+    def _test_columns(self, radius):
+        idle = screening.idle_columns(self.scores, np.sqrt(self.column_squares), radius, self.point.beta)
+        return self.found.add("ifs", idle)
+
+    def _forget_columns(self, new):
+        """Margins and norms of the rows without the columns ``new``: from those or from the rest, the fewer of both."""
+        svm, point = self.svm, self.point
+        gone = new[point.ids]
+        if gone.any():
+            part = svm.sides.combine(point.ids[gone], point.weights[gone])
+            self.margins = self.margins - self.balls.multiple * (svm.y * part)
+        rest = ~self.found.idle
+        if svm.sides.entries_of(columns=rest) <= svm.sides.entries_of(columns=new):
+            self.row_squares = svm.sides.row_squares(rest)
+        else:
+            less = svm.sides.row_squares(new)
+            self.row_squares = np.maximum(0.0, self.row_squares - less) + SLIP * svm.row_squares
+        self.columns_seen = self.found.idle.copy()
+
+    def _forget_rows(self, new):
+        """Scores and norms of the columns with the rows ``new`` at their known theta: from those rows or the rest."""
+        svm, point = self.svm, self.point
+        settled, known = self.found.settled, self.found.one.astype(np.float64)
+        rest = svm.rows & ~settled
+        if svm.sides.entries_of(rows=rest) <= svm.sides.entries_of(rows=new):
+            target = np.where(rest, self.centre, known)  # differs from theta in few rows but the rest
+            self.scores = point.v + svm.sides.correlate(svm.signed * (target - point.theta))
+            self.column_squares = svm.sides.column_squares(np.where(rest, svm.cost, 0.0))
+        else:
+            change = np.where(new, known - self.centre, 0.0)
+            self.scores = self.scores + svm.sides.correlate(svm.signed * change)
+            less = svm.sides.column_squares(np.where(new, svm.cost, 0.0))
+            self.column_squares = np.maximum(0.0, self.column_squares - less) + SLIP * svm.column_squares
+        self.rows_seen = settled.copy()
+
+
+def around(found, svm, z, v, gap, alpha, beta):
+    """Gap-safe tests around a solution with margins z and scores v; with an intercept for columns only."""
+    balls = screening.from_gap(gap, alpha, svm.gamma)
+    idle = screening.idle_columns(v, svm.column_norms, balls.dual, beta)
+    if svm.shift:
+        return found.add("gap", idle)
+    return found.add("gap", idle, *screening.settled_samples(z, svm.row_norms, balls.primal, svm.gamma))

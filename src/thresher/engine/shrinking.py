@@ -1,0 +1,215 @@
+"""One point of an elastic-net SVM's grid from its neighbour: screen, solve on what is left, certify on all of X."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresher.engine.rules import LEAST, RULES, Found, Static, around
+from thresher.optim.elastic_newton import ElasticNewton, column_terms, sample_terms
+from thresher.optim.losses import SmoothedHinge
+from thresher.optim.prox import soft_threshold
+
+MOST_STEPS = 200
+WORTH = 0.5  # share of X that may be left for a solve to go on with that alone
+STRIDE, LOOSE = 30.0, 1e-3  # alpha falls at most by this factor at once; on the way solutions may be loose
+
+
+class Svm:
+    """A problem of two classes: costs c sum to 1; ``ones`` is X'(c y), squares are those of all of X.
+
+    Samples with cost 0 have margins, but no say.
+    """
+
+    def __init__(self, sides, y, cost, gamma, *, shift=False, row_squares=None):
+        self.sides, self.y, self.cost, self.gamma, self.shift = sides, y, cost, gamma, shift
+        self.rows, self.signed = cost > 0.0, cost * y
+        self.ones = sides.correlate(self.signed)
+        self.row_squares = sides.row_squares() if row_squares is None else row_squares
+        self.column_squares = sides.column_squares(cost)
+        self.row_norms, self.column_norms = np.sqrt(self.row_squares), np.sqrt(self.column_squares)
+
+    @property
+    def at_zero(self):
+        """The objective at w = 0 and b = 0, the yardstick of gaps."""
+        return 1.0 - 0.5 * self.gamma
+
+
+@dataclass(frozen=True)
+class Point:
+    """A solution at (alpha, beta): w on ``ids``, margins z = y (X w + b), theta, v = X'(c y theta), and its gap.
+
+    ``found`` is what was proven of the optimum there, ``steps`` what the solve took.
+    """
+
+    alpha: float
+    beta: float
+    ids: np.ndarray
+    weights: np.ndarray
+    b: float
+    z: np.ndarray
+    theta: np.ndarray
+    v: np.ndarray
+    gap: float
+    found: Found
+    steps: int = 0
+
+    @property
+    def length(self):
+        """||w||."""
+        return float(np.sqrt(self.weights @ self.weights))
+
+
+def largest_beta(svm):
+    """The beta from which on w = 0 for every alpha (theorem 2), with the intercept's best value where there is one."""
+    return float(np.abs(_without_columns(svm)[2]).max(initial=0.0))
+
+
+def _without_columns(svm):
+    """(b, theta, v) at w = 0."""
+    if not svm.shift:
+        return 0.0, np.ones(svm.y.size), svm.ones
+    loss = SmoothedHinge(svm.gamma)
+    b = loss.best_shift(svm.y, np.zeros(svm.y.size), svm.cost)
+    theta = np.clip((1.0 - svm.y * b) / svm.gamma, 0.0, 1.0)
+    return b, theta, svm.sides.correlate(svm.signed * theta)
+
+
+def empty(svm, alpha, beta):
+    """The Point w = 0, the solution from ``largest_beta`` on."""
+    b, theta, v = _without_columns(svm)
+    settled = svm.rows & (theta >= 1.0)
+    found = Found(~svm.rows, settled, np.ones(v.size, dtype=bool))
+    found.log.append(("ends", v.size, int(np.count_nonzero(settled))))
+    none = np.zeros(0, dtype=np.int64)
+    gap = float(column_terms(np.zeros(v.size), v, alpha, beta).sum())
+    return Point(alpha, beta, none, np.zeros(0), b, svm.y * b, theta, v, gap, found)
+
+
+def largest_alpha(svm, beta):
+    """The alpha from which on theta = 1 and the solution has a closed form (theorem 3); zero where w = 0."""
+    w = soft_threshold(svm.ones, beta)
+    ids = np.flatnonzero(w)
+    z = svm.y * svm.sides.combine(ids, w[ids])
+    return max(0.0, float(z[svm.rows].max(initial=0.0))) / (1.0 - svm.gamma)
+
+
+def closed_form(svm, alpha, beta):
+    """The Point at ``largest_alpha`` or above, without intercept: theta is 1 everywhere (theorem 3)."""
+    w = soft_threshold(svm.ones, beta) / alpha
+    ids = np.flatnonzero(w)
+    z = svm.y * svm.sides.combine(ids, w[ids])
+    theta = np.ones(z.size)
+    found = Found(~svm.rows, svm.rows.copy(), w == 0.0)
+    found.log.append(("ends", int(w.size - ids.size), int(np.count_nonzero(svm.rows))))
+    gap = float(svm.cost @ sample_terms(1.0 - z, theta, svm.gamma))
+    return Point(alpha, beta, ids, w[ids], 0.0, z, theta, svm.ones, gap, found)
+
+
+def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
+    """The Point at (alpha, beta), solved from ``start`` until its gap is within ``tol``, by strides if it is far."""
+    while start.alpha > STRIDE * alpha:
+        start = solve(svm, start, start.alpha / STRIDE, beta, max(tol, LOOSE * svm.at_zero), rules)
+    return solve(svm, start, alpha, beta, tol, rules)
+
+
+def solve(svm, start, alpha, beta, tol, rules=RULES["auto"]):
+    """The Point at (alpha, beta), solved from ``start`` in one go."""
+    found, gap = Found.nothing(svm), gap_at(svm, start, alpha, beta)
+    if rules.gap:
+        around(found, svm, start.z, start.v, gap, alpha, beta)
+    order = [rule for rule in rules.order if not (svm.shift and rule == "iss")]
+    static = Static(svm, start, alpha, found) if order and start.beta == beta else None
+    if static is not None and rules.eager:
+        static.run(order, rules.least)
+        static = None
+    elif static is not None:
+        static.run_free(order)
+    work = _Work(svm, start, gap, found, alpha, beta, tol)
+    while not work.done:
+        if work.steps and static is not None:
+            static.run(order, LEAST)
+            static = None
+        work.go_on(rules.gap)
+    return work.point(rules.gap)
+
+
+def gap_at(svm, point, alpha, beta):
+    """The gap that a point solved elsewhere has at (alpha, beta)."""
+    w = np.zeros(point.v.size)
+    w[point.ids] = point.weights
+    terms = column_terms(w, point.v, alpha, beta).sum()
+    return float(svm.cost @ sample_terms(1.0 - point.z, point.theta, svm.gamma) + terms)
+
+
+class _Work:
+    """A solve on all of X that goes on with what is left of it once that pays, and the way back."""
+
+    def __init__(self, svm, start, gap, found, alpha, beta, tol):
+        self.svm, self.found, self.alpha, self.beta, self.tol = svm, found, alpha, beta, tol
+        self.steps, self.strictness = 0, 1.0
+        w = np.zeros(svm.sides.shape[1])
+        w[start.ids] = start.weights
+        scores = svm.y * start.z - start.b
+        lost = np.flatnonzero((w != 0.0) & found.idle)
+        if lost.size:
+            scores = scores - svm.sides.combine(lost, w[lost])
+            w[lost] = 0.0
+        self.solver = self._solver(w, scores, start.v, start.theta, start.b, None if lost.size else gap)
+
+    def _solver(self, w, scores, v, theta, b, gap=None):
+        svm = self.svm
+        return ElasticNewton(
+            svm.sides, svm.y, svm.cost, w, scores, v, theta, b, alpha=self.alpha, beta=self.beta, gamma=svm.gamma,
+            shift=svm.shift, idle=self.found.idle, tol=self.tol, gap=gap,
+        )  # fmt: skip
+
+    @property
+    def done(self):
+        """Whether the gap is small enough, or more steps would not help."""
+        return self.solver.gap <= self.tol or self.solver.stuck or self.steps >= MOST_STEPS
+
+    def go_on(self, gap_safe):
+        """One step on all of X; or, once a step has shown that it takes more, all steps on what is left of it."""
+        svm, found, solver = self.svm, self.found, self.solver
+        if self.steps:
+            if gap_safe:
+                around(found, svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
+            kept, columns = np.flatnonzero(svm.rows & ~found.settled), np.flatnonzero(~found.idle)
+            left = min(svm.sides.entries_of(rows=kept), svm.sides.entries_of(columns=columns))
+            if left <= WORTH * svm.sides.entries and not found.idle[np.flatnonzero(solver.w)].any():
+                self._on_what_is_left(kept, columns)
+                return
+        solver.step()
+        self.steps += 1
+
+    def _on_what_is_left(self, kept, columns):
+        """Solve on the rows and columns left, and bring w back to the whole problem."""
+        svm, found, whole = self.svm, self.found, self.solver
+        theta = np.where(found.one, 1.0, np.where(found.zero, 0.0, whole.theta))
+        v = whole.v + svm.sides.correlate(svm.signed * (theta - whole.theta))
+        w, sides = whole.w[columns], svm.sides.shrunk(kept, columns)
+        part = ElasticNewton(
+            sides, svm.y[kept], svm.cost[kept], w, whole.scores[kept], v[columns], theta[kept], whole.b,
+            alpha=self.alpha, beta=self.beta, gamma=svm.gamma, shift=svm.shift,
+            known=v[columns] - sides.correlate(svm.signed[kept] * theta[kept]), tol=self.tol,
+        )  # fmt: skip
+        self.strictness *= 0.25  # the gap of the whole can be larger: each return asks for more
+        while part.gap > self.strictness * self.tol and not part.stuck and self.steps < MOST_STEPS:
+            part.step()
+            self.steps += 1
+        w = np.zeros(v.size)
+        w[columns] = part.w
+        ids = np.flatnonzero(w)
+        self.solver = self._solver(w, svm.sides.combine(ids, w[ids]), whole.v, whole.theta, part.b)
+        self.solver.stuck = part.stuck
+
+    def point(self, gap_safe):
+        """Where the solve has come to."""
+        solver = self.solver
+        if gap_safe:
+            around(self.found, self.svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
+        ids = np.flatnonzero(solver.w)
+        return Point(
+            self.alpha, self.beta, ids, solver.w[ids], solver.b, solver.z, solver.theta, solver.v, solver.gap,
+            self.found, self.steps,
+        )  # fmt: skip

@@ -1,0 +1,264 @@
+"""The elastic-net SVM on some rows and columns: Newton steps that keep signs, with the gap always at hand.
+
+    min over w, b of   sum_i c_i l(1 - z_i) - known'w + alpha/2 ||w||^2 + beta ||w||_1,      z = y (X w + b)
+
+l is the smoothed hinge and ``known`` the part of rows that are not here because their loss is known to be linear. From w
+follow theta_i = l'(1 - z_i) in [0, 1], feasible in the dual problem, and v = known + X'(c y theta); at the optimum w is
+S(v) / alpha, where S is soft-thresholding by beta. The gap is a sum of Fenchel and Young's terms of the columns, none
+negative: rounding cannot hide any of it.
+"""
+
+import numpy as np
+from scipy import linalg
+
+from thresher.optim.losses import SmoothedHinge
+from thresher.optim.prox import soft_threshold
+
+ACCURACY = 1e-2, 0.1  # residuals at which conjugate gradients may end, as shares of the first
+PATIENCE = 30  # steps of conjugate gradients before a system that is small enough is factored
+MOST_ROUNDS = 300
+SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
+MOST_TURNS = 6  # how often a direction is bent where it would change signs
+SHORT = 0.5  # share of a step below which its model was too simple
+
+
+def sample_terms(slack, theta, gamma):
+    """l(slack) - theta slack + gamma/2 theta^2 >= 0 for the smoothed hinge l and 0 <= theta <= 1."""
+    best = np.clip(slack / gamma, 0.0, 1.0)
+    return (best - theta) * (slack - 0.5 * gamma * (best + theta))
+
+
+def column_terms(w, v, alpha, beta):
+    """alpha/2 w^2 + beta |w| + S(v)^2 / (2 alpha) - w v >= 0, zero at w = S(v) / alpha."""
+    inside = np.clip(v, -beta, beta)
+    return 0.5 * alpha * (w - (v - inside) / alpha) ** 2 + (beta * np.abs(w) - w * inside)
+
+
+class ElasticNewton:
+    """A solve in progress. ``sides`` multiplies; y and cost belong to its rows, w, v and idle to its columns.
+
+    ``scores`` is X w. ``theta`` and ``v`` belong to each other, and where ``gap`` is given to w; columns marked in
+    ``idle`` have weight zero for good.
+    """
+
+    def __init__(
+        self, sides, y, cost, w, scores, v, theta, b, *, alpha, beta, gamma, shift=False, idle=None, known=0.0,
+        tol=0.0, gap=None,
+    ):  # fmt: skip
+        self.sides, self.y, self.cost, self.signed, self.idle, self.known = sides, y, cost, cost * y, idle, known
+        self.loss, self.shift = SmoothedHinge(gamma), shift
+        self.alpha, self.beta, self.gamma, self.tol = alpha, beta, gamma, tol
+        self.w, self.scores, self.v, self.theta, self.b = w, scores, v, theta, b
+        self.steps, self.stuck, self.crossing = 0, False, None
+        if gap is None:
+            self._look()
+        else:
+            self.z, self.gap = y * (scores + b), gap
+
+    def _look(self):
+        """Bring theta, v and the gap up to w and b."""
+        if self.shift:
+            self.b = self.loss.best_shift(self.y, self.scores, self.cost, self.b)
+        self.z = self.y * (self.scores + self.b)
+        theta = np.clip((1.0 - self.z) / self.gamma, 0.0, 1.0)
+        if self.shift:
+            theta = balanced(theta, self.cost, self.y)
+        self.v = self.v + self.sides.correlate(self.signed * (theta - self.theta))
+        self.theta = theta
+        self.gap = float(column_terms(self.w, self.v, self.alpha, self.beta).sum())
+        if self.shift:
+            self.gap += float(self.cost @ sample_terms(1.0 - self.z, theta, self.gamma))
+
+    def step(self):
+        """One Newton step; ``stuck`` when there is nowhere to go."""
+        self.steps += 1
+        inside = (self.z < 1.0) & (self.z > 1.0 - self.gamma)
+        if self.crossing is not None:
+            inside |= self.crossing
+        rows = np.flatnonzero(inside & (self.cost > 0.0))
+        reach = np.abs(self.v) > self.beta
+        if self.idle is not None:
+            reach &= ~self.idle
+        columns = np.flatnonzero(reach | (self.w != 0.0))
+        signs = np.where(self.w[columns] != 0.0, np.sign(self.w[columns]), np.sign(self.v[columns]))
+        move, b_move = self._direction(rows, columns, signs)
+        if not self._goes_down(columns, move, b_move):
+            move, b_move = self._safe_direction(columns), 0.0
+            if not self._goes_down(columns, move, b_move):
+                self.stuck = True
+                return
+        turn = self.sides.combine(columns, move)
+        share = self._best_share(columns, move, turn + b_move)
+        self._note_crossing(share, turn + b_move)
+        self.w = self.w.copy()
+        self.w[columns] += share * move
+        self.w[columns[np.abs(self.w[columns]) <= 1e-15 * np.abs(move)]] = 0.0
+        self.scores, self.b = self.scores + share * turn, self.b + share * b_move
+        self._look()
+
+    def _note_crossing(self, share, turn):
+        """Samples that change their part of the loss on a step that went wrong belong into the next model."""
+        if share >= SHORT:
+            self.crossing = None
+            return
+        after = self.z + self.y * turn
+        low, high = np.minimum(self.z, after), np.maximum(self.z, after)
+        crossing = (high > 1.0 - self.gamma) & (low < 1.0)
+        self.crossing = crossing if self.crossing is None else self.crossing | crossing
+
+    def _slope(self, columns, move):
+        """Derivative along ``move`` of all but the samples' loss, at its beginning."""
+        w = self.w[columns]
+        rise = np.where(w != 0.0, np.sign(w) * move, np.abs(move))
+        known = self.known[columns] @ move if np.ndim(self.known) else 0.0
+        return float(self.alpha * (w @ move) + self.beta * rise.sum() - known)
+
+    def _goes_down(self, columns, move, b_move):
+        """Whether the objective falls at the beginning of a move; with the best b its derivative in b is zero."""
+        known = self.known[columns] if np.ndim(self.known) else 0.0
+        return self._slope(columns, move) - float((self.v[columns] - known) @ move) < 0.0
+
+    def _safe_direction(self, columns):
+        """A proximal gradient step: short, but always down."""
+        steep = self.alpha + float(self.sides.column_squares(self.cost).sum()) / self.gamma
+        w = self.w[columns]
+        return soft_threshold(w + (self.v[columns] - self.alpha * w) / steep, self.beta / steep) - w
+
+    def _direction(self, rows, columns, signs):
+        """(dw, db) to where Newton's model has its least value, nearly: columns that would change sign stop at zero."""
+        part, y, costs = self.sides.part(rows, columns), self.y[rows], self.cost[rows] / self.gamma
+        w = self.w[columns]
+        right = self.v[columns] - self.alpha * w - self.beta * signs
+        system = System(part, costs, self.alpha, self.shift)
+        held, walls = np.zeros(columns.size, dtype=bool), np.zeros(columns.size)
+        accuracy = float(np.clip(0.3 * np.sqrt(self.tol / self.gap), *ACCURACY)) if self.gap > 0.0 else ACCURACY[1]
+        x = None
+        for _ in range(MOST_TURNS):
+            x = system.solve(right, held, walls, accuracy, x)
+            move = np.where(held, walls, x[: columns.size])
+            flips = ~held & ((w + move) * signs < 0.0)
+            if not flips.any():
+                break
+            held |= flips
+            walls = np.where(held, -w, 0.0)
+        move = np.where((w + move) * signs < 0.0, -w, move)
+        return move, float(x[-1]) if self.shift else 0.0
+
+    def _best_share(self, columns, move, turn):
+        """The s in [0, 1] at which the objective along the segment is least: a root of its rising derivative."""
+        linear, square = self._slope(columns, move), self.alpha * float(move @ move)
+        turn = self.y * turn
+        some = np.flatnonzero((turn != 0.0) & (self.cost > 0.0))
+        slack, turn, cost = 1.0 - self.z[some], turn[some], self.cost[some]
+        low, high, s = 0.0, 1.0, 1.0
+        for _ in range(60):
+            theta = np.clip((slack - s * turn) / self.gamma, 0.0, 1.0)
+            inside = (theta > 0.0) & (theta < 1.0)
+            slope = linear + s * square - float((cost * theta) @ turn)
+            bend = square + float(cost[inside] @ turn[inside] ** 2) / self.gamma
+            if s == 1.0 and slope <= 0.0:
+                return 1.0
+            low, high = (s, high) if slope < 0.0 else (low, s)
+            guess = s - slope / bend if bend > 0.0 else 0.5 * (low + high)
+            if not low < guess < high:
+                guess = 0.5 * (low + high)
+            if abs(guess - s) <= 1e-6 * s:
+                return guess
+            s = guess
+        return s
+
+
+class System:
+    """(ridge I + A'CA) x = right with A = [X, 1], the last column, without ridge, only where there is a shift."""
+
+    def __init__(self, part, costs, ridge, shift):
+        self.part, self.costs, self.ridge, self.shift = part, costs, ridge, shift
+        self.squares = part.column_squares(costs)
+
+    def solve(self, right, held, walls, accuracy, guess=None):
+        """x with x = ``walls`` on the columns ``held``; the right side of the shift is zero."""
+        if self.shift:
+            right, held, walls = np.append(right, 0.0), np.append(held, False), np.append(walls, 0.0)
+        if held.any():
+            right = np.where(held, 0.0, right - self._curve(walls))
+        guess = np.zeros(right.size) if guess is None else np.where(held, 0.0, guess)
+        x, accurate = self._iterate(right, held, guess, accuracy, PATIENCE)
+        if not accurate:
+            factored = self._factored(right, held)
+            x = self._iterate(right, held, x, accuracy, MOST_ROUNDS)[0] if factored is None else factored
+        return np.where(held, walls, x)
+
+    def _curve(self, x):
+        """The curvature of the samples times x."""
+        t = self.costs * (self.part.combine(x[:-1]) + x[-1] if self.shift else self.part.combine(x))
+        found = self.part.correlate(t)
+        return np.append(found, t.sum()) if self.shift else found
+
+    def _diagonal(self):
+        diagonal = self.ridge + self.squares
+        return np.append(diagonal, self.costs.sum() or 1.0) if self.shift else diagonal
+
+    def _iterate(self, right, held, x, accuracy, most):
+        """(x, whether it is accurate) by conjugate gradients from x, preconditioned with the diagonal."""
+        inverse = np.where(held, 0.0, 1.0 / self._diagonal())
+        ridge = np.full(right.size, self.ridge)
+        if self.shift:
+            ridge[-1] = 0.0
+        r = right - ridge * x - self._curve(x) if x.any() else right
+        p = s = inverse * r
+        rho, bar = float(r @ s), accuracy**2 * float(right @ (inverse * right))
+        if rho <= bar:
+            return x, True
+        for _ in range(most):
+            Mp = ridge * p + self._curve(p)
+            bend = float(p @ Mp)
+            if bend <= 0.0:
+                return x, False
+            step = rho / bend
+            x, r = x + step * p, r - step * Mp
+            s = inverse * r
+            rho, old = float(r @ s), rho
+            if rho <= bar:
+                return x, True
+            p = s + (rho / old) * p
+        return x, False
+
+    def _factored(self, right, held):
+        """X by a Cholesky factorisation over rows or columns, whichever are fewer; None where it breaks down."""
+        rows, columns = self.part.shape
+        if min(rows, columns) > SMALL_SIDE or rows * columns > SMALL_SYSTEM:
+            return None
+        B = self.part.toarray()
+        if self.shift:
+            B = np.column_stack([B, np.ones(rows)])
+        B *= np.sqrt(self.costs)[:, None]
+        free = np.flatnonzero(~held)
+        B = B[:, free]
+        ridge = np.full(free.size, self.ridge)
+        if self.shift:
+            ridge[-1] = 1e-10 * (self.costs.sum() or 1.0)
+        x = np.zeros(right.size)
+        try:
+            if free.size <= rows:
+                M = B.T @ B
+                M[np.diag_indices_from(M)] += ridge
+                x[free] = linalg.solve(M, right[free], assume_a="pos")
+            else:  # (R + B'B)^-1 = R^-1 - R^-1 B'(I + B R^-1 B')^-1 B R^-1
+                scaled = B / ridge
+                M = scaled @ B.T
+                M[np.diag_indices_from(M)] += 1.0
+                x[free] = right[free] / ridge - scaled.T @ linalg.solve(M, scaled @ right[free], assume_a="pos")
+        except linalg.LinAlgError:
+            return None
+        return x
+
+
+def balanced(theta, cost, y):
+    """Theta with sum c_i y_i theta_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
+    positive = y > 0
+    up, down = float(cost[positive] @ theta[positive]), float(cost[~positive] @ theta[~positive])
+    if up == down:
+        return theta
+    if min(up, down) <= 0.0:
+        return np.zeros_like(theta)
+    return np.where(positive, theta * min(1.0, down / up), theta * min(1.0, up / down))
