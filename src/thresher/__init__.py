@@ -4,7 +4,18 @@ import importlib
 
 from thresher._version import __version__
 
-__all__ = ["Certificate", "FGMClassifier", "PathDisplay", "Selection", "Trace", "__version__", "load", "save"]
+__all__ = [
+    "Certificate",
+    "FGMClassifier",
+    "PathDisplay",
+    "Selection",
+    "SparseSVC",
+    "SparseSVCPath",
+    "Trace",
+    "__version__",
+    "load",
+    "save",
+]
 
 # Loaded when first asked for, so that `import thresher` costs nothing that is not used.
 _HOMES = {
@@ -12,6 +23,8 @@ _HOMES = {
     "FGMClassifier": "thresher.estimators.fgm",
     "PathDisplay": "thresher.report.path_display",
     "Selection": "thresher.results",
+    "SparseSVC": "thresher.estimators.sparse_svm",
+    "SparseSVCPath": "thresher.estimators.sparse_svm_path",
     "Trace": "thresher.results",
     "load": "thresher.models",
     "save": "thresher.models",

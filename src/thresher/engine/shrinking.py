@@ -1,6 +1,6 @@
 """One point of an elastic-net SVM's grid from its neighbour: screen, solve on what is left, certify on all of X."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from thresher.optim.elastic_newton import ElasticNewton, column_terms, sample_te
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
-MOST_STEPS = 200
+MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer where a shorter stride may help
 WORTH = 0.5  # share of X that may be left for a solve to go on with that alone
-STRIDE, LOOSE = 30.0, 1e-3  # alpha falls at most by this factor at once; on the way solutions may be loose
+STRIDE, SHORTEST = 30.0, 1.05  # factors by which alpha falls at once
+LOOSE = 1e-3  # gap of solutions on the way
 
 
 class Svm:
@@ -106,14 +107,30 @@ def closed_form(svm, alpha, beta):
 
 
 def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
-    """The Point at (alpha, beta), solved from ``start`` until its gap is within ``tol``, by strides if it is far."""
-    while start.alpha > STRIDE * alpha:
-        start = solve(svm, start, start.alpha / STRIDE, beta, max(tol, LOOSE * svm.at_zero), rules)
-    return solve(svm, start, alpha, beta, tol, rules)
+    """The Point at (alpha, beta), solved from ``start`` until its gap is within ``tol``.
+
+    If it is far, or its solve takes too long, points in between are solved first: from a near one a solve takes a step
+    or two.
+    """
+    stride, loose = STRIDE, max(tol, LOOSE * svm.at_zero)
+    steps = 0
+    while True:
+        ratio = start.alpha / alpha
+        stride = min(stride, max(ratio, SHORTEST))
+        last = ratio <= stride
+        goal, bar = (alpha, tol) if last else (start.alpha / stride, loose)
+        point = solve(svm, start, goal, beta, bar, rules, MOST_STEPS if stride <= SHORTEST else PATIENCE)
+        steps += point.steps
+        if point.gap > bar and stride > SHORTEST:
+            stride = np.sqrt(stride)
+            continue
+        if last:
+            return replace(point, steps=steps)
+        start, stride = point, stride**1.5
 
 
-def solve(svm, start, alpha, beta, tol, rules=RULES["auto"]):
-    """The Point at (alpha, beta), solved from ``start`` in one go."""
+def solve(svm, start, alpha, beta, tol, rules=RULES["auto"], most=MOST_STEPS):
+    """The Point at (alpha, beta), solved from ``start`` in one go, in ``most`` steps at most."""
     found, gap = Found.nothing(svm), gap_at(svm, start, alpha, beta)
     if rules.gap:
         around(found, svm, start.z, start.v, gap, alpha, beta)
@@ -124,7 +141,7 @@ def solve(svm, start, alpha, beta, tol, rules=RULES["auto"]):
         static = None
     elif static is not None:
         static.run_free(order)
-    work = _Work(svm, start, gap, found, alpha, beta, tol)
+    work = _Work(svm, start, gap, found, alpha, beta, tol, most)
     while not work.done:
         if work.steps and static is not None:
             static.run(order, LEAST)
@@ -144,9 +161,9 @@ def gap_at(svm, point, alpha, beta):
 class _Work:
     """A solve on all of X that goes on with what is left of it once that pays, and the way back."""
 
-    def __init__(self, svm, start, gap, found, alpha, beta, tol):
+    def __init__(self, svm, start, gap, found, alpha, beta, tol, most):
         self.svm, self.found, self.alpha, self.beta, self.tol = svm, found, alpha, beta, tol
-        self.steps, self.strictness = 0, 1.0
+        self.steps, self.most, self.strictness = 0, most, 1.0
         w = np.zeros(svm.sides.shape[1])
         w[start.ids] = start.weights
         scores = svm.y * start.z - start.b
@@ -166,7 +183,7 @@ class _Work:
     @property
     def done(self):
         """Whether the gap is small enough, or more steps would not help."""
-        return self.solver.gap <= self.tol or self.solver.stuck or self.steps >= MOST_STEPS
+        return self.solver.gap <= self.tol or self.solver.stuck or self.steps >= self.most
 
     def go_on(self, gap_safe):
         """One step on all of X; or, once a step has shown that it takes more, all steps on what is left of it."""
@@ -194,7 +211,7 @@ class _Work:
             known=v[columns] - sides.correlate(svm.signed[kept] * theta[kept]), tol=self.tol,
         )  # fmt: skip
         self.strictness *= 0.25  # the gap of the whole can be larger: each return asks for more
-        while part.gap > self.strictness * self.tol and not part.stuck and self.steps < MOST_STEPS:
+        while part.gap > self.strictness * self.tol and not part.stuck and self.steps < self.most:
             part.step()
             self.steps += 1
         w = np.zeros(v.size)

@@ -1,18 +1,20 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
+import copy
+import numbers
 import warnings
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.door import as_design, check_finite
-from thresher.data.fingerprint import fingerprint
-from thresher.data.scales import SCALES, scaled
+from thresher.data.scales import SCALES
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
+from thresher.estimators.arrange import arranged
 from thresher.estimators.folds import CS, accuracy, held_out_parts
 from thresher.estimators.progress import Progress
 from thresher.estimators.selector import SelectorClassifier
@@ -164,7 +166,10 @@ class FGMClassifier(SelectorClassifier):
             target = growth_target(wanted, options["overshoot"], X.shape[1])
             forced = self._forced(X, wanted)
             keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
-            design, scale, seen = self._scaled(X, codes, weights, keep, workers, trace)
+            centre = bool(self.fit_intercept)
+            design, scale, seen = arranged(
+                X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, turn=True
+            )
             options["forced"] = design.numbers_here(forced)
             signs = check.signs_of(codes, classes.size)
             tried = {}
@@ -194,6 +199,20 @@ class FGMClassifier(SelectorClassifier):
             raise KeyboardInterrupt
         self._warn_if_fewer(wanted)
         return self
+
+    def at(self, number):
+        """A fitted copy with exactly ``number`` features, out of ``path_``: nothing is fitted and X is not needed."""
+        check_is_fitted(self)
+        if isinstance(number, bool) or not isinstance(number, numbers.Integral):
+            raise ValueError(f"number must be a whole number, got {number!r}")
+        fitted = copy.copy(self)
+        fitted.n_features_to_select = int(number)
+        fitted._set_selection(self.selection_.at(int(number)))
+        return fitted
+
+    def _set_selection(self, selection):
+        super()._set_selection(selection)
+        self.path_ = selection.path
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X):
@@ -264,17 +283,6 @@ class FGMClassifier(SelectorClassifier):
         if wanted is not None and forced.size > wanted:
             raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
         return forced
-
-    def _scaled(self, X, codes, weights, keep, workers, trace):
-        """(design on its scale, scale, fingerprint), after the pass that checks every entry and gathers statistics."""
-        with trace.step("arrange"):
-            design = as_design(X, workers, keep=keep, turn=True)
-        with trace.step("validate", *design.check_cost()):
-            anchor, table = design.statistics(weights)
-        check_finite(table, design.ids)
-        seen = fingerprint(design, table, codes, X.shape[1])
-        centre = bool(self.fit_intercept)
-        return *scaled(design, anchor, table, weights.sum(), self.scale, centre=centre, n_features=X.shape[1]), seen
 
     def _previous(self, X):
         """The last fit's selection if it is to be started from; checked before anything is overwritten."""

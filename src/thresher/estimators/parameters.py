@@ -26,6 +26,33 @@ def positive(name, value, *, zero=False):
     return float(value)
 
 
+def fraction(name, value):
+    """``value`` as a float between zero and one, both excluded."""
+    if not 0.0 < positive(name, value) < 1.0:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def positive_array(name, value, dimensions):
+    """``value`` as a float64 array of positive numbers, not empty."""
+    try:
+        found = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from error
+    if found.ndim not in dimensions or found.size == 0:
+        raise ValueError(f"{name} must have {' or '.join(map(str, dimensions))} dimensions and some entries")
+    if not (np.isfinite(found) & (found > 0.0)).all():
+        raise ValueError(f"{name} must hold positive, finite numbers only")
+    return found
+
+
+def place(name, value):
+    """``value`` as an int, which may be negative."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    return int(value)
+
+
 def one_of(name, value, options):
     """``value`` if it is one of ``options``, or an error that lists them."""
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):

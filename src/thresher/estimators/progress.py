@@ -2,6 +2,10 @@
 
 import sys
 
+import numpy as np
+
+from thresher.results import Turn
+
 
 class Progress:
     """``verbose=1`` draws one line over and over, ``verbose=2`` a new line each turn; 0 draws nothing.
@@ -41,3 +45,33 @@ class Progress:
                 f"{selection.features.size} features left: {selection.stop_reason}; "
                 f"{trace.passes:.3g} passes, {trace.elapsed:.1f} s\n"
             )
+
+
+class PointProgress:
+    """As Progress, over the points of a grid: ``verbose=1`` one line drawn over and over, 2 a new line for each beta."""
+
+    def __init__(self, verbose, total):
+        self.verbose, self.total, self.beta = verbose, total, None
+
+    def __call__(self, beta, alpha, features, gap, done, trace):
+        """Draw where the fit stands."""
+        if not self.verbose:
+            return
+        if callable(self.verbose):
+            self.verbose(Turn(features, done, np.nan, np.nan, gap, trace.passes, trace.elapsed), self.total)
+            return
+        if self.verbose > 1 and beta == self.beta and done < self.total:
+            return
+        self.beta, share = beta, done / self.total
+        left = f" {trace.elapsed * (1 / share - 1):6.1f} s left" if share < 1 else ""
+        sys.stderr.write(
+            ("\r" if self.verbose == 1 else "")
+            + f"[{'#' * round(20 * share):<20}] {done}/{self.total} points  beta {beta:.3g}  alpha {alpha:.3g}  "
+            f"{features} features  gap {gap:.1e}  {trace.elapsed:.1f} s{left:<14}" + ("" if self.verbose == 1 else "\n")
+        )
+        sys.stderr.flush()
+
+    def close(self, trace):
+        """End the line."""
+        if self.verbose == 1 and not callable(self.verbose):
+            sys.stderr.write("\n")

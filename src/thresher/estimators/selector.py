@@ -1,8 +1,5 @@
 """What every estimator here shares: a linear classifier that is also a selector of columns."""
 
-import copy
-import numbers
-
 import narwhals as nw
 import numpy as np
 from scipy import sparse
@@ -33,23 +30,13 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         found = self.decision_function(X)
         return self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]
 
-    def at(self, number):
-        """A fitted copy with exactly ``number`` features, out of ``path_``: nothing is fitted and X is not needed."""
-        check_is_fitted(self)
-        if isinstance(number, bool) or not isinstance(number, numbers.Integral):
-            raise ValueError(f"number must be a whole number, got {number!r}")
-        fitted = copy.copy(self)
-        fitted.n_features_to_select = int(number)
-        fitted._set_selection(self.selection_.at(int(number)))
-        return fitted
-
     def _set_selection(self, selection):
         """Fitted attributes that follow from ``selection``; ``n_features_in_`` is known."""
         weights = selection.weights if selection.weights.ndim == 2 else selection.weights[:, None]
         rows = sparse.csr_array(weights.T)
         rows.eliminate_zeros()
         shape = (weights.shape[1], self.n_features_in_)
-        self.selection_, self.path_ = selection, selection.path
+        self.selection_ = selection
         self.coef_ = sparse.csr_array((rows.data, selection.features[rows.indices], rows.indptr), shape=shape)
         self.intercept_ = np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
 

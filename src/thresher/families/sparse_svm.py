@@ -11,9 +11,10 @@ import numpy as np
 
 from thresher.engine.rules import RULES
 from thresher.engine.shrinking import Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
-from thresher.optim.losses import SmoothedHinge
 
 ENDS = 0.02  # accuracy of a largest alpha that has to be searched for
+LEAST_END = 1e-6  # how far, as a share of where it begins, the search goes
+SAME = 1e-9  # how far a margin may pass a kink of the loss in it
 
 
 def problems(sides, signs, costs, gamma, shift, row_squares=None):
@@ -48,24 +49,31 @@ def highest_alpha(svm, beta):
     if not svm.shift:
         return largest_alpha(svm, beta)
     start = empty(svm, 1.0, beta)
-    loose = 1e-6 * svm.at_zero
-    before = SmoothedHinge(svm.gamma).curvature(svm.y, svm.y * start.z, svm.cost) > 0.0
+    low_kink, high_kink = 1.0 - svm.gamma, 1.0
+    # the part of the loss that each sample is on, up to rounding, as bounds of its margin
+    least = np.where(start.z > high_kink, high_kink, np.where(start.z >= low_kink, low_kink, -np.inf)) - SAME
+    most = np.where(start.z < low_kink, low_kink, np.where(start.z <= high_kink, high_kink, np.inf)) + SAME
 
     def quiet(alpha):
-        point = solve(svm, replace(start, alpha=alpha, gap=gap_at(svm, start, alpha, beta)), alpha, beta, loose)
-        inside = SmoothedHinge(svm.gamma).curvature(svm.y, svm.y * point.z, svm.cost) > 0.0
-        return bool(np.array_equal(inside, before) and np.array_equal(point.z > 1.0, start.z > 1.0))
+        near = replace(start, alpha=alpha, gap=gap_at(svm, start, alpha, beta))
+        z = solve(svm, near, alpha, beta, 1e-6 * svm.at_zero).z
+        return bool(np.all((z >= least) & (z <= most) | ~svm.rows))
 
-    high = max(float(np.abs(start.v).max()) * float(svm.row_norms[svm.rows].max()), np.finfo(float).tiny)
-    while not quiet(high):
+    first = high = quiet_alpha(svm)
+    while not quiet(high) and high < first / LEAST_END:
         high *= 4.0
     low = high / 4.0
-    while quiet(low) and low > 1e-12 * high:
+    while low > LEAST_END * first and quiet(low):
         low, high = low / 4.0, low
     while high > (1.0 + ENDS) * low:
         middle = np.sqrt(low * high)
         low, high = (low, middle) if quiet(middle) else (middle, high)
     return high
+
+
+def quiet_alpha(svm):
+    """An alpha at which w moves no margin far: it is of the size of the largest score times the longest row."""
+    return max(float(np.abs(svm.ones).max(initial=0.0) * svm.row_norms[svm.rows].max()), np.finfo(float).tiny)
 
 
 class Row:
@@ -82,19 +90,27 @@ class Row:
             return empty(self.svm, alpha, self.beta)
         if alpha >= self.top and not self.svm.shift:
             return closed_form(self.svm, alpha, self.beta)
-        self.last = reach(self.svm, self._start(alpha), alpha, self.beta, tol, rules)
+        self.last = self._reached(alpha, tol, rules)
         self.first = self.first or self.last
         return self.last
 
-    def _start(self, alpha):
-        """The last point of the row; at its beginning that with the smaller gap of a closed form and a neighbour."""
-        if self.last is not None:
-            return self.last
+    def _reached(self, alpha, tol, rules):
+        """Solved from the last point of the row; at its beginning from a neighbour or from where the row begins."""
         svm, beta = self.svm, self.beta
-        starts = [empty(svm, alpha, beta) if svm.shift or self.top <= 0.0 else closed_form(svm, self.top, beta)]
-        if self.near is not None:
-            starts.append(self.near)
-        return min(starts, key=lambda point: gap_at(svm, point, alpha, beta))
+        if self.last is not None:
+            return reach(svm, self.last, alpha, beta, tol, rules)
+        begin = self._begin(alpha)
+        if self.near is not None and gap_at(svm, self.near, alpha, beta) < gap_at(svm, begin, alpha, beta):
+            point = reach(svm, self.near, alpha, beta, tol, rules)
+            if point.gap <= tol:
+                return point
+        return reach(svm, begin, alpha, beta, tol, rules)
+
+    def _begin(self, alpha):
+        """A point above ``alpha`` that costs no solve."""
+        if self.svm.shift:
+            return empty(self.svm, max(alpha, quiet_alpha(self.svm)), self.beta)
+        return closed_form(self.svm, max(self.top, alpha), self.beta)
 
 
 def walk(svms, betas, alphas, tol, rules=RULES["auto"]):

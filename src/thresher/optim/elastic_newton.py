@@ -18,7 +18,8 @@ ACCURACY = 1e-2, 0.1  # residuals at which conjugate gradients may end, as share
 PATIENCE = 30  # steps of conjugate gradients before a system that is small enough is factored
 MOST_ROUNDS = 300
 SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
-MOST_TURNS = 6  # how often a direction is bent where it would change signs
+MOST_TURNS, MOST_MOVES = 40, 1000  # solves for a direction: in a hurry, and with care
+CAREFUL_COLUMNS, EXACT = 3000, 1e-10  # with care: up to so many columns, to this residual
 SHORT = 0.5  # share of a step below which its model was too simple
 
 
@@ -49,7 +50,7 @@ class ElasticNewton:
         self.loss, self.shift = SmoothedHinge(gamma), shift
         self.alpha, self.beta, self.gamma, self.tol = alpha, beta, gamma, tol
         self.w, self.scores, self.v, self.theta, self.b = w, scores, v, theta, b
-        self.steps, self.stuck, self.crossing = 0, False, None
+        self.steps, self.stuck, self.crossing, self.careful = 0, False, None, False
         if gap is None:
             self._look()
         else:
@@ -82,9 +83,12 @@ class ElasticNewton:
         columns = np.flatnonzero(reach | (self.w != 0.0))
         signs = np.where(self.w[columns] != 0.0, np.sign(self.w[columns]), np.sign(self.v[columns]))
         move, b_move = self._direction(rows, columns, signs)
-        if not self._goes_down(columns, move, b_move):
+        if not self.careful and not self._goes_down(columns, move):
+            self.careful = True
+            move, b_move = self._direction(rows, columns, signs)
+        if not self._goes_down(columns, move):
             move, b_move = self._safe_direction(columns), 0.0
-            if not self._goes_down(columns, move, b_move):
+            if not self._goes_down(columns, move):
                 self.stuck = True
                 return
         turn = self.sides.combine(columns, move)
@@ -101,19 +105,20 @@ class ElasticNewton:
         if share >= SHORT:
             self.crossing = None
             return
+        self.careful = True
         after = self.z + self.y * turn
         low, high = np.minimum(self.z, after), np.maximum(self.z, after)
         crossing = (high > 1.0 - self.gamma) & (low < 1.0)
         self.crossing = crossing if self.crossing is None else self.crossing | crossing
 
-    def _slope(self, columns, move):
-        """Derivative along ``move`` of all but the samples' loss, at its beginning."""
+    def _slope(self, columns, move, *, signed=True):
+        """Derivative along ``move`` of all but the samples' loss, at its beginning; without ||w||_1 on demand."""
         w = self.w[columns]
-        rise = np.where(w != 0.0, np.sign(w) * move, np.abs(move))
+        rise = np.where(w != 0.0, np.sign(w) * move, np.abs(move)).sum() if signed else 0.0
         known = self.known[columns] @ move if np.ndim(self.known) else 0.0
-        return float(self.alpha * (w @ move) + self.beta * rise.sum() - known)
+        return float(self.alpha * (w @ move) + self.beta * rise - known)
 
-    def _goes_down(self, columns, move, b_move):
+    def _goes_down(self, columns, move):
         """Whether the objective falls at the beginning of a move; with the best b its derivative in b is zero."""
         known = self.known[columns] if np.ndim(self.known) else 0.0
         return self._slope(columns, move) - float((self.v[columns] - known) @ move) < 0.0
@@ -125,36 +130,28 @@ class ElasticNewton:
         return soft_threshold(w + (self.v[columns] - self.alpha * w) / steep, self.beta / steep) - w
 
     def _direction(self, rows, columns, signs):
-        """(dw, db) to where Newton's model has its least value, nearly: columns that would change sign stop at zero."""
-        part, y, costs = self.sides.part(rows, columns), self.y[rows], self.cost[rows] / self.gamma
-        w = self.w[columns]
-        right = self.v[columns] - self.alpha * w - self.beta * signs
-        system = System(part, costs, self.alpha, self.shift)
-        held, walls = np.zeros(columns.size, dtype=bool), np.zeros(columns.size)
-        accuracy = float(np.clip(0.3 * np.sqrt(self.tol / self.gap), *ACCURACY)) if self.gap > 0.0 else ACCURACY[1]
-        x = None
-        for _ in range(MOST_TURNS):
-            x = system.solve(right, held, walls, accuracy, x)
-            move = np.where(held, walls, x[: columns.size])
-            flips = ~held & ((w + move) * signs < 0.0)
-            if not flips.any():
-                break
-            held |= flips
-            walls = np.where(held, -w, 0.0)
-        move = np.where((w + move) * signs < 0.0, -w, move)
-        return move, float(x[-1]) if self.shift else 0.0
+        """(dw, db) to where Newton's model of the loss, with ||w||_1 as it is, has its least value, or nearly so."""
+        w, v = self.w[columns], self.v[columns]
+        system = System(self.sides.part(rows, columns), self.cost[rows] / self.gamma, self.alpha, self.shift)
+        if self.careful and columns.size <= CAREFUL_COLUMNS:
+            x = _by_active_set(system, w, v, signs, self.beta)
+        else:
+            accuracy = 0.3 * np.sqrt(self.tol / self.gap) if self.gap > 0.0 else 1.0
+            x = _by_holding(system, w, v, signs, self.beta, float(np.clip(accuracy, *ACCURACY)))
+        return x[: columns.size], float(x[-1]) if self.shift else 0.0
 
     def _best_share(self, columns, move, turn):
         """The s in [0, 1] at which the objective along the segment is least: a root of its rising derivative."""
-        linear, square = self._slope(columns, move), self.alpha * float(move @ move)
-        turn = self.y * turn
+        w, square, turn = self.w[columns], self.alpha * float(move @ move), self.y * turn
+        linear = self._slope(columns, move, signed=False)
         some = np.flatnonzero((turn != 0.0) & (self.cost > 0.0))
         slack, turn, cost = 1.0 - self.z[some], turn[some], self.cost[some]
         low, high, s = 0.0, 1.0, 1.0
         for _ in range(60):
             theta = np.clip((slack - s * turn) / self.gamma, 0.0, 1.0)
             inside = (theta > 0.0) & (theta < 1.0)
-            slope = linear + s * square - float((cost * theta) @ turn)
+            signs = np.sign(w + s * move)
+            slope = linear + s * square + self.beta * float(signs @ move) - float((cost * theta) @ turn)
             bend = square + float(cost[inside] @ turn[inside] ** 2) / self.gamma
             if s == 1.0 and slope <= 0.0:
                 return 1.0
@@ -168,6 +165,47 @@ class ElasticNewton:
         return s
 
 
+def _by_holding(system, w, v, signs, beta, accuracy):
+    """The model's least point with the given signs: columns that would change theirs are held at zero, all at once."""
+    held, x = np.zeros(w.size, dtype=bool), None
+    for _ in range(MOST_TURNS):
+        x = system.solve(v - system.ridge * w - beta * signs, held, np.where(held, -w, 0.0), accuracy, x)
+        flips = ~held & ((w + x[: w.size]) * signs < 0.0)
+        if not flips.any():
+            break
+        held = held | flips
+    x[: w.size] = np.where((w + x[: w.size]) * signs < 0.0, -w, x[: w.size])
+    return x
+
+
+def _by_active_set(system, w, v, signs, beta):
+    """The model's least point, by moves that stop at the first change of sign; the model never rises.
+
+    At the least point of the signs and zeros at hand, the column at zero that the model pulls hardest is let go.
+    """
+    signs = signs.copy()
+    held = w == 0.0
+    x = np.zeros(w.size + system.shift)
+    for _ in range(MOST_MOVES):
+        goal = system.solve(v - system.ridge * w - beta * signs, held, np.where(held, -w, 0.0), EXACT)
+        at, step = w + x[: w.size], (goal - x)[: w.size]
+        leaving = ~held & ((at + step) * signs < 0.0)
+        if leaving.any():
+            share = np.where(leaving, at / np.where(leaving, -step, 1.0), np.inf)
+            first = int(np.argmin(share))
+            x = x + max(0.0, share[first]) * (goal - x)
+            x[first], held[first] = -w[first], True
+            continue
+        x = goal
+        pull = np.where(held, np.abs(v - system.curve(x)[: w.size]), 0.0)
+        hardest = int(np.argmax(pull))
+        if pull[hardest] <= beta * (1.0 + 1e-9):
+            break
+        held[hardest], signs[hardest] = False, np.sign((v - system.curve(x)[: w.size])[hardest])
+    x[: w.size] = np.where(held, -w, x[: w.size])
+    return x
+
+
 class System:
     """(ridge I + A'CA) x = right with A = [X, 1], the last column, without ridge, only where there is a shift."""
 
@@ -176,11 +214,11 @@ class System:
         self.squares = part.column_squares(costs)
 
     def solve(self, right, held, walls, accuracy, guess=None):
-        """x with x = ``walls`` on the columns ``held``; the right side of the shift is zero."""
+        """The x with x = ``walls`` on the columns ``held``; the right side of the shift is zero."""
         if self.shift:
             right, held, walls = np.append(right, 0.0), np.append(held, False), np.append(walls, 0.0)
         if held.any():
-            right = np.where(held, 0.0, right - self._curve(walls))
+            right = np.where(held, 0.0, right - self.curve(walls))
         guess = np.zeros(right.size) if guess is None else np.where(held, 0.0, guess)
         x, accurate = self._iterate(right, held, guess, accuracy, PATIENCE)
         if not accurate:
@@ -188,7 +226,7 @@ class System:
             x = self._iterate(right, held, x, accuracy, MOST_ROUNDS)[0] if factored is None else factored
         return np.where(held, walls, x)
 
-    def _curve(self, x):
+    def curve(self, x):
         """The curvature of the samples times x."""
         t = self.costs * (self.part.combine(x[:-1]) + x[-1] if self.shift else self.part.combine(x))
         found = self.part.correlate(t)
@@ -204,13 +242,13 @@ class System:
         ridge = np.full(right.size, self.ridge)
         if self.shift:
             ridge[-1] = 0.0
-        r = right - ridge * x - self._curve(x) if x.any() else right
+        r = right - ridge * x - self.curve(x) if x.any() else right
         p = s = inverse * r
         rho, bar = float(r @ s), accuracy**2 * float(right @ (inverse * right))
         if rho <= bar:
             return x, True
         for _ in range(most):
-            Mp = ridge * p + self._curve(p)
+            Mp = ridge * p + self.curve(p)
             bend = float(p @ Mp)
             if bend <= 0.0:
                 return x, False

@@ -31,9 +31,7 @@ def from_reference(old, new, length, distance, gap, gamma):
     half, stretch = abs(old - new) / (2.0 * new), max(old, new) / new
     off_primal = np.sqrt(2.0 * gap / old) + ROUNDING * np.sqrt(2.0 / old)
     off_dual = np.sqrt(2.0 * gap / gamma) + ROUNDING
-    return Balls(
-        (old + new) / (2.0 * new), half * length + stretch * off_primal, half * distance + stretch * off_dual
-    )
+    return Balls((old + new) / (2.0 * new), half * length + stretch * off_primal, half * distance + stretch * off_dual)
 
 
 def from_gap(gap, alpha, gamma):

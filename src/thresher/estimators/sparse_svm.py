@@ -1,0 +1,203 @@
+"""SparseSVC: the elastic-net SVM at one point (alpha, beta), as a scikit-learn estimator."""
+
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thresher.data.scales import SCALES
+from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
+from thresher.engine.rules import RULES
+from thresher.errors import FewerFeaturesWarning
+from thresher.estimators import parameters as check
+from thresher.estimators.arrange import arranged
+from thresher.estimators.grid import in_units_of_X, objective
+from thresher.estimators.selector import SelectorClassifier
+from thresher.families.sparse_svm import Row, problems
+from thresher.results import Certificate, Selection, Step, Trace
+
+SCREENINGS = ("auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None)
+MANY = 1 << 23  # stored numbers from which on more threads than one are used if n_jobs does not say
+
+
+class ElasticSVC(SelectorClassifier):
+    """What SparseSVC and SparseSVCPath share: parameters, data and the two-class problems inside."""
+
+    def _checked_options(self):
+        """Raise for parameters that cannot be, before any work is done."""
+        check.fraction("gamma", self.gamma)
+        check.positive("tol", self.tol)
+        check.one_of("scale", self.scale, SCALES)
+        check.one_of("screening", self.screening, SCREENINGS)
+
+    @property
+    def _rules(self):
+        return RULES[self.screening]
+
+    @contextmanager
+    def _arranged(self, X, y, sample_weight, trace):
+        """Yield _Data: the problems of all classes and what fit() needs besides."""
+        X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
+        classes, codes = check.classes_of(y)
+        weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
+        entries = getattr(X, "nnz", X.size)
+        count = 1 if self.n_jobs is None and entries < MANY else count_workers(self.n_jobs)
+        with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
+            design, scale, seen = arranged(X, codes, weights, self.scale, workers, trace, centre=False)
+            with trace.step("arrange", 1.0, design.nbytes):
+                sides = design.sides()
+            signs = np.atleast_2d(check.signs_of(codes, classes.size))
+            yield _Data(self, design, sides, scale, seen, classes, codes, weights, signs)
+
+    def _finished(self, data, selection, n_iter):
+        """Set what fit() sets, and warn where the result is not what was hoped for."""
+        self.classes_, self.fingerprint_, self.n_iter_ = data.classes, data.seen, n_iter
+        self._set_selection(selection)
+        gap = selection.certificate.gap
+        if gap > self.tol:
+            message = f"the gap is {gap:.1e}, above tol={self.tol:g}: the solver could get no further"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        if selection.features.size == 0:
+            message = "no feature has a weight, every prediction is the same class: choose a smaller beta"
+            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
+
+
+class _Data:
+    """X and y as the solvers want them."""
+
+    def __init__(self, estimator, design, sides, scale, seen, classes, codes, weights, signs):
+        self.design, self.sides, self.scale, self.seen = design, sides, scale, seen
+        self.classes, self.codes, self.weights, self.signs = classes, codes, weights, signs
+        self.gamma, self.shift = float(estimator.gamma), bool(estimator.fit_intercept)
+        self.n_features, self.y = estimator.n_features_in_, classes[codes]
+        self.svms = self.problems(weights)
+
+    def problems(self, weights, row_squares=None):
+        """One Svm for each class (of two: one), with these weights of the samples."""
+        costs = weights / weights.sum()
+        return problems(self.sides, self.signs, costs, self.gamma, self.shift, row_squares)
+
+    def scoring_weights(self, rows):
+        """What a scorer gets besides labels: weights, where samples differ in them."""
+        weights = self.weights[rows]
+        return {} if np.all(weights == weights[:1]) else {"sample_weight": weights}
+
+    def selection(self, points, tol, trace):
+        """The Selection of the points of all classes."""
+        features, weights, intercept = in_units_of_X(self.design, points)
+        value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
+        bound = value - sum(point.gap for point in points)
+        at_zero = sum(svm.at_zero for svm in self.svms)
+        certificate = Certificate(value, bound, value, bound, at_zero)
+        return Selection(
+            features, weights, intercept, ended(certificate.gap, tol), certificate, trace, scale=self.scale
+        )
+
+
+def ended(gap, tol):
+    """Why a solve ended."""
+    return f"gap {gap:.1e}, {'within' if gap <= tol else 'not within'} tol {tol:g}"
+
+
+class SparseSVC(ElasticSVC):
+    """Linear SVM with few features: an elastic-net penalty and a smoothed hinge, solved to a proven gap.
+
+    Minimises  sum_i c_i l(1 - y_i (x_i'w + b)) + alpha/2 ||w||^2 + beta ||w||_1,  where c_i is the sample's share of
+    all weights and l(t) is 0 for t < 0, t^2 / (2 gamma) up to gamma, and t - gamma/2 above. Features and samples that
+    cannot matter are removed by safe tests, before and while the rest is solved; the result is that of all of X.
+
+    More than two classes are fitted one against the rest.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the squared penalty.
+    beta : float, default=1e-4
+        Weight of the absolute penalty: the larger, the fewer features.
+    gamma : float in (0, 1), default=0.5
+        Width of the smooth part of the hinge.
+    scale : {"auto", "std", "max", "unit", None}, default=None
+        Scale of the columns, as in FGMClassifier; nothing is centred.
+    fit_intercept : bool, default=False
+        Whether there is a shift b. It is not penalised; samples are then not screened.
+    screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
+        Which safe tests are run: static ones of samples (iss) and features (ifs) or both in turn (sifs), gap-safe ones
+        during the solve (gap). "auto" runs all of them, those that read X only where they can save something. The
+        result does not depend on it.
+    tol : float, default=1e-6
+        Duality gap to reach, as a share of the objective 1 - gamma/2 at w = 0.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with those of the samples.
+    n_jobs : int, default=None
+        Threads for large products; None: one, or all cores from eight million stored numbers on. The result does not
+        depend on it.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        ``features`` (sorted), ``weights`` in the units of X, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
+    coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
+        The weights, sparse.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The shift.
+    classes_ : ndarray of shape (n_classes,)
+        The labels; of two, positive scores speak for the second.
+    features_removed_, samples_removed_ : int
+        What was proven not to matter (in any class).
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number and, for data frames, names of the columns seen in fit.
+    n_iter_ : int
+        Newton steps.
+    fingerprint_ : dict
+        ``rows``, ``columns`` and ``digest`` of the data, as in FGMClassifier.
+
+    Examples
+    --------
+    >>> from thresher import SparseSVC
+    >>> from thresher.datasets import make_wide
+    >>> data = make_wide(300, 2000, n_relevant=5, random_state=0)
+    >>> clf = SparseSVC(alpha=1e-3, beta=0.1).fit(data.X, data.y)
+    >>> set(data.relevant) <= set(clf.selection_.features), clf.selection_.features.size
+    (True, 9)
+    >>> clf.selection_.certificate.gap < 1e-6
+    True
+    """
+
+    def __init__(
+        self, alpha=1e-3, beta=1e-4, *, gamma=0.5, scale=None, fit_intercept=False, screening="auto", tol=1e-6,
+        class_weight=None, n_jobs=None,
+    ):  # fmt: skip
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.scale = scale
+        self.fit_intercept = fit_intercept
+        self.screening = screening
+        self.tol = tol
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+
+    def _checked_options(self):
+        super()._checked_options()
+        return check.positive("alpha", self.alpha), check.positive("beta", self.beta)
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders."""
+        trace = Trace()
+        alpha, beta = self._checked_options()
+        with self._arranged(X, y, sample_weight, trace) as data:
+            begun, before = trace.elapsed, data.sides.passes
+            tol = self.tol * data.svms[0].at_zero
+            points = [Row(svm, beta).point(alpha, tol, self._rules) for svm in data.svms]
+            passes = data.sides.passes - before
+            trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * data.design.nbytes)))
+            selection = data.selection(points, self.tol, trace)
+        idle = np.logical_and.reduce([point.found.idle for point in points])
+        settled = np.logical_and.reduce(
+            [point.found.settled & svm.rows for svm, point in zip(data.svms, points, strict=True)]
+        )
+        self.features_removed_ = int(np.count_nonzero(idle)) + self.n_features_in_ - data.design.shape[1]
+        self.samples_removed_ = int(np.count_nonzero(settled))
+        self._finished(data, selection, max(1, sum(point.steps for point in points)))
+        return self
