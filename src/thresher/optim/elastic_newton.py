@@ -19,7 +19,7 @@ PATIENCE = 30  # steps of conjugate gradients before a system that is small enou
 MOST_ROUNDS = 300
 SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
 MOST_TURNS, MOST_MOVES = 40, 1000  # solves for a direction: in a hurry, and with care
-CAREFUL_COLUMNS, EXACT = 3000, 1e-10  # with care: up to so many columns, to this residual
+CAREFUL_COLUMNS = 400  # columns up to which there can be care
 SHORT = 0.5  # share of a step below which its model was too simple
 
 
@@ -105,7 +105,7 @@ class ElasticNewton:
         if share >= SHORT:
             self.crossing = None
             return
-        self.careful = True
+        self.careful = self.crossing is not None  # the second time in a row
         after = self.z + self.y * turn
         low, high = np.minimum(self.z, after), np.maximum(self.z, after)
         crossing = (high > 1.0 - self.gamma) & (low < 1.0)
@@ -133,7 +133,7 @@ class ElasticNewton:
         """(dw, db) to where Newton's model of the loss, with ||w||_1 as it is, has its least value, or nearly so."""
         w, v = self.w[columns], self.v[columns]
         system = System(self.sides.part(rows, columns), self.cost[rows] / self.gamma, self.alpha, self.shift)
-        if self.careful and columns.size <= CAREFUL_COLUMNS:
+        if self.careful and columns.size <= CAREFUL_COLUMNS and rows.size * columns.size <= SMALL_SYSTEM:
             x = _by_active_set(system, w, v, signs, self.beta)
         else:
             accuracy = 0.3 * np.sqrt(self.tol / self.gap) if self.gap > 0.0 else 1.0
@@ -150,7 +150,8 @@ class ElasticNewton:
         for _ in range(60):
             theta = np.clip((slack - s * turn) / self.gamma, 0.0, 1.0)
             inside = (theta > 0.0) & (theta < 1.0)
-            signs = np.sign(w + s * move)
+            at = w + s * move
+            signs = np.where(at == 0.0, -np.sign(move), np.sign(at))  # a column that ends at zero falls until there
             slope = linear + s * square + self.beta * float(signs @ move) - float((cost * theta) @ turn)
             bend = square + float(cost[inside] @ turn[inside] ** 2) / self.gamma
             if s == 1.0 and slope <= 0.0:
@@ -183,11 +184,17 @@ def _by_active_set(system, w, v, signs, beta):
 
     At the least point of the signs and zeros at hand, the column at zero that the model pulls hardest is let go.
     """
-    signs = signs.copy()
-    held = w == 0.0
-    x = np.zeros(w.size + system.shift)
+    M, signs, held = system.dense(), signs.copy(), w == 0.0
+    x, right = np.zeros(M.shape[0]), np.zeros(M.shape[0])
+    curve = M.copy()
+    curve[np.arange(w.size), np.arange(w.size)] -= system.ridge
     for _ in range(MOST_MOVES):
-        goal = system.solve(v - system.ridge * w - beta * signs, held, np.where(held, -w, 0.0), EXACT)
+        right[: w.size] = v - system.ridge * w - beta * signs
+        free = np.flatnonzero(np.append(~held, [True] * system.shift))
+        goal = x.copy()
+        goal[: w.size][held] = -w[held]
+        rest = right[free] - M[np.ix_(free, np.flatnonzero(held))] @ goal[: w.size][held]
+        goal[free] = _positive_solve(M[np.ix_(free, free)], rest)
         at, step = w + x[: w.size], (goal - x)[: w.size]
         leaving = ~held & ((at + step) * signs < 0.0)
         if leaving.any():
@@ -197,13 +204,24 @@ def _by_active_set(system, w, v, signs, beta):
             x[first], held[first] = -w[first], True
             continue
         x = goal
-        pull = np.where(held, np.abs(v - system.curve(x)[: w.size]), 0.0)
-        hardest = int(np.argmax(pull))
-        if pull[hardest] <= beta * (1.0 + 1e-9):
+        pull = np.where(held, v - curve[: w.size] @ x, 0.0)
+        hardest = int(np.argmax(np.abs(pull)))
+        if abs(pull[hardest]) <= beta * (1.0 + 1e-9):
             break
-        held[hardest], signs[hardest] = False, np.sign((v - system.curve(x)[: w.size])[hardest])
+        held[hardest], signs[hardest] = False, np.sign(pull[hardest])
     x[: w.size] = np.where(held, -w, x[: w.size])
     return x
+
+
+def _positive_solve(M, right):
+    """M^-1 right for a positive matrix; one that is not, for rounding, is made so."""
+    ridge = 0.0
+    for _ in range(20):
+        try:
+            return linalg.cho_solve(linalg.cho_factor(M + ridge * np.eye(right.size)), right)
+        except linalg.LinAlgError:
+            ridge = max(10.0 * ridge, 1e-15 * float(np.abs(np.diagonal(M)).max()))
+    return np.zeros_like(right)
 
 
 class System:
@@ -260,6 +278,17 @@ class System:
                 return x, True
             p = s + (rho / old) * p
         return x, False
+
+    def dense(self):
+        """The whole matrix."""
+        B = self.part.toarray()
+        if self.shift:
+            B = np.column_stack([B, np.ones(B.shape[0])])
+        B *= np.sqrt(self.costs)[:, None]
+        M = B.T @ B
+        own = np.arange(self.part.shape[1])
+        M[own, own] += self.ridge
+        return M
 
     def _factored(self, right, held):
         """X by a Cholesky factorisation over rows or columns, whichever are fewer; None where it breaks down."""
