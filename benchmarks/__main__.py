@@ -4,6 +4,10 @@ import argparse
 
 from benchmarks import book, reading, startup
 from benchmarks.linear import choice, convergence, picks, real, scan, solvers, synthetic
+from benchmarks.sifs import dual as sifs_sdca
+from benchmarks.sifs import reach as sifs_reach
+from benchmarks.sifs import real as sifs_real
+from benchmarks.sifs import synthetic as sifs_synthetic
 
 BENCHMARKS = {
     "synthetic": synthetic,
@@ -13,6 +17,10 @@ BENCHMARKS = {
     "scan": scan,
     "solvers": solvers,
     "convergence": convergence,
+    "sifs_reach": sifs_reach,
+    "sifs_synthetic": sifs_synthetic,
+    "sifs_real": sifs_real,
+    "sifs_sdca": sifs_sdca,
     "reading": reading,
     "startup": startup,
 }

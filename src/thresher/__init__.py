@@ -7,6 +7,7 @@ from thresher._version import __version__
 __all__ = [
     "Certificate",
     "FGMClassifier",
+    "GridDisplay",
     "PathDisplay",
     "Selection",
     "SparseSVC",
@@ -21,6 +22,7 @@ __all__ = [
 _HOMES = {
     "Certificate": "thresher.results",
     "FGMClassifier": "thresher.estimators.fgm",
+    "GridDisplay": "thresher.report.grid_display",
     "PathDisplay": "thresher.report.path_display",
     "Selection": "thresher.results",
     "SparseSVC": "thresher.estimators.sparse_svm",

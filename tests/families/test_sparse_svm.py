@@ -367,6 +367,34 @@ def test_rules_find_most_of_what_is_idle_from_a_near_and_exact_reference(shape):
         assert (found.settled & settled).sum() > 0.8 * settled.sum(), name
 
 
+@pytest.mark.parametrize("share", [0.1, 0.6, 0.95])
+@pytest.mark.parametrize("stored", ["dense", "csr", "csc"])
+def test_rules_test_what_is_left_of_rows_and_columns(stored, share):
+    """Lemmas 4 and 5 with sets found before, also of columns whose weight in the reference is not zero."""
+    for seed in range(4):
+        X, y, cost = gaussian(30, 25, seed, weighted=True)
+        X[np.abs(X) < 0.5] = 0.0
+        svm, rng = posed(X, y, cost, 0.5, stored=stored), np.random.default_rng(seed)
+        w, theta, beta = rng.standard_normal(25), rng.random(30), 0.3 * largest_beta(svm)
+        point = point_of(svm, X, w, 0.0, theta, 1.0, beta)
+        found = Found.nothing(svm)
+        found.idle |= rng.random(25) < share
+        found.one |= svm.rows & (rng.random(30) < 0.5 * share)
+        found.zero |= rng.random(30) < 0.5 * share
+        found.zero &= ~found.one
+        idle, one, rest = found.idle.copy(), found.one.copy(), svm.rows & ~found.settled
+        static = Static(svm, point, 0.9, found)
+        m = static.balls.multiple
+        static.run(("iss",), 0.0)
+        np.testing.assert_allclose(static.margins, m * y * (X[:, ~idle] @ w[~idle]), atol=1e-12)
+        np.testing.assert_allclose(static.row_squares, (X[:, ~idle] ** 2).sum(axis=1), rtol=1e-10, atol=1e-10)
+        found.one, found.zero = one, ~(one | rest)
+        static.run(("ifs",), 0.0)
+        known = np.where(rest, m * theta + (1.0 - m) / 0.5, one)
+        np.testing.assert_allclose(static.scores, X.T @ (cost * y * known), atol=1e-13)
+        np.testing.assert_allclose(static.column_squares, cost[rest] @ X[rest] ** 2, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_the_order_of_the_rules_does_not_matter(exact):
     """Theorem 6, with and without an exact reference. Ties would need an allowance for rounding; here are none."""

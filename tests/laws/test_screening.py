@@ -192,16 +192,13 @@ def test_settled_samples_are_those_whose_worst_margin_stays_on_its_side():
     theta=st.lists(st.floats(0.0, 1.0), min_size=2, max_size=9),
     seed=st.integers(0, 1000),
 )
-def test_balanced_theta_is_feasible_and_only_shrinks(theta, seed):
+def test_balanced_theta_is_feasible(theta, seed):
     theta, rng = np.array(theta), np.random.default_rng(seed)
     y, cost = rng.choice([-1.0, 1.0], theta.size), rng.integers(0, 3, theta.size) * rng.random(theta.size)
     found = balanced(theta, cost, y)
     assert abs(cost @ (y * found)) <= 1e-15 * (1.0 + cost.sum())
-    assert ((found >= 0.0) & (found <= theta)).all()
-    light = y > 0 if cost @ (y * theta) < 0 else y < 0
-    if min(cost[y > 0] @ theta[y > 0], cost[y < 0] @ theta[y < 0]) > 0.0:
-        np.testing.assert_array_equal(found[light], theta[light])
-        np.testing.assert_allclose(balanced(found, cost, y), found, rtol=1e-12, atol=1e-300)
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+    np.testing.assert_allclose(balanced(found, cost, y), found, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("shift", [False, True])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier
+from thresher import FGMClassifier, SparseSVC, SparseSVCPath
 from thresher.optim import newton
 
 X, Y, _ = problem(90, 40, 8)
@@ -54,6 +54,13 @@ MAKERS = {
     "folds": lambda: FGMClassifier(4, C="auto", cv=[(np.arange(45), np.arange(45, 90))]).fit(X, Y),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
+    "svc": lambda: SparseSVC(beta=0.02).fit(X, Y),
+    "svc_classes": lambda: SparseSVC(beta=0.02, fit_intercept=True, class_weight="balanced").fit(Z, CODES),
+    "grid": lambda: SparseSVCPath(3, 4, betas=[0.1, 0.05, 0.02]).fit(X, WORDS),
+    "grid_cv": lambda: SparseSVCPath(3, 4, cv=3, scoring="roc_auc").fit(FRAME, Y),
+    "grid_classes": lambda: SparseSVCPath(2, 3, cv=2, fit_intercept=True).fit(Z, CODES),
+    "grid_ended": lambda: SparseSVCPath(3, 4, max_time=1e-9).fit(X, Y),
+    "grid_at": lambda: fitted("grid_cv").at(1, -1),
 }
 
 
@@ -73,7 +80,8 @@ def data_for(kind):
     """Samples that the model of that kind can be asked about."""
     if kind == "idle":
         return np.c_[X, np.zeros(90)]
-    return {"shared": Z, "per_class": Z, "frame": FRAME}.get(kind, X)
+    many = ("shared", "per_class", "svc_classes", "grid_classes")
+    return Z if kind in many else FRAME if kind in ("frame", "grid_cv", "grid_at") else X
 
 
 def same(a, b):
@@ -94,18 +102,26 @@ def assert_same_model(a, b, data):
     assert type(a) is type(b)
     assert set(vars(a)) == set(vars(b))
     assert same(a.get_params(), b.get_params())
-    for name in ("classes_", "intercept_", "n_features_in_", "n_iter_", "C_", "Cs_", "scores_", "fingerprint_"):
+    names = {"selection_", "path_", "coef_", "best_estimator_", "feature_names_in_"}
+    for name in sorted(name for name in vars(a) if name.endswith("_") and name not in names):
         assert same(getattr(a, name, None), getattr(b, name, None)), name
     assert hasattr(a, "feature_names_in_") == hasattr(b, "feature_names_in_")
     assert same(a.get_feature_names_out(), b.get_feature_names_out())
     for name in ("data", "indices", "indptr", "shape"):
         assert same(getattr(a.coef_, name), getattr(b.coef_, name)), name
     _assert_same_selection(a.selection_, b.selection_)
-    assert b.path_ is b.selection_.path
+    if isinstance(a, SparseSVCPath):
+        for name in vars(a.path_):
+            assert np.array_equal(getattr(a.path_, name), getattr(b.path_, name), equal_nan=True), name
+        if hasattr(a, "best_index_"):
+            assert same(b.best_estimator_.decision_function(data), a.best_estimator_.decision_function(data))
     for method in ("decision_function", "predict", "transform", "predict_proba"):
         if hasattr(a, method):
             assert same(np.asarray(getattr(a, method)(data)), np.asarray(getattr(b, method)(data))), method
     assert a.score(data, a.predict(data)) == b.score(data, a.predict(data)) == 1.0
+    if not isinstance(a, FGMClassifier):
+        return
+    assert b.path_ is b.selection_.path
     for number in a.path_.numbers.tolist():
         assert same(a.at(number).decision_function(data), b.at(number).decision_function(data))
 

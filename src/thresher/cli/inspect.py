@@ -2,22 +2,27 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from thresher.cli.files import Names, by_weight, path_of
 from thresher.cli.options import WrongUsage
 from thresher.cli.show import Voice, add, grid
+from thresher.estimators.fgm import FGMClassifier
+from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.models import read as read_model
 from thresher.results import in_words
 
 CLASSES_SHOWN = 6
+REMOVED = ("features_removed", "samples_removed")
 
 
-def run(model, features, top, names_only, json):
+def run(model, features, point, top, names_only, json):
     """Read the file and show what is in it."""
     voice = Voice(False, json)
     if names_only and json:
         raise WrongUsage("--names-only and --json are two kinds of output; take one")
     with voice.heard():
-        found = with_features(read_model(path_of(model)), features)
+        found = chosen(read_model(path_of(model)), features, point)
     if names_only:
         names, selection = Names(found.names, found.source.get("index_base")), found.estimator.selection_
         for at in by_weight(selection)[:top]:
@@ -29,9 +34,16 @@ def run(model, features, top, names_only, json):
     return 0
 
 
-def with_features(model, number):
-    """The model with ``number`` features out of its path; itself if there is no number."""
-    return model if number is None else replace(model, estimator=model.estimator.at(number))
+def chosen(model, features, point):
+    """The model with so many features out of its path, or at a point of its grid; itself if neither is asked for."""
+    clf = model.estimator
+    if features is not None and not isinstance(clf, FGMClassifier):
+        raise WrongUsage("--features is for models of select; of a grid take --point")
+    if point is not None and not isinstance(clf, SparseSVCPath):
+        raise WrongUsage("--point is for models of grid; of select take --features")
+    if features is not None:
+        return replace(model, estimator=clf.at(features))
+    return model if point is None else replace(model, estimator=clf.at(*point))
 
 
 def describe(voice, model, top=None):
@@ -52,17 +64,24 @@ def describe(voice, model, top=None):
     voice.table(table)
     if len(shown) < order.size:
         voice.say(f"... and {order.size - len(shown)} more")
-    say_proof(voice, selection)
+    say_proof(voice, clf)
 
 
-def say_proof(voice, selection):
+def say_proof(voice, clf):
     """The certificate in words."""
-    own = selection.certificate
+    selection, own = clf.selection_, clf.selection_.certificate
     voice.say(f"\nwhy it stopped: {selection.stop_reason}")
-    voice.say(
-        f"proof: no model on equally many features has an objective below {own.pick_bound:.6g}; this one has "
-        f"{own.pick_objective:.6g}, one without any {own.at_zero:.6g}: at most {own.pick_gap:.1%} of that is to be won"
-    )
+    if isinstance(clf, FGMClassifier):
+        voice.say(
+            f"proof: no model on equally many features has an objective below {own.pick_bound:.6g}; this one has "
+            f"{own.pick_objective:.6g}, one without any {own.at_zero:.6g}: at most {own.pick_gap:.1%} of that is to be "
+            "won"
+        )
+    else:
+        voice.say(
+            f"proof: no model with these penalties has an objective more than {own.objective - own.lower_bound:.1e} "
+            f"below this one's {own.objective:.6g}; one without features has {own.at_zero:.6g}"
+        )
     scale = "as they are" if selection.scale is None else f"scaled by {selection.scale}"
     voice.say(f"cost: {selection.trace.passes:.3g} passes over the data; columns {scale}")
 
@@ -72,12 +91,25 @@ def origin(voice, model):
     document, clf = model.document, model.estimator
     changed = {k: v for k, v in clf.get_params().items() if v != type(clf)().get_params()[k]}
     voice.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
-    voice.say(f"parameters: {', '.join(f'{k}={v!r}' for k, v in changed.items()) or 'defaults'}; C = {clf.C_:g}")
-    voice.say(f"path: {in_words(clf.path_.numbers)} features")
+    voice.say(f"parameters: {', '.join(f'{k}={v!r}' for k, v in changed.items()) or 'defaults'}")
+    if isinstance(clf, FGMClassifier):
+        voice.say(f"C = {clf.C_:g}; path: {in_words(clf.path_.numbers)} features")
+    elif isinstance(clf, SparseSVCPath):
+        i, j = place_of(clf)
+        voice.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
+    else:
+        voice.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples")
     data, file = document["data"] or {}, model.source.get("file")
     fingerprint = f"{data['rows']:,} x {data['columns']:,}, fingerprint {data['digest'][:16]}" if data else "unknown"
     voice.say(f"data: {file + ', ' if file else ''}{fingerprint}")
     voice.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
+
+
+def place_of(path):
+    """(i, j) of the point that a SparseSVCPath predicts with: the best, or the last one reached."""
+    if hasattr(path, "best_index_"):
+        return path.best_index_
+    return divmod(int(np.flatnonzero(path.path_.solved)[-1]), path.path_.shape[1])
 
 
 def facts(model, top=None):
@@ -96,7 +128,6 @@ def facts(model, top=None):
         "intercept": selection.intercept,
         "features": listed,
         "stop_reason": selection.stop_reason,
-        "C": clf.C_,
         "scale": selection.scale,
         "certificate": {
             "objective": own.objective, "lower_bound": own.lower_bound, "gap": own.gap,
@@ -104,8 +135,21 @@ def facts(model, top=None):
             "at_zero": own.at_zero,
         },
         "passes": selection.trace.passes,
-        "path": clf.path_.numbers,
         "source": model.source,
         "data": model.document["data"],
         "versions": model.document["versions"],
+        **own_facts(clf),
     }  # fmt: skip
+
+
+def own_facts(clf):
+    """What only this type of model has."""
+    if isinstance(clf, FGMClassifier):
+        return {"C": clf.C_, "path": clf.path_.numbers}
+    if not isinstance(clf, SparseSVCPath):
+        removed = {"features_removed": clf.features_removed_, "samples_removed": clf.samples_removed_}
+        return {"alpha": clf.alpha, "beta": clf.beta} | removed
+    own, (i, j) = clf.path_, place_of(clf)
+    arrays = {name: getattr(own, name) for name in ("betas", "alphas", "gap", "selected", *REMOVED)}
+    scores = {"scores": clf.scores_.mean(axis=0), "best_score": clf.best_score_} if hasattr(clf, "scores_") else {}
+    return {"point": [i, j], "alpha": own.alphas[i, j], "beta": own.betas[i], "grid": arrays} | scores

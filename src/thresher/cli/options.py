@@ -11,7 +11,7 @@ from thresher._version import __version__
 
 EXIT_CODES = """
 Exit codes: 0 done; 1 a file or its data cannot be used; 2 wrong options; 130 interrupted (Ctrl-C, SIGTERM), where
-select has written the best model so far, if there was one.
+select and grid have written what they had, if there was one.
 """
 
 
@@ -60,6 +60,7 @@ Flag = Annotated[bool, Parameter(group=OUTPUT)]
 Count = Parameter(converter=whole, validator=at_least_one)
 Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
+Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 
@@ -172,12 +173,102 @@ def select(
 
 
 @app.command
+def grid(
+    file: str,
+    /,
+    *,
+    betas: Annotated[int, Parameter(group=MODEL), Count] = 10,
+    alphas: Annotated[int, Parameter(group=MODEL), Count] = 100,
+    cv: Annotated[int | None, Parameter(group=MODEL), Count] = None,
+    scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
+    gamma: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
+    intercept: Annotated[bool, Parameter(group=MODEL)] = False,
+    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "none",
+    balanced: Annotated[bool, Parameter(group=MODEL)] = False,
+    screening: Annotated[
+        Literal["auto", "sifs+gap", "sifs", "iss", "ifs", "gap", "none"], Parameter(group=MODEL)
+    ] = "auto",
+    tol: Annotated[float, Parameter(group=MODEL, validator=positive)] = 1e-6,
+    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
+    jobs: Jobs = None,
+    out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "grid.json",
+    quiet: Flag = False,
+    json: Flag = False,
+    kind: Kind = None,
+    labels: Text = None,
+    label_column: Text = None,
+    ignore: Words = None,
+    names: Text = None,
+    index_base: IndexBase = None,
+):
+    """Fit sparse SVMs over a whole grid of penalties, and write all of them to a model file.
+
+    FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
+
+    ```
+    thresher grid train.svm --cv 5 --out grid.json
+    thresher predict grid.json test.svm
+    thresher inspect grid.json --point 4 60
+    ```
+
+    Parameters
+    ----------
+    file
+        The training data.
+    betas
+        How many values of beta, the penalty that makes weights zero: from the largest, where all are, to 0.05 of it.
+    alphas
+        How many values of alpha, the squared penalty, for each beta; from the largest down to 0.01 of it.
+    cv
+        Folds of a cross-validation that picks the point to predict with; without it that is the last one.
+    scoring
+        What the cross-validation looks at: accuracy, balanced_accuracy, f1, roc_auc, ... as scikit-learn names them.
+    gamma
+        Width of the smooth part of the hinge, between 0 and 1.
+    intercept
+        Fit a shift, too.
+    scale
+        How columns are scaled, without touching the data.
+    balanced
+        Give both large and small classes the same weight.
+    screening
+        Which safe tests remove features and samples; the result does not depend on it.
+    tol
+        Duality gap to reach at each point, as a share of the objective without features.
+    max_time
+        Seconds after which the points reached are written.
+    jobs
+        Threads; if not given one, or for large data all cores.
+    out
+        The model file to write.
+    quiet
+        Say nothing but warnings and errors.
+    json
+        Report as JSON on standard output.
+    kind
+        What the file is, if its name does not tell.
+    labels
+        A file of labels, if they are not in FILE: .npy, or text with one a line.
+    label_column
+        The column with the labels in csv and Parquet files ("label" if not given).
+    ignore
+        A column of a csv or Parquet file to leave out; may be repeated.
+    names
+        A text file with the names of the features, one a line.
+    index_base
+        Index of the first feature in svmlight text: 0 if any is 0, else 1, if not given.
+    """
+    return later("grid", **locals())
+
+
+@app.command
 def predict(
     model: str,
     file: str,
     /,
     *,
     features: Features = None,
+    point: Point = None,
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     scores: Flag = False,
     probabilities: Flag = False,
@@ -204,7 +295,9 @@ def predict(
     file
         The data, of any kind that select reads; columns of csv and Parquet files are found by their names.
     features
-        Use the model with so many features, out of the path.
+        Use the model with so many features, out of the path of select.
+    point
+        Use the model at this point of a grid: the numbers of its beta and of its alpha, from 0.
     out
         Write the predicted classes there, one a line; - for standard output.
     scores
@@ -237,6 +330,7 @@ def inspect(
     /,
     *,
     features: Features = None,
+    point: Point = None,
     top: Annotated[int | None, Parameter(group=OUTPUT), Count] = None,
     names_only: Flag = False,
     json: Flag = False,
@@ -253,7 +347,9 @@ def inspect(
     model
         The model file.
     features
-        Show the model with so many features, out of the path.
+        Show the model with so many features, out of the path of select.
+    point
+        Show the model at this point of a grid: the numbers of its beta and of its alpha, from 0.
     top
         Show only so many of the heaviest features.
     names_only

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from thresher.cli.files import check_out, known_labels, more_data, path_of
-from thresher.cli.inspect import with_features
+from thresher.cli.inspect import chosen
 from thresher.cli.options import WrongUsage
 from thresher.cli.show import ERR, OUT, Voice, add, grid, number
 from thresher.errors import ModelFileError
@@ -14,14 +14,15 @@ from thresher.models import read as read_model
 
 
 def run(
-    model, file, features, out, scores, probabilities, quiet, json, jobs, kind, labels, label_column, ignore, index_base
-):
+    model, file, features, point, out, scores, probabilities, quiet, json, jobs, kind, labels, label_column, ignore,
+    index_base,
+):  # fmt: skip
     """Predict, write the predictions if asked to, and report how right they are."""
     model, file, out, labels = map(path_of, (model, file, out, labels))
     check_usage(model, file, out, labels, scores, probabilities, json)
     voice = Voice(quiet, json, ERR if out == "-" else OUT)
     with voice.heard():
-        found = with_features(read(model, file), features)
+        found = chosen(read(model, file), features, point)
     clf = found.estimator
     if probabilities and not hasattr(clf, "predict_proba"):
         raise ValueError(f"{model}: only models of --loss logistic give probabilities")

@@ -60,11 +60,10 @@ class Voice:
                         self.warn(each.message)
 
 
-class Turns:
-    """A bar on standard error, moved by each turn of a fit; nothing where that is no terminal."""
+class _Bar:
+    """A bar on standard error; nothing where that is no terminal."""
 
     def __init__(self, shown, first):
-        self.number = 0
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(24),
@@ -75,14 +74,27 @@ class Turns:
         )
         self.task = self.bar.add_task(first, total=None, state="")
 
+    def __enter__(self):
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_):
+        self.bar.stop()
+
+
+class Turns(_Bar):
+    """Moved by each turn of a fit."""
+
+    number = 0
+
     def __call__(self, turn, target):
         """Show where the fit stands."""
         self.number += 1
         share = min(1.0, turn.taken / target) if target else 0.0
-        left = f", {turn.seconds * (1.0 / share - 1.0):.0f} s left" if 0.0 < share < 1.0 else ""
         state = (
-            f"{turn.taken}{f' of {target}' if target else ''} columns, {turn.features} in the model, "
-            f"objective {turn.objective:.4g}, gap {turn.gap:.1e}, {turn.passes:.3g} passes, {turn.seconds:.1f} s{left}"
+            f"{turn.taken}{f' of {target}' if target else ''} columns, {turn.features} in the model, objective "
+            f"{turn.objective:.4g}, gap {turn.gap:.1e}, {turn.passes:.3g} passes, {turn.seconds:.1f} s"
+            f"{left(turn, share)}"
         )
         self.bar.update(
             self.task,
@@ -92,12 +104,25 @@ class Turns:
             state=state,
         )
 
-    def __enter__(self):
-        self.bar.start()
-        return self
 
-    def __exit__(self, *_):
-        self.bar.stop()
+class Points(_Bar):
+    """Moved by each point of a grid."""
+
+    def __init__(self, shown):
+        super().__init__(shown, "reading columns")
+
+    def __call__(self, turn, total):
+        """Show where the fit stands."""
+        state = (
+            f"{turn.taken:,} of {total:,} points, {turn.features} features, gap {turn.gap:.1e}, {turn.passes:.3g} "
+            f"passes, {turn.seconds:.1f} s{left(turn, turn.taken / total)}"
+        )
+        self.bar.update(self.task, description="grid", total=total, completed=turn.taken, state=state)
+
+
+def left(turn, share):
+    """The time that is left, judged by the share that is done."""
+    return f", {turn.seconds * (1.0 / share - 1.0):.0f} s left" if 0.0 < share < 1.0 else ""
 
 
 def grid(*heads, title=None):

@@ -48,7 +48,7 @@ class Progress:
 
 
 class PointProgress:
-    """As Progress, over the points of a grid: ``verbose=1`` one line drawn over and over, 2 a new line for each beta."""
+    """As Progress, over the points of a grid: ``verbose=1`` draws one line over and over, 2 a new one for each beta."""
 
     def __init__(self, verbose, total):
         self.verbose, self.total, self.beta = verbose, total, None

@@ -14,7 +14,7 @@ from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.grid import in_units_of_X, objective
 from thresher.estimators.selector import SelectorClassifier
-from thresher.families.sparse_svm import Row, problems
+from thresher.families.sparse_svm import Row, polished, problems
 from thresher.results import Certificate, Selection, Step, Trace
 
 SCREENINGS = ("auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None)
@@ -189,7 +189,7 @@ class SparseSVC(ElasticSVC):
         with self._arranged(X, y, sample_weight, trace) as data:
             begun, before = trace.elapsed, data.sides.passes
             tol = self.tol * data.svms[0].at_zero
-            points = [Row(svm, beta).point(alpha, tol, self._rules) for svm in data.svms]
+            points = [polished(svm, Row(svm, beta).point(alpha, tol, self._rules), self._rules) for svm in data.svms]
             passes = data.sides.passes - before
             trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * data.design.nbytes)))
             selection = data.selection(points, self.tol, trace)

@@ -1,12 +1,13 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
+import difflib
 import warnings
 from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +17,7 @@ from thresher.estimators.grid import GridMaker, ends, in_units_of_X
 from thresher.estimators.progress import PointProgress
 from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC, ended
 from thresher.families.sparse_svm import grid_of, walk
-from thresher.results import Certificate, Selection, Step, Trace
+from thresher.results import Certificate, Step, Trace
 
 SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -24,8 +25,8 @@ SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight",
 class SparseSVCPath(ElasticSVC):
     """SparseSVC at every point of a grid of (alpha, beta), each solved from its neighbour; cross-validation on top.
 
-    The grid runs from the largest beta, where no feature has a weight, down; for each beta from the largest alpha, where
-    the model is known in closed form, down. Safe tests remove features and samples at each point.
+    The grid runs from the largest beta, where no feature has a weight, down; for each beta from the largest alpha,
+    where the model is known in closed form, down. Safe tests remove features and samples at each point.
 
     Parameters
     ----------
@@ -47,8 +48,8 @@ class SparseSVCPath(ElasticSVC):
     max_time : float, default=None
         Seconds after which the fit ends with the points that it has reached.
     verbose : int or callable, default=0
-        1 draws a progress line, 2 one line for each beta, on standard error. A function is called after each point with a
-        ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.
+        1 draws a progress line, 2 one line for each beta, on standard error. A function is called after each point with
+        a ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class SparseSVCPath(ElasticSVC):
         deadline = np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
         with self._arranged(X, y, sample_weight, trace) as data:
             folds = [] if self.cv is None else held_out_parts(self.cv, data.codes, data.weights)
-            scorer = check_scoring(_Told(data.classes), scoring=self.scoring) if folds else None
+            scorer = self._scorer(data.classes) if folds else None
             betas, alphas = grid_of(data.svms, **options)
             watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
             walker = _Walker(self, data, betas, alphas, trace, deadline, watch)
@@ -145,6 +146,13 @@ class SparseSVCPath(ElasticSVC):
             "alphas": alphas,
         }
 
+    def _scorer(self, classes):
+        if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
+            near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
+            hint = f"; perhaps {', '.join(map(repr, near))}" if near else ", such as 'accuracy', 'f1' or 'roc_auc'"
+            raise ValueError(f"scoring={self.scoring!r} is not a name that scikit-learn knows{hint}")
+        return check_scoring(_Told(classes), scoring=self.scoring)
+
     def _choose(self, scores, supports):
         """The point with the best mean score; of equals the first, which has the larger penalties."""
         mean = scores.mean(axis=0)
@@ -153,6 +161,11 @@ class SparseSVCPath(ElasticSVC):
         self.best_score_ = float(mean[self.best_index_])
         self.best_estimator_ = self.at(*self.best_index_)
         self._set_selection(self.best_estimator_.selection_)
+
+    def _restore(self):
+        """Set what follows from the other fitted attributes, as after a fit."""
+        if hasattr(self, "best_index_"):
+            self.best_estimator_ = self.at(*self.best_index_)
 
     def at(self, i, j):
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed."""
@@ -174,16 +187,9 @@ class SparseSVCPath(ElasticSVC):
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        fitted._set_selection(
-            replace(
-                own,
-                features=features,
-                weights=weights,
-                intercept=intercept,
-                stop_reason=ended(float(grid.gap[i, j]), self.tol),
-                certificate=Certificate(value, bound, value, bound, at_zero),
-            )  # fmt: skip
-        )
+        certificate, reason = Certificate(value, bound, value, bound, at_zero), ended(float(grid.gap[i, j]), self.tol)
+        model = {"features": features, "weights": weights, "intercept": intercept}
+        fitted._set_selection(replace(own, stop_reason=reason, certificate=certificate, **model))
         return fitted
 
     @available_if(lambda self: self.cv is not None)

@@ -14,6 +14,7 @@ from thresher.engine.shrinking import Svm, closed_form, empty, gap_at, largest_a
 
 ENDS = 0.02  # accuracy of a largest alpha that has to be searched for
 LEAST_END = 1e-6  # how far, as a share of where it begins, the search goes
+POLISH, POLISH_STEPS = 1e-25, 8  # gap that one point alone is polished to, and steps for it
 SAME = 1e-9  # how far a margin may pass a kink of the loss in it
 
 
@@ -111,6 +112,14 @@ class Row:
         if self.svm.shift:
             return empty(self.svm, max(alpha, quiet_alpha(self.svm)), self.beta)
         return closed_form(self.svm, max(self.top, alpha), self.beta)
+
+
+def polished(svm, point, rules=RULES["auto"]):
+    """The point after some steps more, to rounding: what is left of the gap then hangs on no order of summation."""
+    better = solve(svm, point, point.alpha, point.beta, POLISH * svm.at_zero, rules, POLISH_STEPS)
+    if better.gap >= point.gap:
+        return point
+    return replace(better, steps=point.steps + better.steps)
 
 
 def walk(svms, betas, alphas, tol, rules=RULES["auto"]):

@@ -10,7 +10,8 @@ import sklearn
 
 from thresher._version import __version__
 from thresher.models import selections
-from thresher.models.checks import Damaged, keys, need, number, shown, text, whole
+from thresher.models.checks import Damaged, keys, need, shown, text, whole
+from thresher.models.extras import get_extra, put_extra
 from thresher.models.registry import KINDS, kind_of
 from thresher.models.values import get_classes, get_parameter, get_strings, put_parameter, put_strings, put_typed
 
@@ -60,7 +61,7 @@ def put_model(writer, estimator, names, source):
         "features": parts.pop("features"),
         "names": None if chosen is None else put_strings(writer, "names", chosen),
         **{key: value for key, value in parts.items() if key not in LONG},
-        "fitted": {key: _put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
+        "fitted": {key: put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
         "named_in_fit": own is not None,
         "source": source,
         "data": getattr(estimator, "fingerprint_", None),
@@ -88,15 +89,6 @@ def _checked_names(names, n_features, own):
     if own is not None and own.tolist() != names:
         raise ValueError("names are not those of the data frame fitted on")
     return [str(each) for each in names]
-
-
-def _put_extra(writer, name, what, estimator):
-    value = getattr(estimator, name, None)
-    if value is None:
-        return None
-    if what in ("number", "whole"):
-        return float(value) if what == "number" else int(value)
-    return writer.put(name, value, "<f8")
 
 
 def check_format(document):
@@ -134,6 +126,12 @@ def get_model(reader, document):
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], n_features)
     estimator._set_selection(selection)
+    try:
+        _set_extras(reader, estimator, KINDS[name], document)
+    except ValueError as error:
+        if isinstance(error, Damaged):
+            raise
+        raise Damaged(f"its parts do not fit each other ({shown(str(error))})") from error
     reader.close_checked()
     return Model(estimator, None if names is None else tuple(names), document["source"], document), left_out
 
@@ -152,7 +150,7 @@ def _names(reader, document, n_features, features):
 
 
 def _estimator(reader, kind, document):
-    """(estimator with its parameters and what its fit sets beside the selection, parameters that were left out)."""
+    """(estimator with its parameters, parameters that were left out)."""
     given, known = document["parameters"], kind.cls().get_params(deep=False)
     need(isinstance(given, dict), "parameters are not an object")
     unknown = set(given) - set(known)
@@ -168,18 +166,18 @@ def _estimator(reader, kind, document):
         kind.check(estimator)
     except (TypeError, ValueError) as error:
         raise Damaged(f"a parameter cannot be used ({shown(str(error))})") from error
-    for key, what in kind.extras.items():
-        value = keys(document["fitted"], kind.extras, "fitted")[key]
-        if value is not None:
-            setattr(estimator, key, _extra(reader, value, what, key))
-        need(value is not None or key in kind.optional, f"{key} is missing")
     return estimator, left_out
 
 
-def _extra(reader, value, what, name):
-    if what in ("number", "whole"):
-        return number(value, name) if what == "number" else whole(value, name)
-    return reader.get(value, "<f8", (None,) if what == "vector" else (None, None), name)
+def _set_extras(reader, estimator, kind, document):
+    """What its fit sets beside the selection."""
+    for key, what in kind.extras.items():
+        value = keys(document["fitted"], kind.extras, "fitted")[key]
+        if value is not None:
+            setattr(estimator, key, get_extra(reader, value, what, key, estimator))
+        need(value is not None or key in kind.optional, f"{key} is missing")
+    if kind.after is not None:
+        kind.after(estimator)
 
 
 def _fingerprint(value, n_features):

@@ -6,20 +6,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.selector import SelectorClassifier
+from thresher.estimators.sparse_svm import SparseSVC
+from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.results import Trace
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of estimator, what else it sets in fit (name: "number", "whole", "vector" or "table"), and its check.
+    """A type of estimator, what else it sets in fit (name: a form that ``extras`` knows), and its check.
 
     ``optional`` attributes may be missing; ``check(estimator)`` raises ValueError for parameters that cannot be.
+    ``after(estimator)``, where there is one, sets what follows from the rest.
     """
 
     cls: type[SelectorClassifier]
     extras: dict
     optional: tuple
     check: object
+    after: object = None
 
 
 KINDS = {
@@ -28,6 +32,26 @@ KINDS = {
         {"C_": "number", "n_iter_": "whole", "Cs_": "vector", "scores_": "table"},
         optional=("Cs_", "scores_"),
         check=lambda estimator: estimator._options(Trace()),
+    ),
+    "SparseSVC": Kind(
+        SparseSVC,
+        {"n_iter_": "whole", "features_removed_": "whole", "samples_removed_": "whole"},
+        optional=(),
+        check=lambda estimator: estimator._checked_options(),
+    ),
+    "SparseSVCPath": Kind(
+        SparseSVCPath,
+        {
+            "n_iter_": "whole",
+            "path_": "grid",
+            "scores_": "cube",
+            "supports_": "supports",
+            "best_index_": "places",
+            "best_score_": "number",
+        },
+        optional=("scores_", "supports_", "best_index_", "best_score_"),
+        check=lambda estimator: estimator._checked_options(),
+        after=lambda estimator: estimator._restore(),
     ),
 }
 

@@ -2,10 +2,10 @@
 
     min over w, b of   sum_i c_i l(1 - z_i) - known'w + alpha/2 ||w||^2 + beta ||w||_1,      z = y (X w + b)
 
-l is the smoothed hinge and ``known`` the part of rows that are not here because their loss is known to be linear. From w
-follow theta_i = l'(1 - z_i) in [0, 1], feasible in the dual problem, and v = known + X'(c y theta); at the optimum w is
-S(v) / alpha, where S is soft-thresholding by beta. The gap is a sum of Fenchel and Young's terms of the columns, none
-negative: rounding cannot hide any of it.
+l is the smoothed hinge and ``known`` the part of rows that are not here because their loss is known to be linear.
+From w follow theta_i = l'(1 - z_i) in [0, 1], feasible in the dual problem, and v = known + X'(c y theta); at the
+optimum w is S(v) / alpha, where S is soft-thresholding by beta. The gap is a sum of Fenchel and Young's terms of the
+columns, none negative: rounding cannot hide any of it.
 """
 
 import numpy as np
@@ -14,19 +14,20 @@ from scipy import linalg
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
-ACCURACY = 1e-2, 0.1  # residuals at which conjugate gradients may end, as shares of the first
+ACCURACY = 1e-6, 0.1  # residuals at which conjugate gradients may end, as shares of the first
 PATIENCE = 30  # steps of conjugate gradients before a system that is small enough is factored
 MOST_ROUNDS = 300
 SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
 MOST_TURNS, MOST_MOVES = 40, 1000  # solves for a direction: in a hurry, and with care
 CAREFUL_COLUMNS = 400  # columns up to which there can be care
+MOST_IDLE, ROUNDING = 10, 1e-14  # steps without a smaller gap, and a fall of the objective that is none
 SHORT = 0.5  # share of a step below which its model was too simple
 
 
 def sample_terms(slack, theta, gamma):
     """l(slack) - theta slack + gamma/2 theta^2 >= 0 for the smoothed hinge l and 0 <= theta <= 1."""
     best = np.clip(slack / gamma, 0.0, 1.0)
-    return (best - theta) * (slack - 0.5 * gamma * (best + theta))
+    return np.maximum(0.0, (best - theta) * (slack - 0.5 * gamma * (best + theta)))
 
 
 def column_terms(w, v, alpha, beta):
@@ -51,6 +52,7 @@ class ElasticNewton:
         self.alpha, self.beta, self.gamma, self.tol = alpha, beta, gamma, tol
         self.w, self.scores, self.v, self.theta, self.b = w, scores, v, theta, b
         self.steps, self.stuck, self.crossing, self.careful = 0, False, None, False
+        self.best, self.idle_steps = np.inf, 0
         if gap is None:
             self._look()
         else:
@@ -83,14 +85,15 @@ class ElasticNewton:
         columns = np.flatnonzero(reach | (self.w != 0.0))
         signs = np.where(self.w[columns] != 0.0, np.sign(self.w[columns]), np.sign(self.v[columns]))
         move, b_move = self._direction(rows, columns, signs)
-        if not self.careful and not self._goes_down(columns, move):
+        if not self.careful and not self._slope(columns, move) < 0.0:
             self.careful = True
             move, b_move = self._direction(rows, columns, signs)
-        if not self._goes_down(columns, move):
+        if not self._slope(columns, move) < 0.0:
             move, b_move = self._safe_direction(columns), 0.0
-            if not self._goes_down(columns, move):
+            if not self._slope(columns, move) < 0.0:
                 self.stuck = True
                 return
+        self._note_progress(columns, move)
         turn = self.sides.combine(columns, move)
         share = self._best_share(columns, move, turn + b_move)
         self._note_crossing(share, turn + b_move)
@@ -99,6 +102,12 @@ class ElasticNewton:
         self.w[columns[np.abs(self.w[columns]) <= 1e-15 * np.abs(move)]] = 0.0
         self.scores, self.b = self.scores + share * turn, self.b + share * b_move
         self._look()
+
+    def _note_progress(self, columns, move):
+        """Give up when there has been no smaller gap for long and the objective has nowhere to fall but rounding."""
+        self.best, self.idle_steps = (self.gap, 0) if self.gap < self.best else (self.best, self.idle_steps + 1)
+        if self.idle_steps >= MOST_IDLE and self._slope(columns, move) > -ROUNDING:
+            self.stuck = True
 
     def _note_crossing(self, share, turn):
         """Samples that change their part of the loss on a step that went wrong belong into the next model."""
@@ -111,17 +120,11 @@ class ElasticNewton:
         crossing = (high > 1.0 - self.gamma) & (low < 1.0)
         self.crossing = crossing if self.crossing is None else self.crossing | crossing
 
-    def _slope(self, columns, move, *, signed=True):
-        """Derivative along ``move`` of all but the samples' loss, at its beginning; without ||w||_1 on demand."""
+    def _slope(self, columns, move):
+        """Derivative of the objective at the beginning of a move; with the best b that in b is zero."""
         w = self.w[columns]
-        rise = np.where(w != 0.0, np.sign(w) * move, np.abs(move)).sum() if signed else 0.0
-        known = self.known[columns] @ move if np.ndim(self.known) else 0.0
-        return float(self.alpha * (w @ move) + self.beta * rise - known)
-
-    def _goes_down(self, columns, move):
-        """Whether the objective falls at the beginning of a move; with the best b its derivative in b is zero."""
-        known = self.known[columns] if np.ndim(self.known) else 0.0
-        return self._slope(columns, move) - float((self.v[columns] - known) @ move) < 0.0
+        rise = np.where(w != 0.0, np.sign(w) * move, np.abs(move)).sum()
+        return float((self.alpha * w - self.v[columns]) @ move + self.beta * rise)
 
     def _safe_direction(self, columns):
         """A proximal gradient step: short, but always down."""
@@ -143,7 +146,8 @@ class ElasticNewton:
     def _best_share(self, columns, move, turn):
         """The s in [0, 1] at which the objective along the segment is least: a root of its rising derivative."""
         w, square, turn = self.w[columns], self.alpha * float(move @ move), self.y * turn
-        linear = self._slope(columns, move, signed=False)
+        known = self.known[columns] @ move if np.ndim(self.known) else 0.0
+        linear = float(self.alpha * (w @ move) - known)
         some = np.flatnonzero((turn != 0.0) & (self.cost > 0.0))
         slack, turn, cost = 1.0 - self.z[some], turn[some], self.cost[some]
         low, high, s = 0.0, 1.0, 1.0
@@ -321,11 +325,21 @@ class System:
 
 
 def balanced(theta, cost, y):
-    """Theta with sum c_i y_i theta_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
+    """Theta with sum c_i y_i theta_i = 0: what is left of an inexact shift is spread over the samples on the margin.
+
+    There it matters least; where they cannot take it, the heavier class is shrunk.
+    """
+    rest = float((cost * y) @ theta)
+    inside = (theta > 0.0) & (theta < 1.0)
+    weight = float(cost[inside].sum())
+    if rest == 0.0:
+        return theta
+    if weight > 0.0:
+        moved = np.where(inside, theta - y * (rest / weight), theta)
+        if moved.min() >= 0.0 and moved.max() <= 1.0:
+            return moved
     positive = y > 0
     up, down = float(cost[positive] @ theta[positive]), float(cost[~positive] @ theta[~positive])
-    if up == down:
-        return theta
     if min(up, down) <= 0.0:
         return np.zeros_like(theta)
     return np.where(positive, theta * min(1.0, down / up), theta * min(1.0, up / down))

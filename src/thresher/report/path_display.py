@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.columns import take_columns
 from thresher.errors import InvalidDataError
+from thresher.report.drawing import pyplot, score_name
 
 ROWS_AT_ONCE, STATIONS_AT_ONCE = 16384, 32  # keep the scores of all stations out of memory
 WIDE_RANGE = 20  # largest over smallest number of features from which the axis is logarithmic
@@ -94,13 +95,13 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        _pyplot()  # missing matplotlib is told before the work, as scikit-learn does
+        pyplot("PathDisplay")  # missing matplotlib is told before the work, as scikit-learn does
         _check_path(estimator)
         display = cls(
             numbers=np.asarray(estimator.path_.numbers),
             scores=path_scores(estimator, X, y, sample_weight, scoring),
             chosen=_own_number(estimator),
-            score_name=_name_of(scoring),
+            score_name=score_name(scoring),
             number_name="features per class" if getattr(estimator, "support", None) == "per_class" else "features",
             name=type(estimator).__name__ if name is None else name,
         )
@@ -129,7 +130,7 @@ class PathDisplay:
         PathDisplay
             This one.
         """
-        self.ax_ = _pyplot().subplots()[1] if ax is None else ax
+        self.ax_ = pyplot("PathDisplay").subplots()[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         name = self.name if name is None else name
         label = ("" if name is None else f"{name}: ") + f"best {self._in_words(*self.best)}"
@@ -160,15 +161,6 @@ class PathDisplay:
         self.ax_.legend()
 
 
-def _pyplot():
-    """matplotlib.pyplot, loaded when something is drawn: it is heavy and not a requirement."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("PathDisplay needs matplotlib to draw: pip install matplotlib") from error
-    return plt
-
-
 def _check_path(estimator):
     """An error unless the estimator is fitted and has a path with models on it."""
     check_is_fitted(estimator)
@@ -191,14 +183,6 @@ def _own_number(estimator):
     alike = [number for number in path.numbers if np.array_equal(path.at(number).features, own.features)]
     nearest = min(alike, key=lambda number: np.linalg.norm(path.at(number).weights - own.weights), default=None)
     return None if nearest is None else int(nearest)
-
-
-def _name_of(scoring):
-    """The label of the y-axis."""
-    if callable(scoring):
-        return getattr(scoring, "__name__", "Score")
-    words = (scoring or "accuracy").replace("neg_", "negative ").replace("_", " ")
-    return words[0].upper() + words[1:]
 
 
 def path_scores(estimator, X, y, sample_weight=None, scoring=None):

@@ -1,0 +1,393 @@
+"""GridDisplay: heat maps over the grid of a fitted SparseSVCPath."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from thresher.report.drawing import pyplot, score_name
+
+LEAST_GAP = np.finfo(float).eps  # smaller gaps, of models in closed form, are rounding
+TESTS = {"ifs": 2, "iss": 1}  # rows of the rejection ratios: tests of features, of samples; their numbers in a Grid
+PANEL = 2.4, 2.3  # inches of a panel where there are many
+
+
+class Kind(NamedTuple):
+    """What is written on a map."""
+
+    title: str
+    label: str
+
+
+KINDS = {
+    "scaling": Kind("Samples × features removed by screening", "Scaling ratio"),
+    "selected": Kind("Size of the models", "Number of features"),
+    "gap": Kind("Duality gap", r"$\log_{10}$ of the relative gap"),
+    "score": Kind("Cross-validated score", "Mean score"),
+    "features_removed": Kind("Features removed by screening", "Share of all features"),
+    "samples_removed": Kind("Samples removed by screening", "Share of all samples"),
+    "rejections": Kind("Rejection ratios", "Share of what is inactive in the solution"),
+}
+
+
+class GridDisplay:
+    """A heat map over the grid of a SparseSVCPath: alpha on the x-axis, beta on the y-axis.
+
+    Use ``from_estimator`` to make one; the values drawn are then kept in the attributes.
+
+    Parameters
+    ----------
+    what : {"scaling", "selected", "gap", "score", "features_removed", "samples_removed", "rejections"}
+        What the values are.
+    values : masked array of shape (n_betas, n_alphas)
+        A value for each point; masked points are left white. For "rejections" a dict with such an array for each run of
+        a test, of shape (runs, n_betas, n_alphas), under "ifs" (features) and "iss" (samples), or one of them.
+    x, y : ndarray of shape (n_alphas,) and (n_betas,), default=None
+        Where the points lie, all positive, ascending or descending; None: at their numbers in the grid.
+    x_name, y_name : str, default="alpha", "beta"
+        Labels of the axes.
+    best : tuple (i, j), default=None
+        A point to draw a ring around.
+    best_name : str, default="best"
+        What it is; written under the title.
+    label : str, default=None
+        Label of the colour bar; None: what fits ``what``.
+    least : float, default=None
+        Where the colours begin; None: at the least value, for "rejections" and "selected" at 0.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+        Where it was drawn.
+    ax_, axes_ : matplotlib Axes, ndarray of them of shape (rows, columns)
+        The map (of many the first) and all maps; None where a row has fewer than others.
+    image_, images_ : matplotlib QuadMesh, ndarray of them
+        What was drawn there.
+    best_, bests_ : matplotlib Line2D, ndarray of them
+        The rings; None where there is no best point.
+    colorbar_ : matplotlib Colorbar
+        The colour bar, of all maps.
+
+    Examples
+    --------
+    >>> from thresher import GridDisplay, SparseSVCPath
+    >>> from thresher.datasets import make_wide
+    >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
+    >>> path = SparseSVCPath(n_betas=4, n_alphas=5).fit(data.X, data.y)
+    >>> display = GridDisplay.from_estimator(path, "selected")
+    >>> display.values[:, -1].tolist() == path.path_.selected[:, -1].tolist()
+    True
+    """
+
+    def __init__(
+        self, *, what, values, x=None, y=None, x_name="alpha", y_name="beta", best=None, best_name="best", label=None,
+        least=None,
+    ):  # fmt: skip
+        self.what = what
+        self.values = values
+        self.x = x
+        self.y = y
+        self.x_name = x_name
+        self.y_name = y_name
+        self.best = best
+        self.best_name = best_name
+        self.label = label
+        self.least = least
+
+    @classmethod
+    def from_estimator(cls, estimator, what="scaling", ax=None, **kwargs):
+        """Draw what a fit found at each point of its grid.
+
+        Points that were not reached are left white. The axes are alpha / alpha_max(beta) and beta / beta_max, or alpha
+        and beta where the estimator was given them; numbers in the grid where these cannot be shared by the rows.
+
+        Parameters
+        ----------
+        estimator : fitted SparseSVCPath
+            Where the grid is.
+        what : str, default="scaling"
+            * "scaling": scaling ratio, the share of samples x features that was removed by safe tests;
+            * "features_removed", "samples_removed": share of the features, of the samples, that was removed;
+            * "selected": number of features with a weight, in logarithmic colours;
+            * "gap": log10 of the duality gap (of the machine's precision where it is less);
+            * "score": mean score of the folds; needs ``cv``; the colours begin at the worst point with features;
+            * "rejections": of each run of the tests of features (IFS, first row) and of samples (ISS, second row), the
+              share that it removed of what is inactive in the solution. Points where the test was not run, as where the
+              model has a closed form, are left white. For two classes. ``screening="sifs"`` runs just these tests.
+        ax : matplotlib Axes, default=None
+            Where to draw; for "rejections" an array of them, (rows, columns). None makes a new figure.
+        **kwargs
+            As in ``plot``.
+
+        Returns
+        -------
+        GridDisplay
+        """
+        pyplot(cls.__name__)  # missing matplotlib is told before anything else, as scikit-learn does
+        _check_what(what)
+        grid = _grid_of(estimator)
+        x, x_name = _alphas(grid.alphas, given=getattr(estimator, "alphas", None) is not None)
+        y, y_name = _betas(grid.betas, given=getattr(estimator, "betas", None) is not None)
+        values, best = _values(estimator, grid, what), getattr(estimator, "best_index_", None)
+        options = {}
+        if best is not None:
+            count = int(grid.selected[best])
+            options["best_name"] = f"best mean score: {estimator.best_score_:.3g}, {count} feature{'s' * (count != 1)}"
+        if what == "score":
+            name = score_name(estimator.scoring)
+            options["label"] = f"Mean {name[0].lower()}{name[1:]} of {len(estimator.scores_)} folds"
+            options["least"] = values[grid.selected > 0].min() if grid.selected.any() else None
+        display = cls(what=what, values=values, x=x, y=y, x_name=x_name, y_name=y_name, best=best, **options)
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, runs=4, **kwargs):
+        """Draw the map, or the maps.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; for "rejections" an array of them, (rows, columns). None makes a new figure.
+        runs : int, default=4
+            With "rejections": the most runs of a test to draw.
+        **kwargs
+            Passed to matplotlib's ``pcolormesh``, as ``cmap``, ``vmin`` or ``vmax``.
+
+        Returns
+        -------
+        GridDisplay
+            This one.
+        """
+        _check_what(self.what)
+        plt = pyplot(type(self).__name__)
+        rows, title = self._rows(runs)
+        style = self._style(rows, kwargs)
+        shape = len(rows), max(len(row) for row in rows)
+        self.axes_ = _own_axes(plt, shape) if ax is None else _given_axes(ax, shape)
+        self.images_, self.bests_ = np.full(shape, None), np.full(shape, None)
+        for at in np.ndindex(shape):
+            if at[1] >= len(rows[at[0]]):
+                self.axes_[at].set_axis_off()
+                self.axes_[at] = None
+                continue
+            name, values = rows[at[0]][at[1]]
+            self.images_[at], self.bests_[at] = self._map(self.axes_[at], values, style)
+            lowest = all(len(row) <= at[1] for row in rows[at[0] + 1 :])
+            self._label(self.axes_[at], name, lowest, first=at[1] == 0)
+        self.ax_, self.image_, self.best_ = self.axes_[0, 0], self.images_[0, 0], self.bests_[0, 0]
+        self.figure_ = self.ax_.figure
+        if self.what == "rejections" and ax is None:
+            self.figure_.suptitle(title)
+        elif self.what != "rejections":
+            self.ax_.set_title(title)
+        self.colorbar_ = self._colorbar()
+        return self
+
+    def _rows(self, runs):
+        """([[(name, values) of each map] of each row], title)."""
+        title = KINDS[self.what].title
+        note = "" if self.best is None else f"\n$\\bigcirc$ {self.best_name}"
+        if self.what != "rejections":
+            return [[("", self.values)]], title + note
+        if runs < 1:
+            raise ValueError(f"runs must be at least 1, got {runs!r}")
+        most = max(len(found) for found in self.values.values())
+        rows = [
+            [(f"{rule.upper()}, run {number}", each) for number, each in enumerate(self.values[rule][:runs], start=1)]
+            for rule in TESTS
+            if len(self.values.get(rule, ()))
+        ]
+        return rows, title + (f", runs 1 to {runs} of {most}" if most > runs else "") + note
+
+    def _style(self, rows, kwargs):
+        """What ``pcolormesh`` gets: one range of colours for all maps."""
+        style = {"cmap": "viridis", **kwargs}
+        if "norm" in style:
+            return style
+        if self.least is not None:
+            style = {"vmin": self.least, **style}
+        if self.what == "rejections":
+            return {"vmin": 0.0, "vmax": 1.0, **style}
+        if self.what != "selected":
+            return style
+        from matplotlib.colors import SymLogNorm  # pyplot has been loaded
+
+        most = max(1, int(np.ma.max(rows[0][0][1])))
+        low, high = style.pop("vmin", None), style.pop("vmax", None)
+        # logarithmic, but with a colour for no feature at all
+        norm = SymLogNorm(1.0, linscale=0.3, vmin=0 if low is None else low, vmax=most if high is None else high)
+        return {**style, "norm": norm}
+
+    def _map(self, ax, values, style):
+        """(image, ring) drawn on ``ax``."""
+        x = np.arange(values.shape[1]) if self.x is None else np.asarray(self.x)
+        y = np.arange(values.shape[0]) if self.y is None else np.asarray(self.y)
+        _ticks(ax, ax.xaxis, self.x is not None, few=self.what == "rejections" and x.max() >= 10 * x.min())
+        _ticks(ax, ax.yaxis, self.y is not None)
+        image = ax.pcolormesh(_edges(x, self.x is not None), _edges(y, self.y is not None), values, **style)
+        if self.best is None:
+            return image, None
+        return image, _ring(ax, x[self.best[1]], y[self.best[0]], small=self.what == "rejections")
+
+    def _label(self, ax, name, lowest, first):
+        """Name the axes that are at the outside."""
+        if name:
+            ax.set_title(name, fontsize="medium")
+        if lowest:
+            ax.set_xlabel(self.x_name)
+        if first:
+            ax.set_ylabel(self.y_name)
+        ax.tick_params(labelbottom=lowest, labelleft=first)
+
+    def _colorbar(self):
+        axes = [ax for ax in self.axes_.flat if ax is not None]
+        norm, drawn = self.image_.norm, [image.get_array() for image in self.images_.flat if image is not None]
+        beyond = min(map(np.ma.min, drawn)) < norm.vmin, max(map(np.ma.max, drawn)) > norm.vmax
+        bar = self.figure_.colorbar(
+            self.image_,
+            ax=axes if len(axes) > 1 else axes[0],
+            label=KINDS[self.what].label if self.label is None else self.label,
+            extend={(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both"),
+        )
+        if self.what == "selected":
+            _count_ticks(bar)
+        elif hasattr(bar.formatter, "set_useOffset"):
+            bar.formatter.set_useOffset(False)  # 0.998, not 0.008 + 0.99
+        return bar
+
+
+def _check_what(what):
+    if not (isinstance(what, str) and what in KINDS):
+        raise ValueError(f"what must be one of {', '.join(map(repr, KINDS))}; got {what!r}")
+
+
+def _grid_of(estimator):
+    """The grid of a fitted estimator; an error where there is none."""
+    check_is_fitted(estimator)
+    grid = getattr(estimator, "path_", None)
+    if not (hasattr(grid, "alphas") and hasattr(grid, "betas")):
+        raise ValueError(
+            f"{type(estimator).__name__} has no grid: GridDisplay draws a fitted SparseSVCPath (of a pipeline, give "
+            "its last step)"
+        )
+    return grid
+
+
+def _alphas(alphas, given):
+    """(places of the columns on the x-axis or None, label)."""
+    if given and np.all(alphas == alphas[:1]):
+        places, name = alphas[0], r"$\alpha$"
+    else:
+        shares = alphas / alphas.max(axis=1, keepdims=True)
+        places = shares[0] if np.allclose(shares, shares[:1], rtol=1e-6, atol=0.0) else None
+        name = r"$\alpha$ / largest $\alpha$ given for each $\beta$" if given else r"$\alpha\;/\;\alpha_{\max}(\beta)$"
+    return (places, name) if _in_order(places) else (None, r"Number of $\alpha$ in the grid")
+
+
+def _betas(betas, given):
+    """(places of the rows on the y-axis or None, label)."""
+    places, name = (betas, r"$\beta$") if given else (betas / betas.max(), r"$\beta\;/\;\beta_{\max}$")
+    return (places, name) if _in_order(places) else (None, r"Number of $\beta$ in the grid")
+
+
+def _in_order(places):
+    """Whether there are places, and each is farther on than the one before."""
+    return places is not None and abs(np.sign(np.diff(places)).sum()) == places.size - 1
+
+
+def _values(estimator, grid, what):
+    """The values to draw, masked where there are none."""
+    if what == "rejections":
+        return _rejections(grid)
+    if what == "score":
+        values = _mean_scores(estimator)
+    elif what == "gap":
+        values = np.log10(np.fmax(grid.gap, LEAST_GAP))
+    elif what == "features_removed":
+        values = grid.features_removed / grid.n_features
+    elif what == "samples_removed":
+        values = grid.samples_removed / grid.n_samples
+    else:
+        values = grid.selected if what == "selected" else grid.scaling_ratio
+    return np.ma.array(values, mask=~grid.solved)
+
+
+def _mean_scores(estimator):
+    if not hasattr(estimator, "scores_"):
+        why = "fit with cv" if getattr(estimator, "cv", None) is None else "the fit was ended before the folds were"
+        raise ValueError(f"what='score' needs the scores of folds, and there are none: {why}")
+    return estimator.scores_.mean(axis=0)
+
+
+def _rejections(grid):
+    """{rule: masked array (runs, n_betas, n_alphas)} of the tests that were run."""
+    if grid.across:
+        others = ", ".join(repr(kind) for kind in KINDS if kind != "rejections")
+        raise ValueError(f"what='rejections' is for two classes, the fit had {grid.across[0]}: choose from {others}")
+    points = np.repeat(np.arange(grid.alphas.size), np.diff(grid.test_begins))
+    found = {}
+    for rule, number in TESTS.items():
+        ratios = grid.rejections(rule)
+        ran = np.bincount(points[grid.tests[:, 0] == number], minlength=grid.alphas.size).reshape(grid.alphas.shape) > 0
+        if ran.any():
+            found[rule] = np.ma.array(ratios, mask=np.broadcast_to(~ran, ratios.shape))
+    if not found:
+        raise ValueError("what='rejections' needs runs of ISS or IFS, and there are none: fit with screening='sifs'")
+    return found
+
+
+def _own_axes(plt, shape):
+    """New axes: one as matplotlib likes it, or many in rows."""
+    rows, columns = shape
+    size = {} if shape == (1, 1) else {"figsize": (1.2 + columns * PANEL[0], 0.6 + rows * PANEL[1])}
+    return plt.subplots(rows, columns, squeeze=False, layout="constrained", **size)[1]
+
+
+def _given_axes(ax, shape):
+    axes = np.array(ax, dtype=object)
+    if axes.size != shape[0] * shape[1]:
+        raise ValueError(f"ax must hold {shape[0]} x {shape[1]} Axes, one for each map; got {axes.size}")
+    return axes.reshape(shape)
+
+
+def _edges(places, log):
+    """The edges of the cells around the places: half way between them, where ``log`` on a logarithmic scale."""
+    steps = np.log(places) if log else np.asarray(places, dtype=float)
+    if steps.size == 1:
+        edges = steps[0] + np.array([-0.5, 0.5])
+    else:
+        halves = np.diff(steps) / 2.0
+        edges = np.concatenate([steps[:1] - halves[:1], steps[:-1] + halves, steps[-1:] + halves[-1:]])
+    return np.exp(edges) if log else edges
+
+
+def _count_ticks(bar):
+    """0, 1, 10, ... on a colour bar with logarithmic colours, and numbers between them where there is room."""
+    from matplotlib.ticker import NullLocator, StrMethodFormatter, SymmetricalLogLocator
+
+    subs = (1.0, 2.0, 5.0) if bar.norm.vmax < 1000 else (1.0,)
+    bar.set_ticks(SymmetricalLogLocator(base=10.0, linthresh=1.0, subs=subs))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))  # 100, not 10 to the 2
+
+
+def _ticks(ax, axis, log, few=False):
+    """1, 2, 5 (if ``few`` 1) times powers of ten in plain numbers on a logarithmic axis; whole numbers else."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    if not log:
+        axis.set_major_locator(MaxNLocator(integer=True))
+        return
+    (ax.set_xscale if axis is ax.xaxis else ax.set_yscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _ring(ax, x, y, small):
+    """A ring around a point, to be seen on dark and on light."""
+    from matplotlib.patheffects import Normal, withStroke
+
+    style = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": "white", "linestyle": "none", "zorder": 3}
+    size, width = (6, 1) if small else (10, 2)
+    halo = [withStroke(linewidth=2 * width, foreground="black"), Normal()]
+    return ax.plot([x], [y], markersize=size, markeredgewidth=width, path_effects=halo, clip_on=False, **style)[0]
