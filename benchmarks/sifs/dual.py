@@ -122,10 +122,10 @@ def explained(grid, limit):
         f"along alpha, {grid.points} points: {grid.betas} betas from the largest to {grid.beta_ratio:g} of it, for "
         f"each {grid.alphas} alphas from the largest to {grid.alpha_ratio:g} of that; gamma = {GAMMA:g}, relative gap "
         f"{TOL:.0e} of the whole problem. The static rules are run once before each point, with the gap of the point "
-        "before; screening includes the copy of what is left. Seconds are of the processor, on one core; a run is ended "
-        f"after {limit:g} s, and repeated for a median of {REPEATS} where it took less than {SHORT:g} s. Newton's "
-        "method on the same grid stands below for comparison: its epochs are Newton "
-        "steps, its passes as in the tables above, its scaling that before the first step."
+        "before; screening includes the copy of what is left. Seconds are of the processor, on one core; a run is "
+        f"ended after {limit:g} s, and repeated for a median of {REPEATS} where it took less than {SHORT:g} s. "
+        "Newton's method on the same grid stands below for comparison: its epochs are Newton steps, its passes as in "
+        "the tables above, its scaling that before the first step."
     )
 
 

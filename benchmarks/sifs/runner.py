@@ -163,11 +163,11 @@ def svm_of(X, y, gamma=GAMMA):
     return sides, svm
 
 
-def walked(data, grid, name, limit=np.inf):
+def walked(data, grid, name, limit=np.inf, gamma=GAMMA):
     """One Run over the grid, from the arranging of X on; ended after ``limit`` seconds of the processor."""
     with ONE_BLAS_THREAD, screening_clock() as clock:
         begun = time.process_time()
-        sides, svm = svm_of(data.X, data.y)
+        sides, svm = svm_of(data.X, data.y, gamma)
         betas, alphas = grid_of([svm], grid.betas, grid.alphas, grid.beta_ratio, grid.alpha_ratio)
         counts, spent, screening = Counts(svm, name), time.process_time() - begun, 0.0
         points = walk([svm], betas, alphas, TOL * svm.at_zero, RULES[name])

@@ -7,6 +7,7 @@ from thresher.data.workers import SERIAL
 from thresher.loops import dense, moments
 
 WIDEST = 8192  # columns
+COPY = 8  # a copied entry costs as much as so many that are looked at
 AT_ONCE = 256  # rows whose squares are held in memory
 
 
@@ -65,6 +66,14 @@ class DenseBlock(Block):
         """See Block; the copy is in the order of this block."""
         chosen = self.major[ids] if self.by_rows else self.major[:, ids]
         return DenseBlock(chosen if self.by_rows else chosen.T, self.workers)
+
+    def combine_some(self, ids, w):
+        """See Block; in C order a copy of few columns, else a look at all of them, is made."""
+        if self.by_rows and len(ids) * COPY < self.shape[1]:
+            return self.take(ids).combine(w)
+        full = np.zeros(self.shape[1])
+        full[ids] = w
+        return self.combine(full)
 
     def part(self, rows, columns):
         """See Block."""

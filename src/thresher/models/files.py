@@ -31,7 +31,7 @@ def save(estimator, path, *, names=None, source=None):
 
     Parameters
     ----------
-    estimator : FGMClassifier
+    estimator : FGMClassifier, SparseSVC or SparseSVCPath
         Fitted.
     path : str or path-like
         Where to write, for example ``"model.json"``.
