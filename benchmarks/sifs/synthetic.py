@@ -9,13 +9,13 @@ from benchmarks.sifs.tables import both, called, detail_rows, legend, method, se
 LIMIT = 120.0
 PAPER = (
     "The paper, with prox-SDCA as its solver on one core of 3.5 GHz: syn1 499 s alone, 15 s with SIFS (x 34); syn2 "
-    "8750 s and 163 s (x 54); syn3 1280 s and 17 s (x 77); `sifs_sdca` below is that experiment with such a solver."
+    "8750 s and 163 s (x 54); syn3 1280 s and 17 s (x 77); `sifs_sdca` below is that experiment with such a solver. "
+    "Half of all stored numbers lie in the 2 % of columns that matter: where X is stored sparse, as here, removing all "
+    "others halves the work; stored dense, it would divide it by 50."
 )
-
-
 SHARPER = (
     "The same by gamma, the width of the smooth part of the loss, which the paper does not state: samples in it are "
-    "active. The paper's scaling ratios of ISS, 70 to 90 %, are not reached at gamma = 0.5, and come near at a small one."
+    "active. The paper's scaling ratios of ISS (70 to 90 %) are not reached at gamma = 0.5; small ones come near."
 )
 GAMMAS, FEW = (0.5, 0.1, 0.02), (None, "iss", "sifs", "auto")
 GAMMA_HEADER = ("data", "gamma", "rules", "screening s", "all s", "largest gap", "scaling before", "in the end")

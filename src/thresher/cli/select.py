@@ -24,16 +24,13 @@ def run(
     test_labels, quiet, json, kind, labels, label_column, ignore, names, index_base,
 ):  # fmt: skip
     """Read, fit, write the model, and report."""
-    voice, begun, ignore = Voice(quiet, json), time.perf_counter(), tuple(ignore or ())
+    voice, ignore = Voice(quiet, json), tuple(ignore or ())
     file, out, test, labels, test_labels, names = map(path_of, (file, out, test, labels, test_labels, names))
     check_usage(file, out, test, labels, test_labels, names)
-    table = data_of(
+    table = training_data(
         voice, file, kind=kind, labels=labels, label_column=label_column, ignore=ignore, names=names,
         index_base=index_base, n_jobs=jobs,
     )  # fmt: skip
-    if table.y is None:
-        raise InvalidDataError(f"{file}: there are no labels in it; name a file of labels with --labels")
-    say_read(voice, file, table, time.perf_counter() - begun)
     called = Names(table.names, table.index_base)
     clf = FGMClassifier(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
@@ -41,14 +38,8 @@ def run(
         always_include=[called.number(each, table.X.shape[1]) for each in always or ()] or None,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
-    interrupted = fitted(voice, clf, table)
-    clf.verbose = 0
-    source = {
-        "kind": table.kind, "file": os.path.basename(file), "index_base": table.index_base,
-        "label_column": label_column,
-    }  # fmt: skip
-    save(clf, out, names=table.names, source=source)
-    model = read_model(out)
+    bar = Turns(voice.speaks, "choosing C" if C == "auto" else "reading columns")
+    interrupted, model = fitted(voice, clf, table, bar, out, file, label_column)
     describe(voice, model, top=SHOWN)
     scored, failed = {}, None
     if test is not None and not interrupted:
@@ -83,6 +74,16 @@ def check_usage(file, out, test, labels, test_labels, names):
             raise WrongUsage(f"--out {out} is there and is no model file; take another name") from None
 
 
+def training_data(voice, file, **options):
+    """The Table of the training data, told of; it must have labels."""
+    begun = time.perf_counter()
+    table = data_of(voice, file, **options)
+    if table.y is None:
+        raise InvalidDataError(f"{file}: there are no labels in it; name a file of labels with --labels")
+    say_read(voice, file, table, time.perf_counter() - begun)
+    return table
+
+
 def say_read(voice, file, table, seconds):
     """What was read."""
     rows, columns = table.X.shape
@@ -95,18 +96,24 @@ def say_read(voice, file, table, seconds):
     )
 
 
-def fitted(voice, clf, table):
-    """Fit; whether Ctrl-C ended it with a model in hand."""
-    first = "choosing C" if clf.C == "auto" else "reading columns"
-    with voice.heard(), Turns(voice.speaks, first) as turns:
-        clf.verbose = turns
+def fitted(voice, clf, table, bar, out, file, label_column):
+    """(whether Ctrl-C ended the fit with a model in hand, the Model that was written)."""
+    interrupted = False
+    with voice.heard(), bar:
+        clf.verbose = bar
         try:
             clf.fit(table.X, table.y)
         except KeyboardInterrupt:
             if not hasattr(clf, "selection_"):
                 raise
-            return True
-    return False
+            interrupted = True
+    clf.verbose = 0
+    source = {
+        "kind": table.kind, "file": os.path.basename(file), "index_base": table.index_base,
+        "label_column": label_column,
+    }  # fmt: skip
+    save(clf, out, names=table.names, source=source)
+    return interrupted, read_model(out)
 
 
 def tested(voice, model, test, kind, labels, ignore, jobs):

@@ -30,7 +30,7 @@ def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas
     The largest beta has w = 0 for every alpha: its alphas are those of the next beta, or 1 where there is none.
     """
     if betas is None:
-        most = max(largest_beta(svm) for svm in svms)
+        most = max(largest_beta(svm) for svm in svms) or 1.0  # zero: w = 0 for every beta
         betas = most * np.geomspace(1.0, beta_ratio, n_betas) if n_betas > 1 else np.array([most])
     if alphas is None:
         tops = [max(highest_alpha(svm, beta) for svm in svms) for beta in betas]
