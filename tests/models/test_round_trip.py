@@ -109,7 +109,7 @@ def test_wrong_arguments_are_refused_before_anything_is_written(options, error, 
 
 def test_what_cannot_be_saved_says_so(path):
     """Unknown types and estimators that are not fitted."""
-    with pytest.raises(TypeError, match="only FGMClassifier, .* can be saved, not Pipeline"):
+    with pytest.raises(TypeError, match=r"only FGMClassifier, .* can be saved, not Pipeline"):
         thresher.save(make_pipeline(FGMClassifier()).fit(X, Y), path)
     with pytest.raises(NotFittedError):
         thresher.save(FGMClassifier(), path)
