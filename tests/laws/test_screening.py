@@ -206,7 +206,7 @@ def test_balanced_theta_is_feasible(theta, seed):
 @pytest.mark.parametrize("patience", [0, 30])
 def test_systems_are_solved_with_columns_held(shape, shift, patience, monkeypatch):
     """By conjugate gradients, and factored over rows or columns; with an intercept over rows to six digits only."""
-    monkeypatch.setattr("thresher.optim.elastic_newton.PATIENCE", patience)
+    monkeypatch.setattr("thresher.optim.elastic_newton.PATIENCE", (patience, patience))
     rng = np.random.default_rng(5)
     X, costs, right = rng.standard_normal(shape), rng.random(shape[0]), rng.standard_normal(shape[1])
     held = rng.random(shape[1]) < 0.3

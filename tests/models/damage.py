@@ -10,7 +10,9 @@ import pytest
 
 import thresher
 from tests.models.zoo import data_for, fitted
+from thresher.cli.inspect import own_facts
 from thresher.errors import ModelFileError
+from thresher.estimators.grid import RULES
 from thresher.models import arrays, files
 from thresher.models.checks import Damaged
 
@@ -55,10 +57,37 @@ def sound_or_refused(path, kind="two"):
         if clf.n_features_in_ == A.shape[1]:
             assert clf.predict(A).shape == (90,)
             assert clf.transform(A).shape == (90, clf.selection_.features.size)
-        for number in clf.path_.numbers.tolist():
-            clf.at(number).get_feature_names_out()
-        repr(clf), repr(clf.selection_), repr(clf.path_), repr(clf.selection_.trace), hasattr(clf, "predict_proba")
+        for point in points_of(clf):
+            clf.at(*point).get_feature_names_out()
+        ask_grid(clf)
+        repr(clf), repr(clf.selection_), repr(clf.selection_.trace), hasattr(clf, "predict_proba"), own_facts(clf)
+        repr(getattr(clf, "path_", None))
     return True
+
+
+def points_of(clf):
+    """What ``at`` of a model can be asked for."""
+    if isinstance(clf, thresher.FGMClassifier):
+        return [(number,) for number in clf.path_.numbers.tolist()]
+    return np.argwhere(clf.path_.solved).tolist() if isinstance(clf, thresher.SparseSVCPath) else []
+
+
+def ask_grid(clf):
+    """Ask a SparseSVCPath for what its grid and its folds tell."""
+    if not isinstance(clf, thresher.SparseSVCPath):
+        return
+    grid = clf.path_
+    assert grid.scaling_ratio.shape == grid.selected.shape == grid.shape
+    assert grid.solved.any()
+    for i, j in points_of(clf):
+        assert grid.coef(i, j).shape == clf.coef_.shape
+    if clf.classes_.size == 2:
+        assert all(grid.rejections(rule).shape[1:] == grid.shape for rule in RULES)
+    if hasattr(clf, "scores_"):
+        assert clf.best_estimator_.alpha == grid.alphas[clf.best_index_]
+        assert clf.scores_.shape[1:] == grid.shape
+        assert len(clf.supports_) == len(clf.scores_)
+        assert clf.cv is None or clf.stability(0, 0)[1].max(initial=0.0) <= 1.0
 
 
 def refused(path, why):

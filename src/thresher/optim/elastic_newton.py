@@ -15,7 +15,8 @@ from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
 ACCURACY = 1e-6, 0.1  # residuals at which conjugate gradients may end, as shares of the first
-PATIENCE = 30  # steps of conjugate gradients before a system that is small enough is factored
+PATIENCE, FACTOR_SPEED = (30, 300), 20.0  # steps of conjugate gradients before a small system is factored: as many as
+# take so long; an operation of a factorisation is that much quicker than one of a sparse product
 MOST_ROUNDS = 300
 SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
 MOST_TURNS, MOST_MOVES = 40, 1000  # solves for a direction: in a hurry, and with care
@@ -242,11 +243,16 @@ class System:
         if held.any():
             right = np.where(held, 0.0, right - self.curve(walls))
         guess = np.zeros(right.size) if guess is None else np.where(held, 0.0, guess)
-        x, accurate = self._iterate(right, held, guess, accuracy, PATIENCE)
+        x, accurate = self._iterate(right, held, guess, accuracy, self._patience())
         if not accurate:
             factored = self._factored(right, held)
             x = self._iterate(right, held, x, accuracy, MOST_ROUNDS)[0] if factored is None else factored
         return np.where(held, walls, x)
+
+    def _patience(self):
+        """Steps of conjugate gradients that take about as long as the factors of the matrix."""
+        least, most = sorted(self.part.shape)
+        return int(np.clip(least * least * most / (FACTOR_SPEED * max(1, self.part.entries)), *PATIENCE))
 
     def curve(self, x):
         """The curvature of the samples times x."""
