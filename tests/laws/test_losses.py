@@ -78,17 +78,26 @@ def test_best_shift_minimises(loss, start):
 
 
 def test_start_without_features_is_the_known_one(loss):
-    """alpha at w = 0 with the best shift: C (1 - y ybar), or C n_-/n on positives and C n_+/n on negatives."""
+    """alpha at w = 0 with the best shift: C (1 - y ybar); C n_-/n on positives and C n_+/n on negatives; or, smoothed,
+    C on the smaller class and C n_+/n_- on the larger one.
+    """
     C, share = 7.0, (y > 0).mean()
     alpha = loss.dual_point(y, np.zeros(N) + loss.best_shift(y, np.zeros(N), np.full(N, C)), np.full(N, C))
-    expected = C * (1 - y * y.mean()) if loss.name == "squared_hinge" else C * np.where(y > 0, 1 - share, share)
-    np.testing.assert_allclose(alpha, expected, rtol=1e-10)
+    theta, gamma = share / (1 - share), getattr(loss, "gamma", 0.0)
+    expected = {
+        "squared_hinge": C * (1 - y * y.mean()),
+        "logistic": C * np.where(y > 0, 1 - share, share),
+        "smoothed": C * np.where(y > 0, 1.0, theta),
+    }
+    kind = loss.name.partition("_hinge_")[0]
+    np.testing.assert_allclose(alpha, expected[kind], rtol=1e-10)
     value = {
+        "smoothed": C * (y > 0).sum() * (2.0 - 0.5 * gamma * (1.0 + theta)),
         "squared_hinge": N * C * (1 - y.mean() ** 2) / 2,
         "logistic": C * (N * np.log(N) - (y > 0).sum() * np.log((y > 0).sum()) - (y < 0).sum() * np.log((y < 0).sum())),
     }
     b = loss.best_shift(y, np.zeros(N), np.full(N, C))
-    assert loss.value(y, np.zeros(N) + b, np.full(N, C)) == pytest.approx(value[loss.name], rel=1e-12)
+    assert loss.value(y, np.zeros(N) + b, np.full(N, C)) == pytest.approx(value[kind], rel=1e-12)
 
 
 def test_feasible_removes_the_residual(loss):
