@@ -1,5 +1,6 @@
 """SparseSVC and SparseSVCPath as a user meets them."""
 
+import contextlib
 import pickle
 import re
 import tracemalloc
@@ -330,7 +331,7 @@ def test_wrong_parameters_are_named(clf, options, message):
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 @pytest.mark.parametrize("value", [0, -1, np.inf, np.nan, "big", None, True])
 def test_penalties_that_are_not_positive_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a positive number"):
+    with pytest.raises(ValueError, match=f"{name} must (be|hold)"):
         SparseSVC(**{name: value}).fit(X, y)
 
 
@@ -340,15 +341,15 @@ ONE_CLASS = [(np.flatnonzero(y > 0), np.flatnonzero(y < 0))]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"betas": []}, "betas must have 1 dimension"),
-        ({"betas": 0.1}, "betas must have 1 dimension"),
-        ({"betas": [[0.1]]}, "betas must have 1 dimension"),
-        ({"betas": [0.1, 0.0]}, "betas must hold positive, finite numbers"),
-        ({"betas": [0.1, -1.0]}, "betas must hold positive, finite numbers"),
-        ({"betas": [np.nan]}, "betas must hold positive, finite numbers"),
+        ({"betas": []}, "betas must be a list"),
+        ({"betas": 0.1}, "betas must be a list"),
+        ({"betas": [[0.1]]}, "betas must be a list"),
+        ({"betas": [0.1, 0.0]}, "betas must be positive"),
+        ({"betas": [0.1, -1.0]}, "betas must be positive"),
+        ({"betas": [np.nan]}, "betas must be positive"),
         ({"betas": ["much"]}, "betas must hold numbers"),
-        ({"alphas": [[[1.0]]]}, "alphas must have 1 or 2 dimensions"),
-        ({"alphas": [0.0]}, "alphas must hold positive, finite numbers"),
+        ({"alphas": [[[1.0]]]}, "alphas must be a list of numbers or a table"),
+        ({"alphas": [0.0]}, "alphas must be positive"),
         ({"alphas": [[1.0, 0.1]]}, "alphas has 1 rows, but there are 3 betas"),
         ({"betas": [0.1, 0.2], "alphas": [[1.0]] * 3}, "alphas has 3 rows, but there are 2 betas"),
         ({"n_betas": 0}, "n_betas must be a whole number of at least 1"),
@@ -373,6 +374,18 @@ ONE_CLASS = [(np.flatnonzero(y > 0), np.flatnonzero(y < 0))]
 def test_wrong_grids_and_folds_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         SparseSVCPath(3, 4).set_params(**options).fit(X, y)
+
+
+@BOTH
+def test_weights_whose_sum_overflows_are_refused_or_weigh_alike(clf):
+    with contextlib.suppress(ValueError):
+        assert_same(clone(clf).fit(X, y, np.full(80, 1e308)), clone(clf).fit(X, y))
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", ["f1", "accuracy"]])
+def test_scorers_that_cannot_be_used_are_named(scoring):
+    with pytest.raises(ValueError, match="scoring"):
+        SparseSVCPath(2, 2, cv=2, scoring=scoring).fit(X, y)
 
 
 def test_points_outside_the_grid_are_refused():
@@ -812,7 +825,7 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
 
 
 def test_max_time_ends_with_the_points_reached():
-    with pytest.warns(FewerFeaturesWarning):
+    with pytest.warns(FewerFeaturesWarning), pytest.warns(ConvergenceWarning, match="1 of 12 points and no choice"):
         path = SparseSVCPath(3, 4, max_time=1e-9, cv=2).fit(X, y)
     assert path.path_.solved.sum() == 1
     assert not hasattr(path, "scores_")

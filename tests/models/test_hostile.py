@@ -305,7 +305,6 @@ NOT_FITTING = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="parts of a grid are not checked against each other yet")
 @pytest.mark.parametrize("case", NOT_FITTING)
 def test_parts_of_a_grid_that_do_not_fit_are_refused(case, tmp_path):
     path, document, _ = saved(tmp_path, "grid_cv")
@@ -314,7 +313,6 @@ def test_parts_of_a_grid_that_do_not_fit_are_refused(case, tmp_path):
     refused(path, "")
 
 
-@pytest.mark.xfail(strict=True, reason="a grid without a point is loaded and cannot be inspected")
 def test_a_grid_without_a_point_reached_is_refused(tmp_path):
     path, document, _ = saved(tmp_path, "grid")
     put("path_", "gap", [["nan"] * 4] * 3)(document)

@@ -1,4 +1,4 @@
-"""The command line: ``thresher select | predict | inspect | demo``."""
+"""The command line: ``thresher select | grid | predict | inspect | demo``."""
 
 from thresher.cli.start import main
 

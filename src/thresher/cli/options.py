@@ -36,6 +36,12 @@ def at_least_one(_, value):
         raise ValueError("must be at least 1")
 
 
+def at_least_two(_, value):
+    """One fold is none."""
+    if value is not None and value < 2:
+        raise ValueError("must be at least 2")
+
+
 def positive(_, value):
     """A finite number above zero; words have been checked."""
     if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
@@ -179,7 +185,7 @@ def grid(
     *,
     betas: Annotated[int, Parameter(group=MODEL), Count] = 10,
     alphas: Annotated[int, Parameter(group=MODEL), Count] = 100,
-    cv: Annotated[int | None, Parameter(group=MODEL), Count] = None,
+    cv: Annotated[int | None, Parameter(group=MODEL, converter=whole, validator=at_least_two)] = None,
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
     gamma: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
     intercept: Annotated[bool, Parameter(group=MODEL)] = False,

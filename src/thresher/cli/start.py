@@ -56,7 +56,7 @@ def in_one_line(error):
 
 def of_command(arguments):
     """The command that was asked for, if it is one."""
-    known = bool(arguments) and arguments[0] in ("select", "predict", "inspect", "demo")
+    known = bool(arguments) and arguments[0] in ("select", "grid", "predict", "inspect", "demo")
     return f"{arguments[0]} " if known else ""
 
 

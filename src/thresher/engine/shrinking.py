@@ -11,6 +11,7 @@ from thresher.optim.prox import soft_threshold
 
 MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer where a shorter stride may help
 WORTH = 0.5  # share of X that may be left for a solve to go on with that alone
+MOST_IN_ALL = 2000  # steps on the way to a point, after which what was reached is returned
 STRIDE, SHORTEST = 30.0, 1.05  # factors by which alpha falls at once
 LOOSE = 1e-3  # gap of solutions on the way
 
@@ -121,6 +122,8 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
         goal, bar = (alpha, tol) if last else (start.alpha / stride, loose)
         point = solve(svm, start, goal, beta, bar, rules, MOST_STEPS if stride <= SHORTEST else PATIENCE)
         steps += point.steps
+        if steps >= MOST_IN_ALL:  # far beyond what numbers of this accuracy can tell apart
+            return replace(point if last else solve(svm, point, alpha, beta, tol, rules, PATIENCE), steps=steps)
         if point.gap > bar and stride > SHORTEST:
             stride = np.sqrt(stride)
             continue
@@ -218,7 +221,7 @@ class _Work:
         w[columns] = part.w
         ids = np.flatnonzero(w)
         self.solver = self._solver(w, svm.sides.combine(ids, w[ids]), whole.v, whole.theta, part.b)
-        self.solver.stuck = part.stuck
+        self.solver.stuck = part.stuck or (part.steps == 0 and self.solver.gap >= whole.gap)
 
     def point(self, gap_safe):
         """Where the solve has come to."""

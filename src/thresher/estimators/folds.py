@@ -28,7 +28,7 @@ def _check_number(cv, counts):
     if whole("cv", cv, least=2) > counts.min():
         raise ValueError(
             f"cv={cv} folds need as many samples of each class, but the smallest class has {counts.min()}: "
-            "choose fewer folds or give C a number"
+            "choose fewer folds"
         )
 
 

@@ -1,5 +1,6 @@
 """Grid: the models of a SparseSVCPath over (beta, alpha), and what screening removed at each point."""
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,8 @@ class Grid:
         """The point (i, j), counted along the grid; negative numbers count from the end."""
         n_betas, n_alphas = self.shape
         for name, place, size in (("i", i, n_betas), ("j", j, n_alphas)):
+            if isinstance(place, bool) or not isinstance(place, numbers.Integral):
+                raise ValueError(f"{name} must be a whole number, got {place!r}")
             if not -size <= place < size:
                 raise ValueError(f"{name}={place!r} is outside the grid of {n_betas} betas x {n_alphas} alphas")
         s = (i % n_betas) * n_alphas + j % n_alphas
@@ -138,15 +141,15 @@ class GridMaker:
             np.logical_and.reduce(masks)
             for masks in zip(*((p.found.idle, p.found.settled) for p in points), strict=True)
         )
-        per["gap"][s] = max(point.gap for point in points) / self.svms[0].at_zero
         per["objective"][s] = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
         per["features_removed"][s] = np.count_nonzero(idle) + empty
         per["samples_removed"][s] = np.count_nonzero(settled & rows)
-        off = np.logical_and.reduce([(p.z > 1.0) | (p.z < 1.0 - self.svms[0].gamma) for p in points])
+        off = np.logical_and.reduce([(p.z >= 1.0) | (p.z <= 1.0 - self.svms[0].gamma) for p in points])
         per["inactive_samples"][s] = np.count_nonzero(off & rows)
         per["steps"][s] = sum(point.steps for point in points)
         self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.design, points)
         self.tests[s] = [(RULES.index(rule), *counts) for rule, *counts in points[0].found.log]
+        per["gap"][s] = max(point.gap for point in points) / self.svms[0].at_zero  # last: now the point is there
 
     def grid(self):
         """The Grid of what was noted."""

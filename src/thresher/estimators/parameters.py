@@ -33,24 +33,18 @@ def fraction(name, value):
     return float(value)
 
 
-def positive_array(name, value, dimensions):
-    """``value`` as a float64 array of positive numbers, not empty."""
+def penalties(name, value, dimensions):
+    """``value`` as a float64 array of positive numbers whose squares and inverses are such; not empty."""
     try:
         found = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from error
-    if found.ndim not in dimensions or found.size == 0:
-        raise ValueError(f"{name} must have {' or '.join(map(str, dimensions))} dimensions and some entries")
-    if not (np.isfinite(found) & (found > 0.0)).all():
-        raise ValueError(f"{name} must hold positive, finite numbers only")
+    if found.ndim not in dimensions or found.size == 0 or isinstance(value, (bool, str)):
+        shapes = {(0,): "a number", (1,): "a list of numbers", (1, 2): "a list of numbers or a table of them"}
+        raise ValueError(f"{name} must be {shapes[dimensions]}, got {value!r}")
+    if not ((found >= SMALLEST) & (found <= LARGEST)).all():
+        raise ValueError(f"{name} must be positive, between {SMALLEST:g} and {LARGEST:g}, got {value!r}")
     return found
-
-
-def place(name, value):
-    """``value`` as an int, which may be negative."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
-    return int(value)
 
 
 def one_of(name, value, options):

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from thresher.data.scales import SCALES
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.engine.rules import RULES
-from thresher.errors import FewerFeaturesWarning
+from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.grid import in_units_of_X, objective
@@ -18,6 +18,8 @@ from thresher.families.sparse_svm import Row, polished, problems
 from thresher.results import Certificate, Selection, Step, Trace
 
 SCREENINGS = ("auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None)
+HEAVY = 1e100  # weights of samples that are brought to 1
+TINY = 1e-60  # length of a column below which its square, divided by itself, is in danger
 MANY = 1 << 23  # stored numbers from which on more threads than one are used if n_jobs does not say
 
 
@@ -40,15 +42,22 @@ class ElasticSVC(SelectorClassifier):
         """Yield _Data: the problems of all classes and what fit() needs besides."""
         X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
-        weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
+        weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
         entries = getattr(X, "nnz", X.size)
         count = 1 if self.n_jobs is None and entries < MANY else count_workers(self.n_jobs)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
             design, scale, seen = arranged(X, codes, weights, self.scale, workers, trace, centre=False)
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
+            largest = np.sqrt(max(float(sides.column_squares(weights / weights.sum()).max(initial=0.0)), 0.0))
+            if 0.0 < largest < TINY or (largest == 0.0 and design.shape[1] and scale is None and _has_entries(X)):
+                raise InvalidDataError(
+                    f"the columns of X have lengths up to {largest:.1e} only, too small for squares in float64: "
+                    "multiply X by a constant or use scale='max'"
+                )
             signs = np.atleast_2d(check.signs_of(codes, classes.size))
-            yield _Data(self, design, sides, scale, seen, classes, codes, weights, signs)
+            given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
+            yield _Data(self, design, sides, scale, seen, classes, codes, weights, signs, given)
 
     def _finished(self, data, selection, n_iter):
         """Set what fit() sets, and warn where the result is not what was hoped for."""
@@ -63,14 +72,24 @@ class ElasticSVC(SelectorClassifier):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
 
+def _summable(weights):
+    """Weights whose sum does not overflow; only shares matter."""
+    return weights / weights.max() if weights.max() > HEAVY else weights
+
+
+def _has_entries(X):
+    """Whether anything in X is not zero, however small."""
+    return bool(np.any(X.data if hasattr(X, "nnz") else X))
+
+
 class _Data:
     """X and y as the solvers want them."""
 
-    def __init__(self, estimator, design, sides, scale, seen, classes, codes, weights, signs):
+    def __init__(self, estimator, design, sides, scale, seen, classes, codes, weights, signs, given):
         self.design, self.sides, self.scale, self.seen = design, sides, scale, seen
         self.classes, self.codes, self.weights, self.signs = classes, codes, weights, signs
         self.gamma, self.shift = float(estimator.gamma), bool(estimator.fit_intercept)
-        self.n_features, self.y = estimator.n_features_in_, classes[codes]
+        self.n_features, self.y, self.given = estimator.n_features_in_, classes[codes], given
         self.svms = self.problems(weights)
 
     def problems(self, weights, row_squares=None):
@@ -79,20 +98,18 @@ class _Data:
         return problems(self.sides, self.signs, costs, self.gamma, self.shift, row_squares)
 
     def scoring_weights(self, rows):
-        """What a scorer gets besides labels: weights, where samples differ in them."""
-        weights = self.weights[rows]
-        return {} if np.all(weights == weights[:1]) else {"sample_weight": weights}
+        """What a scorer gets besides labels: the weights of samples, where there are any."""
+        return {} if self.given is None else {"sample_weight": self.given[rows]}
 
     def selection(self, points, tol, trace):
         """The Selection of the points of all classes."""
         features, weights, intercept = in_units_of_X(self.design, points)
         value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
-        bound = value - sum(point.gap for point in points)
         at_zero = sum(svm.at_zero for svm in self.svms)
+        gap = max(point.gap for point in points) / self.svms[0].at_zero  # of the class that is worst
+        bound = value - gap * at_zero
         certificate = Certificate(value, bound, value, bound, at_zero)
-        return Selection(
-            features, weights, intercept, ended(certificate.gap, tol), certificate, trace, scale=self.scale
-        )
+        return Selection(features, weights, intercept, ended(gap, tol), certificate, trace, scale=self.scale)
 
 
 def ended(gap, tol):
@@ -180,7 +197,7 @@ class SparseSVC(ElasticSVC):
 
     def _checked_options(self):
         super()._checked_options()
-        return check.positive("alpha", self.alpha), check.positive("beta", self.beta)
+        return tuple(float(check.penalties(name, getattr(self, name), (0,))) for name in ("alpha", "beta"))
 
     def fit(self, X, y, sample_weight=None):
         """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders."""

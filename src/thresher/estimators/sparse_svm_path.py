@@ -1,6 +1,8 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
 import difflib
+import inspect
+import numbers
 import warnings
 from dataclasses import replace
 
@@ -42,9 +44,11 @@ class SparseSVCPath(ElasticSVC):
     gamma, scale, fit_intercept, screening, tol, class_weight, n_jobs
         As in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
-        Folds to choose a point by. Without it ``predict`` uses the last point of the grid.
+        Folds to choose a point by. Without it ``predict`` uses the last point of the grid. Splitters that need groups
+        are given as ``list(splitter.split(X, y, groups))``.
     scoring : str or callable, default="accuracy"
-        What is chosen for, a name or a scorer of scikit-learn's that asks for ``predict`` or ``decision_function``.
+        What is chosen for: a name or a scorer of scikit-learn's that asks for ``predict`` or ``decision_function``. A
+        function of your own gets the numbers of the rows for X. Scorers that take weights get ``sample_weight``.
     max_time : float, default=None
         Seconds after which the fit ends with the points that it has reached.
     verbose : int or callable, default=0
@@ -59,7 +63,7 @@ class SparseSVCPath(ElasticSVC):
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
-        The point with the best mean score, of equals that with the larger penalties; with ``cv``.
+        The point with the best mean score, of equals the first; with ``cv``.
     selection_, coef_, intercept_, classes_, n_features_in_, feature_names_in_, fingerprint_
         As in SparseSVC, of the best point, or of the last.
 
@@ -105,7 +109,7 @@ class SparseSVCPath(ElasticSVC):
         deadline = np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
         with self._arranged(X, y, sample_weight, trace) as data:
             folds = [] if self.cv is None else held_out_parts(self.cv, data.codes, data.weights)
-            scorer = self._scorer(data.classes) if folds else None
+            scorer = self._scorer(data, folds) if folds else None
             betas, alphas = grid_of(data.svms, **options)
             watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
             walker = _Walker(self, data, betas, alphas, trace, deadline, watch)
@@ -114,10 +118,20 @@ class SparseSVCPath(ElasticSVC):
             watch.close(trace)
         for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "supports_"):
             self.__dict__.pop(name, None)
-        self.path_ = grid
-        self._finished(data, selection, max(1, int(grid.steps.sum())))
+        self.path_, self.classes_, self.fingerprint_ = grid, data.classes, data.seen
+        self._set_selection(selection)
         if scores is not None:
             self._choose(scores, supports)
+        if walker.ended:
+            what = f"{int(grid.solved.sum())} of {grid.gap.size} points" + (
+                " and no choice among them" if folds else ""
+            )
+            reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
+            selection = replace(self.selection_, stop_reason=reason, interrupted=walker.interrupted)
+            self._set_selection(selection)
+            if not walker.interrupted:
+                warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=2)
+        self._finished(data, self.selection_, max(1, int(grid.steps.sum())))
         worst = np.nanmax(grid.gap)
         if worst > self.tol and selection.certificate.gap <= self.tol:
             message = f"{int((grid.gap > self.tol).sum())} points have a gap above tol={self.tol:g}, up to {worst:.1e}"
@@ -131,8 +145,8 @@ class SparseSVCPath(ElasticSVC):
         super()._checked_options()
         if not callable(self.verbose):
             check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        betas = None if self.betas is None else check.positive_array("betas", self.betas, (1,))
-        alphas = None if self.alphas is None else check.positive_array("alphas", self.alphas, (1, 2))
+        betas = None if self.betas is None else check.penalties("betas", self.betas, (1,))
+        alphas = None if self.alphas is None else check.penalties("alphas", self.alphas, (1, 2))
         if alphas is not None and alphas.ndim == 2:
             rows = check.whole("n_betas", self.n_betas) if betas is None else betas.size
             if alphas.shape[0] != rows:
@@ -146,16 +160,38 @@ class SparseSVCPath(ElasticSVC):
             "alphas": alphas,
         }
 
-    def _scorer(self, classes):
+    def _scorer(self, data, folds):
+        """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
             hint = f"; perhaps {', '.join(map(repr, near))}" if near else ", such as 'accuracy', 'f1' or 'roc_auc'"
             raise ValueError(f"scoring={self.scoring!r} is not a name that scikit-learn knows{hint}")
-        return check_scoring(_Told(classes), scoring=self.scoring)
+        if not isinstance(self.scoring, str) and not callable(self.scoring):
+            raise ValueError(f"scoring must be one name or a scorer, got {self.scoring!r}")
+        scorer = check_scoring(_Told(data.classes), scoring=self.scoring)
+        accepts = inspect.signature(scorer).parameters
+        weighted = "sample_weight" in accepts or any(each.kind == each.VAR_KEYWORD for each in accepts.values())
+
+        def score(scores, test):
+            options = data.scoring_weights(test) if weighted else {}
+            return scorer(_Told(data.classes, scores), test, data.y[test], **options)
+
+        blank = np.zeros(data.y.shape if len(data.svms) == 1 else (data.y.size, len(data.svms)))
+        try:
+            found = [score(blank, test) for test in folds]
+        except AttributeError as error:
+            raise ValueError(
+                f"scoring={self.scoring!r} cannot be used: an SVM has scores and classes, no probabilities ({error})"
+            ) from error
+        if np.isnan(found).any():
+            fold = int(np.flatnonzero(np.isnan(found))[0])
+            raise ValueError(f"scoring={self.scoring!r} is not defined on fold {fold} of cv: choose larger folds")
+        return score
 
     def _choose(self, scores, supports):
-        """The point with the best mean score; of equals the first, which has the larger penalties."""
+        """The point with the best mean score; of equals the first (on a grid made here: the larger penalties)."""
         mean = scores.mean(axis=0)
+        mean = np.where(np.isnan(mean), -np.inf, mean)
         self.scores_, self.supports_ = scores, supports
         self.best_index_ = tuple(int(at) for at in np.unravel_index(np.argmax(mean), mean.shape))
         self.best_score_ = float(mean[self.best_index_])
@@ -163,16 +199,37 @@ class SparseSVCPath(ElasticSVC):
         self._set_selection(self.best_estimator_.selection_)
 
     def _restore(self):
-        """Set what follows from the other fitted attributes, as after a fit."""
-        if hasattr(self, "best_index_"):
+        """Set what follows from the other fitted attributes, as after a fit; ValueError where they do not fit."""
+        chosen = [hasattr(self, name) for name in ("scores_", "supports_", "best_index_", "best_score_")]
+        if any(chosen) and not all(chosen):
+            raise ValueError("a part of the cross-validation is missing")
+        grid = self.path_
+        if not grid.solved.any() or np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
+            raise ValueError("the gaps of the grid are not such")
+        if grid.features_removed.max() > grid.n_features or grid.samples_removed.max() > grid.n_samples:
+            raise ValueError("more was removed than there is")
+        if all(chosen):
+            if len(self.supports_) != len(self.scores_):
+                raise ValueError("scores and supports are of different folds")
+            mean = self.scores_.mean(axis=0)
+            mean = np.where(np.isnan(mean), -np.inf, mean)
+            grid.number(*self.best_index_)
+            if not (mean[self.best_index_] == self.best_score_ == mean.max()):
+                raise ValueError("the best point is not the best")
             self.best_estimator_ = self.at(*self.best_index_)
+        place = self.best_index_ if all(chosen) else divmod(int(np.flatnonzero(grid.solved)[-1]), grid.shape[1])
+        features, weights, _ = grid.model(*place)
+        own = self.selection_
+        if not (np.array_equal(own.features, features) and np.array_equal(own.weights, weights)):
+            raise ValueError("the model is not that of its point of the grid")
 
     def at(self, i, j):
-        """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed."""
+        """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
+
+        Its gap is within ``tol``; a SparseSVC that is fitted itself is polished beyond that.
+        """
         check_is_fitted(self)
-        i, j = (check.place(name, value) for name, value in (("i", i), ("j", j)))
-        s = self.path_.number(i, j)
-        i, j = divmod(s, self.path_.shape[1])
+        i, j = divmod(self.path_.number(i, j), self.path_.shape[1])
         grid, own = self.path_, self.selection_
         features, weights, intercept = grid.model(i, j)
         at_zero = (1.0 - 0.5 * self.gamma) * max(1, *grid.across, 1)
@@ -196,8 +253,10 @@ class SparseSVCPath(ElasticSVC):
     def fold_support(self, fold, i, j):
         """Features with a weight at point (i, j) in the model that was fitted without a fold."""
         check_is_fitted(self, "supports_")
+        if isinstance(fold, bool) or not isinstance(fold, numbers.Integral) or not 0 <= fold < len(self.supports_):
+            raise ValueError(f"fold must be a whole number from 0 to {len(self.supports_) - 1}, got {fold!r}")
         begins, ids = self.supports_[fold]
-        s = self.path_.number(check.place("i", i), check.place("j", j))
+        s = self.path_.number(i, j)
         return ids[begins[s] : begins[s + 1]]
 
     @available_if(lambda self: self.cv is not None)
@@ -270,8 +329,7 @@ class _Walker:
             if last is None:
                 raise
             self.interrupted = self.ended = True
-        selection = data.selection(last, self.tol, self.trace)
-        return maker.grid(), replace(selection, interrupted=self.interrupted)
+        return maker.grid(), data.selection(last, self.tol, self.trace)
 
     def folds(self, folds, scorer):
         """(scores, supports) of all folds, or (None, None) where there are none or they could not be ended."""
@@ -286,8 +344,7 @@ class _Walker:
                 svms, ids = data.problems(weights, data.svms[0].row_squares), []
                 for i, j, points in self._points(svms):
                     found = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
-                    told = _Told(data.classes, found[:, 0] if len(svms) == 1 else found)
-                    scores[fold, i, j] = scorer(told, test, data.y[test], **data.scoring_weights(test))
+                    scores[fold, i, j] = scorer(found[:, 0] if len(svms) == 1 else found, test)
                     ids.append(in_units_of_X(data.design, points)[0])
                 supports.append((ends(ids), np.concatenate(ids)))
         except KeyboardInterrupt:

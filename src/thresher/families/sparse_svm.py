@@ -31,7 +31,7 @@ def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas
     """
     if betas is None:
         most = max(largest_beta(svm) for svm in svms) or 1.0  # zero: w = 0 for every beta
-        betas = most * np.geomspace(1.0, beta_ratio, n_betas) if n_betas > 1 else np.array([most])
+        betas = most * (np.geomspace(1.0, beta_ratio, n_betas) if n_betas > 1 else np.array([beta_ratio]))
     if alphas is None:
         tops = [max(highest_alpha(svm, beta) for svm in svms) for beta in betas]
         later = [next((top for top in tops[i:] if top > 0.0), 1.0) for i in range(len(tops))]
@@ -67,7 +67,7 @@ def highest_alpha(svm, beta):
     while low > LEAST_END * first and quiet(low):
         low, high = low / 4.0, low
     while high > (1.0 + ENDS) * low:
-        middle = np.sqrt(low * high)
+        middle = np.sqrt(low) * np.sqrt(high)
         low, high = (low, middle) if quiet(middle) else (middle, high)
     return high
 

@@ -22,6 +22,7 @@ SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
 MOST_TURNS, MOST_MOVES = 40, 1000  # solves for a direction: in a hurry, and with care
 CAREFUL_COLUMNS = 400  # columns up to which there can be care
 MOST_IDLE, ROUNDING = 10, 1e-14  # steps without a smaller gap, and a fall of the objective that is none
+FARTHER = 4.0  # how much farther than a short step one looks for what has made it short
 SHORT = 0.5  # share of a step below which its model was too simple
 
 
@@ -116,7 +117,7 @@ class ElasticNewton:
             self.crossing = None
             return
         self.careful = self.crossing is not None  # the second time in a row
-        after = self.z + self.y * turn
+        after = self.z + self.y * (min(1.0, FARTHER * share) * turn)
         low, high = np.minimum(self.z, after), np.maximum(self.z, after)
         crossing = (high > 1.0 - self.gamma) & (low < 1.0)
         self.crossing = crossing if self.crossing is None else self.crossing | crossing
@@ -222,6 +223,8 @@ def _positive_solve(M, right):
     """M^-1 right for a positive matrix; one that is not, for rounding, is made so."""
     ridge = 0.0
     for _ in range(20):
+        if not np.isfinite(M).all():
+            break
         try:
             return linalg.cho_solve(linalg.cho_factor(M + ridge * np.eye(right.size)), right)
         except linalg.LinAlgError:
@@ -301,7 +304,7 @@ class System:
         return M
 
     def _factored(self, right, held):
-        """X by a Cholesky factorisation over rows or columns, whichever are fewer; None where it breaks down."""
+        """X by a Cholesky factorisation over rows or columns, whichever are fewer; None where both are many."""
         rows, columns = self.part.shape
         if min(rows, columns) > SMALL_SIDE or rows * columns > SMALL_SYSTEM:
             return None
@@ -315,18 +318,15 @@ class System:
         if self.shift:
             ridge[-1] = 1e-10 * (self.costs.sum() or 1.0)
         x = np.zeros(right.size)
-        try:
-            if free.size <= rows:
-                M = B.T @ B
-                M[np.diag_indices_from(M)] += ridge
-                x[free] = linalg.solve(M, right[free], assume_a="pos")
-            else:  # (R + B'B)^-1 = R^-1 - R^-1 B'(I + B R^-1 B')^-1 B R^-1
-                scaled = B / ridge
-                M = scaled @ B.T
-                M[np.diag_indices_from(M)] += 1.0
-                x[free] = right[free] / ridge - scaled.T @ linalg.solve(M, scaled @ right[free], assume_a="pos")
-        except linalg.LinAlgError:
-            return None
+        if free.size <= rows:
+            M = B.T @ B
+            M[np.diag_indices_from(M)] += ridge
+            x[free] = _positive_solve(M, right[free])
+        else:  # (R + B'B)^-1 = R^-1 - R^-1 B'(I + B R^-1 B')^-1 B R^-1
+            scaled = B / ridge
+            M = scaled @ B.T
+            M[np.diag_indices_from(M)] += 1.0
+            x[free] = right[free] / ridge - scaled.T @ _positive_solve(M, scaled @ right[free])
         return x
 
 
