@@ -123,7 +123,7 @@ class Grid:
 class GridMaker:
     """Collects the points of a walk over a grid."""
 
-    def __init__(self, betas, alphas, svms, design, n_features, scale_ids=None):
+    def __init__(self, betas, alphas, svms, design, n_features):
         self.betas, self.alphas, self.svms, self.design, self.n_features = betas, alphas, svms, design, n_features
         self.across = () if len(svms) == 1 else (len(svms),)
         size = alphas.size

@@ -71,7 +71,7 @@ class PointProgress:
         )
         sys.stderr.flush()
 
-    def close(self, trace):
+    def close(self):
         """End the line."""
         if self.verbose == 1 and not callable(self.verbose):
             sys.stderr.write("\n")

@@ -115,7 +115,7 @@ class SparseSVCPath(ElasticSVC):
             walker = _Walker(self, data, betas, alphas, trace, deadline, watch)
             grid, selection = walker.whole()
             scores, supports = walker.folds(folds, scorer) if not walker.ended else (None, None)
-            watch.close(trace)
+            watch.close()
         for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "supports_"):
             self.__dict__.pop(name, None)
         self.path_, self.classes_, self.fingerprint_ = grid, data.classes, data.seen
