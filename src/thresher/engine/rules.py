@@ -121,7 +121,9 @@ class Static:
         return self._test_samples(screening.smaller(self.balls.primal, self.balls.multiple**2 * float(lost @ lost)))
 
     def _test_samples(self, radius):
-        settled = screening.settled_samples(self.margins, np.sqrt(self.row_squares), radius, self.svm.gamma)
+        svm = self.svm
+        norms = svm.row_norms if self.row_squares is svm.row_squares else np.sqrt(self.row_squares)
+        settled = screening.settled_samples(self.margins, norms, radius, svm.gamma)
         return self.found.add("iss", None, *settled)
 
     def _columns(self):
@@ -135,7 +137,9 @@ class Static:
         return self._test_columns(screening.smaller(self.balls.dual, ones, zeros))
 
     def _test_columns(self, radius):
-        idle = screening.idle_columns(self.scores, np.sqrt(self.column_squares), radius, self.point.beta)
+        svm = self.svm
+        norms = svm.column_norms if self.column_squares is svm.column_squares else np.sqrt(self.column_squares)
+        idle = screening.idle_columns(self.scores, norms, radius, self.point.beta)
         return self.found.add("ifs", idle)
 
     def _forget_columns(self, new):
