@@ -23,9 +23,9 @@ from tests.oracles.sparse_svm import objective
 from tests.problems import many_classes
 from thresher import SparseSVC, SparseSVCPath
 from thresher.datasets import make_wide
+from thresher.engine import rules
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.grid import RULES
-from thresher.estimators.sparse_svm import SCREENINGS
 
 DATA = make_wide(80, 120, n_relevant=6, random_state=0)
 X, y = np.round(DATA.X * 64) / 64, DATA.y  # exact in float32
@@ -730,7 +730,7 @@ BEYOND = np.s_[1:, 1:]  # points that are not known in closed form
 def test_screening_does_not_change_the_weights_and_removes_no_feature_with_one(shift):
     plain = near_points(None, shift)
     assert plain.features_removed[BEYOND].sum() == plain.samples_removed[BEYOND].sum() == 0
-    for screening in SCREENINGS[:-1]:
+    for screening in tuple(rules.RULES)[:-1]:
         grid = near_points(screening, shift)
         for i in range(3):
             for j in range(10):

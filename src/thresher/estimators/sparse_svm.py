@@ -17,7 +17,6 @@ from thresher.estimators.selector import SelectorClassifier
 from thresher.families.sparse_svm import Row, polished, problems
 from thresher.results import Certificate, Selection, Step, Trace
 
-SCREENINGS = ("auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None)
 HEAVY = 1e100  # weights of samples that are brought to 1
 TINY = 1e-60  # length of a column below which its square, divided by itself, is in danger
 MANY = 1 << 23  # stored numbers from which on more threads than one are used if n_jobs does not say
@@ -31,7 +30,7 @@ class ElasticSVC(SelectorClassifier):
         check.fraction("gamma", self.gamma)
         check.positive("tol", self.tol)
         check.one_of("scale", self.scale, SCALES)
-        check.one_of("screening", self.screening, SCREENINGS)
+        check.one_of("screening", self.screening, tuple(RULES))
 
     @property
     def _rules(self):

@@ -127,13 +127,12 @@ class SparseSVCPath(ElasticSVC):
                 " and no choice among them" if folds else ""
             )
             reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
-            selection = replace(self.selection_, stop_reason=reason, interrupted=walker.interrupted)
-            self._set_selection(selection)
+            self._set_selection(replace(self.selection_, stop_reason=reason, interrupted=walker.interrupted))
             if not walker.interrupted:
                 warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=2)
         self._finished(data, self.selection_, max(1, int(grid.steps.sum())))
         worst = np.nanmax(grid.gap)
-        if worst > self.tol and selection.certificate.gap <= self.tol:
+        if worst > self.tol and self.selection_.certificate.gap <= self.tol:
             message = f"{int((grid.gap > self.tol).sum())} points have a gap above tol={self.tol:g}, up to {worst:.1e}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         if walker.interrupted:
@@ -311,7 +310,7 @@ class _Walker:
             gap = max(point.gap for point in found) / svms[0].at_zero
             features = max(point.ids.size for point in found)
             self.watch(self.betas[i], self.alphas[i, j], features, gap, self.done, trace)
-            if trace.begun + trace.elapsed > self.deadline:
+            if self.done < self.watch.total and trace.begun + trace.elapsed > self.deadline:
                 self.ended = True
                 return
             begun, before = trace.elapsed, data.sides.passes
