@@ -76,6 +76,21 @@ class Turn:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Milestone:
+    """Where a stream stood after so many ``examples``, each judged before it was learnt from.
+
+    ``loss`` and ``accuracy`` are means since the beginning, ``features`` those with a weight; ``truncation_error`` is what
+    the last cut back to the budget took away, in the norm of the method.
+    """
+
+    examples: int
+    loss: float
+    accuracy: float
+    features: int
+    truncation_error: float
+
+
 @dataclass
 class Trace:
     """The record of a fit: every scan, take and solve. Progress bars, plots and benchmarks read nothing else."""
@@ -199,7 +214,7 @@ class Selection:
     weights: np.ndarray
     intercept: float | np.ndarray
     stop_reason: str
-    certificate: Certificate
+    certificate: Certificate | None  # None: of a stream nothing is proven
     trace: Trace = field(repr=False)
     path: Path = field(default_factory=Path, repr=False)
     scale: str | None = None
@@ -217,7 +232,8 @@ class Selection:
         assert np.all(np.isfinite(self.weights))
         assert np.all(np.isin(self.forced, self.features)), "a forced feature is missing"
         assert np.all(self.weighted | np.isin(self.features, self.forced)), "a picked feature has no weight"
-        self.certificate.check()
+        if self.certificate is not None:
+            self.certificate.check()
 
     @property
     def weighted(self):

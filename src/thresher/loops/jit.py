@@ -1,7 +1,9 @@
 """How loops are compiled: without the GIL, cached on disk where a directory can be written."""
 
 import functools
+import pathlib
 import warnings
+import zlib
 
 import numba
 
@@ -11,13 +13,16 @@ from thresher.errors import CompilationCacheWarning
 REGROUP = frozenset({"reassoc", "nsz"})
 
 
-def compiled(function=None, *, regroup_sums=False):
+def compiled(function=None, *, regroup_sums=False, uses=None):
     """Compile ``function`` at its first call; ``regroup_sums`` lets the sums of a dot product vectorise.
 
-    The order of a regrouped sum is fixed when the loop is compiled, so equal input still gives equal bits.
+    The order of a regrouped sum is fixed when the loop is compiled, so equal input still gives equal bits. ``uses`` is
+    another module whose loops it calls: what is kept on disk is then not used when that module has changed.
     """
     if function is None:
-        return lambda f: compiled(f, regroup_sums=regroup_sums)
+        return lambda f: compiled(f, regroup_sums=regroup_sums, uses=uses)
+    if uses is not None:  # Numba names its files after the function, and looks at the age of its own module only
+        function.__qualname__ += f"-{zlib.crc32(pathlib.Path(uses.__file__).read_bytes()):08x}"
     options = {"nogil": True, "fastmath": set(REGROUP) if regroup_sums else False}
     try:
         return numba.njit(cache=True, **options)(function)

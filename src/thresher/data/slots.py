@@ -1,0 +1,45 @@
+"""Feature ids without end: each gets a small number, its slot, when it is first met."""
+
+import numpy as np
+
+from thresher.loops import slots as loops
+
+FIRST = 1024
+
+
+class Slots:
+    """Ids and their slots; memory grows with the ids met, whatever their size."""
+
+    def __init__(self, ids=()):
+        ids = np.asarray(ids, dtype=np.int64)
+        self.count, self._ids = ids.size, ids
+        self._make_room(max(FIRST, ids.size))
+
+    @property
+    def ids(self):
+        """The ids, by slot."""
+        return self._ids[: self.count]
+
+    def find(self, wanted, *, insert=False):
+        """Slots of the ids ``wanted`` as int32; -1 for one that was never met, or, with ``insert``, a new slot."""
+        found, done = np.empty(wanted.size, dtype=np.int32), 0
+        while True:
+            more, self.count = loops.find(wanted[done:], self.cells, self._ids, self.count, found[done:], insert)
+            done += more
+            if done == wanted.size:
+                return found
+            self._make_room(2 * self.count)
+
+    def _make_room(self, count):
+        room = 1 << int(count - 1).bit_length()
+        ids = np.empty(room, dtype=np.int64)
+        ids[: self.count] = self._ids[: self.count]
+        self._ids, self.cells = ids, np.full(2 * room, -1, dtype=np.int32)
+        loops.place(self.cells, self._ids, self.count)
+
+
+def hashed(ids, bits):
+    """Numbers below 2^bits, as good as random, for ids; int64."""
+    out = np.empty(ids.size, dtype=np.int64)
+    loops.hashed(ids, 1 << bits, out)
+    return out

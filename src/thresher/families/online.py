@@ -1,0 +1,292 @@
+"""Online selection under a budget (paper 4): B-ARDA, B-AMD and their rivals, one example after the other.
+
+A ``Learner`` is one two-class problem under one setting. ``Learners`` are all of them, classes times settings, and see the
+same examples: features are looked up once, and the progressive loss tells which setting does best.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thresher.data.slots import Slots
+from thresher.errors import InvalidDataError
+from thresher.loops import averaging, descent
+from thresher.results import Milestone, Selection, Trace
+
+LOSSES = {"squared_hinge": descent.SQUARED_HINGE, "hinge": descent.HINGE, "logistic": descent.LOGISTIC}
+AT_ONCE = 4096  # examples between looks at the clock
+DEFAULTS = {"step_size": 0.1, "l2": 1e-4, "l1": 1e-3, "gamma": 1.0}
+PLACES = {"step_size": descent.STEP, "l2": descent.L2, "l1": descent.L1, "gamma": descent.GAMMA}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A compiled loop, the loss it takes if none is named, the parameters it has, and what it can do.
+
+    ``endless``: it can do without a budget. ``losses``: those it can take.
+    """
+
+    loop: object
+    loss: str
+    parameters: tuple[str, ...]
+    endless: bool = False
+    losses: tuple[str, ...] = tuple(LOSSES)
+
+    @property
+    def averages(self):
+        """Whether it is dual averaging, where features that were cut off may come back."""
+        return self.loop is averaging.dual_averaging
+
+
+METHODS = {
+    "b-arda": Method(averaging.dual_averaging, "squared_hinge", ("step_size", "l2")),
+    "b-amd": Method(descent.mirror_descent, "squared_hinge", ("step_size", "l2")),
+    "ofs": Method(descent.plain_descent, "hinge", ("step_size", "l2")),
+    "sofs": Method(descent.confidence_weighting, "squared_hinge", ("gamma",), losses=("squared_hinge",)),
+    "l1-arda": Method(averaging.dual_averaging, "squared_hinge", ("step_size", "l1"), endless=True),
+    "ada-fobos": Method(descent.composite_descent, "squared_hinge", ("step_size", "l1"), endless=True),
+}
+
+
+class Learner:
+    """One two-class problem under one setting."""
+
+    def __init__(self, method, setting, *, budget, delta, loss, intercept):
+        self.method, numbers = METHODS[method], np.zeros(descent.NUMBERS)
+        for name, value in setting.items():
+            numbers[PLACES[name]] = value
+        numbers[descent.BUDGET] = np.inf if budget is None else budget
+        numbers[descent.DELTA], numbers[descent.INTERCEPT] = delta, intercept
+        numbers[descent.LOSS_KIND] = LOSSES[loss]
+        self.numbers, self.clock = numbers, np.zeros(descent.CLOCK)
+        self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
+        self._kept, self._trees = np.zeros(0, dtype=np.int32), None
+        if self.method.loop is descent.confidence_weighting:
+            self.clock[descent.SHIFT_ROOT] = 1.0
+
+    def restore(self, table, kept, clock, ids):
+        """Go on where another learner with these numbers was."""
+        self.clock[:] = clock
+        self._grow(max(len(table), 1), 0, ids)
+        self._table[: len(table)] = table
+        self._put_kept(kept)
+        if self.method.averages and np.isfinite(self.numbers[descent.BUDGET]):
+            self.place[self._table.any(axis=1) & (self.place < 0)] = averaging.PLAYS
+            self._play_all(ids)
+
+    @property
+    def kept(self):
+        """Slots that have, or may have, a weight."""
+        return self._kept[: int(self.clock[descent.KEPT])]
+
+    @property
+    def table(self):
+        """What is known of each feature, by slot; there may be more lines than slots in use."""
+        return self._table
+
+    def learn(self, rows, ids, longest, scores):
+        """All of ``rows``, as ``descent`` has them; scores before each update go into ``scores``."""
+        self._grow(ids.size, longest, ids)
+        seen = (self._table, ids, self.place)
+        work = self._trees if self.method.averages else (self._kept, self._keys)
+        if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
+            raise InvalidDataError(
+                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: the values of X, the step "
+                "or the weights are too large; scale X, and begin anew"
+            )
+
+    def weights(self, count, ids):
+        """(weights of the first ``count`` slots, truncation error of the last round)."""
+        self._grow(count, 0, ids)
+        weights, seen = np.zeros(count), (self._table, ids, self.place)
+        if self.method.averages:
+            error = averaging.averaged_weights(self.clock, seen, self.numbers, weights)
+            return weights, error if np.isfinite(self.numbers[descent.BUDGET]) else 0.0
+        if self.method.loop is descent.composite_descent:
+            descent.shrunk_weights(self.clock, seen, self.numbers, weights)
+        else:
+            weights[self.kept] = self._table[self.kept, descent.WEIGHT]
+        return weights, float(self.clock[descent.ERROR])
+
+    def _grow(self, count, longest, ids):
+        """Room for ``count`` features, and for an example of ``longest`` more."""
+        if count > len(self._table):
+            room = 1 << max(6, int(count - 1).bit_length())
+            table, place = np.zeros((room, self._table.shape[1])), np.full(room, -1, dtype=np.int32)
+            if self.method.loop is descent.confidence_weighting:
+                table[:, descent.SPREAD] = 1.0
+            table[: len(self._table)], place[: self.place.size] = self._table, self.place
+            self._table, self.place = table, place
+            if self.method.averages:
+                self._plant(ids)
+        if not self.method.averages:
+            need = int(min(self.numbers[descent.BUDGET], len(self._table))) + longest
+            if need > self._kept.size:
+                kept = np.zeros(max(need, 2 * self._kept.size), dtype=np.int32)
+                kept[: self.kept.size] = self.kept
+                self._kept, self._keys = kept, np.empty(kept.size)
+
+    def _plant(self, ids):
+        """Trees of the size that the table asks for, with the leaves of the old ones."""
+        room, budget, capped = len(self._table), self.numbers[descent.BUDGET], np.isfinite(self.numbers[descent.BUDGET])
+        leaves = 1 << max(1, int(min(budget, room) - 1).bit_length())
+        leaf, pace = np.full(leaves, -1, dtype=np.int32), np.zeros(averaging.PACE)
+        if self._trees is not None:
+            leaf[: self._kept.size], pace = self._kept[:leaves], self._trees[2]
+        pace[averaging.FACTOR] = max(pace[averaging.FACTOR], averaging.LEEWAY)
+        self._trees = (_tree(leaf, leaves if capped else 2), _tree(leaf[:0], room if capped else 2), pace)
+        self._kept = leaf
+        if capped:
+            self._play_all(ids)
+
+    def _play_all(self, ids):
+        seen = (self._table, ids, self.place)
+        for tree, greatest in zip(self._trees[:2], (False, True), strict=True):
+            averaging.play_all(tree, greatest, self.clock[descent.ROUNDS], seen, self.numbers)
+
+    def _put_kept(self, kept):
+        if not self.method.averages:
+            self._kept, self._keys = np.array(kept, dtype=np.int32), np.empty(len(kept))
+            self.place[kept] = 0
+        else:
+            self._kept[: len(kept)] = kept
+            self.place[kept] = np.arange(len(kept))
+
+
+def _tree(leaf, inner):
+    """(leaf, winner, until): nobody plays yet."""
+    return leaf, np.full(inner, -1, dtype=np.int32), np.full(inner, np.inf)
+
+
+@dataclass
+class Record:
+    """What a setting has shown so far, each example judged before it was learnt from."""
+
+    mistakes: float = 0.0  # weights of the examples taken for another class
+    milestones: list = field(default_factory=list)
+
+
+class Learners:
+    """All classes under all settings. ``settings`` are dicts of the method's parameters."""
+
+    def __init__(self, method, settings, n_classes, **options):
+        self.settings, self.n_classes = settings, n_classes
+        problems = 1 if n_classes == 2 else n_classes
+        self.learners = [[Learner(method, each, **options) for _ in range(problems)] for each in settings]
+        self.records = [Record() for _ in settings]
+        self.slots, self.examples = Slots(), 0
+        self.totals = np.zeros(
+            n_classes + 2
+        )  # weights seen of each class, of all, and these times those of the classes
+        self._selection = None
+
+    def prepared(self, begins, ids, values):
+        """Rows whose features are known from now on."""
+        return Rows(begins, self.slots.find(ids, insert=True), values, int(np.diff(begins).max(initial=0)))
+
+    def learn(self, rows, order, codes, weights, class_weight=None):
+        """Go through the prepared ``rows`` in this order, with the class and the weight of each row.
+
+        ``class_weight`` has a number for each class; or it is "balanced": classes count alike, by what was seen so far.
+        Rows of weight zero are not there.
+        """
+        order = np.ascontiguousarray(order[weights[order] > 0.0], dtype=np.int64)
+        while order.size:
+            part = order[: min(AT_ONCE, milestone_after(self.examples) - self.examples)]
+            order = order[part.size :]
+            self._learn(rows, part, codes[part], weights[part], class_weight)
+
+    def _learn(self, rows, order, codes, weights, class_weight):
+        """A part without a milestone before its end."""
+        ids, scores = self.slots.ids, np.empty((len(self.settings), len(self.learners[0]), order.size))
+        costs = weights * self._class_weights(codes, weights, class_weight)
+        self._selection = None
+        for c in range(scores.shape[1]):
+            signs = np.where(codes == (1 if self.n_classes == 2 else c), 1.0, -1.0)
+            laid_out = (order, rows.begins, rows.slots, rows.values, signs, costs)
+            for s, learners in enumerate(self.learners):
+                learners[c].learn(laid_out, ids, rows.longest, scores[s, c])
+        self.examples += order.size
+        self.totals[-1] = running(self.totals[-1], costs)[-1]
+        for s, record in enumerate(self.records):
+            taken_for = scores[s, 0] > 0.0 if self.n_classes == 2 else scores[s].argmax(axis=0)
+            record.mistakes = float(running(record.mistakes, weights * (taken_for != codes))[-1])
+            if self.examples == milestone_after(self.examples - 1):
+                record.milestones.append(self._milestone(s))
+
+    def _class_weights(self, codes, weights, class_weight):
+        """Weights of the classes in each round; the totals move on."""
+        seen = np.array([running(self.totals[c], weights * (codes == c)) for c in range(self.n_classes)])
+        all_seen = running(self.totals[-2], weights)
+        self.totals[:-2], self.totals[-2] = seen[:, -1], all_seen[-1]
+        if class_weight is None:
+            return np.ones(codes.size)
+        if isinstance(class_weight, str):
+            return all_seen / (self.n_classes * seen[codes, np.arange(codes.size)])
+        return np.asarray(class_weight)[codes]
+
+    def loss(self, s):
+        """Mean progressive loss of a setting, summed over the classes."""
+        return sum(each.clock[descent.LOSS] for each in self.learners[s]) / self.totals[-1] if self.examples else np.nan
+
+    def accuracy(self, s):
+        """Share of the examples that a setting got right before it learnt from them."""
+        return 1.0 - self.records[s].mistakes / self.totals[-2] if self.examples else np.nan
+
+    @property
+    def best(self):
+        """The setting with the least progressive loss; of equal ones the first."""
+        return int(np.argmin([self.loss(s) for s in range(len(self.settings))])) if self.examples else 0
+
+    def _weights(self, s):
+        """(slots with a weight in any class, their weights, truncation error over all classes)."""
+        found = [each.weights(self.slots.count, self.slots.ids) for each in self.learners[s]]
+        columns = np.stack([weights for weights, _ in found], axis=1)
+        slots = np.flatnonzero(columns.any(axis=1))
+        return slots, columns[slots], math.sqrt(sum(error * error for _, error in found))
+
+    def _milestone(self, s):
+        slots, _, error = self._weights(s)
+        return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
+
+    @property
+    def selection(self):
+        """The Selection of the best setting; worked out when it is asked for."""
+        if self._selection is None:
+            slots, weights, _ = self._weights(self.best)
+            order = np.argsort(self.slots.ids[slots])
+            shifts = np.array([each.clock[descent.SHIFT] for each in self.learners[self.best]])
+            two = self.n_classes == 2
+            self._selection = Selection(
+                self.slots.ids[slots][order],
+                weights[order, 0] if two else weights[order],
+                float(shifts[0]) if two else shifts,
+                f"{self.examples:,} example{'' if self.examples == 1 else 's'} learnt",
+                None,
+                Trace(),
+            )
+        return self._selection
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Examples, row after row: features as slots, and their values."""
+
+    begins: np.ndarray
+    slots: np.ndarray
+    values: np.ndarray
+    longest: int
+
+
+def running(start, values):
+    """Sums of ``start`` and the first values, one after the other, so that it does not matter where batches end."""
+    return np.cumsum(np.concatenate([[start], values]))[1:]
+
+
+def milestone_after(examples):
+    """The next number of examples at which the record is taken: powers of the root of 2, rounded up."""
+    k = 0 if examples < 1 else int(2 * math.log2(examples))
+    while math.ceil(2 ** (k / 2)) <= examples:
+        k += 1
+    return math.ceil(2 ** (k / 2))

@@ -1,0 +1,264 @@
+"""Dual averaging (B-ARDA, l1-ARDA), where the weight of every feature that was ever seen moves with the round.
+
+Arguments are those of ``descent``. The features kept play a tournament that the one with the least score wins, those
+left out another that the one with the greatest score wins; while the latter is above the former they change places.
+
+Untouched, the root of a score is root(H) (|G| - l1 t) / (H + l2 step t) with one of l1 and l2 zero: two features change
+places once at most, and it can be told when. So each match knows until which round its result stands, each node the
+earliest such round below it, and a round looks only at what was touched or has run out. Features whose score is below a
+floor do not play at all: it only falls until they are touched again. Should the worst feature kept fall below the floor,
+all are looked at, and there is a lower one.
+"""
+
+import math
+
+import numpy as np
+
+from thresher.loops import descent
+from thresher.loops.descent import (
+    BUDGET,
+    DELTA,
+    INTERCEPT,
+    KEPT,
+    L1,
+    L2,
+    ROUNDS,
+    SHIFT,
+    SHIFT_ROOT,
+    SHIFT_SUM,
+    STEP,
+    pull_of,
+)
+from thresher.loops.jit import compiled
+
+GRADIENTS, ROOT = 0, 1  # columns of the table: their sum, the root of the sum of their squares
+NEAR = 1e-13  # relative; rounding of scores stays well below
+TINY = 1e-290  # scores below may be on the way to underflow
+IDLE, PLAYS = -1, -2  # in ``place``, of features left out: too far below to play, or not
+FLOOR, TOUCHES, FACTOR, PACE = range(4)  # places in ``pace``, and its length
+LEEWAY = 4.0  # how far below the worst feature kept the floor is
+
+
+@compiled
+def _averaged(slot, t, table, numbers):
+    """The weight of a feature after ``t`` rounds, had it not been cut off."""
+    total = table[slot, GRADIENTS]
+    shrunk = abs(total)
+    if numbers[L1] > 0.0:
+        shrunk = max(shrunk - numbers[L1] * t, 0.0)
+    z = numbers[STEP] * shrunk / (numbers[L2] * numbers[STEP] * t + (numbers[DELTA] + table[slot, ROOT]))
+    return -z if total > 0.0 else z
+
+
+@compiled
+def _merit(slot, t, table, numbers):
+    z = _averaged(slot, t, table, numbers)
+    return (numbers[DELTA] + table[slot, ROOT]) * (z * z)
+
+
+@compiled
+def _holds(high, low, t, table, numbers):
+    """A round up to which ``high`` is sure to stay above ``low``, if neither is touched; at least ``t``."""
+    l1, growth = numbers[L1], numbers[L2] * numbers[STEP]
+    a, b = abs(table[high, GRADIENTS]), abs(table[low, GRADIENTS])
+    h, k = numbers[DELTA] + table[high, ROOT], numbers[DELTA] + table[low, ROOT]
+    if (l1 == 0.0 and growth == 0.0) or (a == b and h == k):
+        return np.inf
+    rest, other = max(a - l1 * t, 0.0), max(b - l1 * t, 0.0)
+    if rest == 0.0:
+        return np.inf  # both are zero, and stay so
+    p, q = math.sqrt(h) * rest, math.sqrt(k) * other
+    h_t, k_t = h + growth * t, k + growth * t
+    if (p / h_t) * (p / h_t) < TINY:
+        return t
+    falls = l1 * math.sqrt(k) * h_t if other > 0.0 else 0.0  # of the lower one, times the other's denominator
+    doubt = NEAR * (p * k_t + q * h_t + l1 * t * (math.sqrt(h) * k_t + math.sqrt(k) * h_t))
+    lead = p * k_t - q * h_t - doubt
+    gain = growth * (p - q) - l1 * math.sqrt(h) * k_t + falls
+    gain -= NEAR * (growth * (p + q) + l1 * (math.sqrt(h) * k_t + math.sqrt(k) * h_t))
+    if lead < 0.0:
+        return t
+    rounds = np.inf if gain >= 0.0 else lead / -gain
+    if l1 > 0.0:
+        rounds = min(rounds, rest / l1)
+    return t + max(np.floor(rounds) - 1.0, 0.0) if rounds < 1e15 else np.inf
+
+
+@compiled
+def _leaf(at, tree, greatest, place):
+    """The feature at a leaf, or -1: of those left out each has a leaf of its own."""
+    if greatest:
+        return at if place[at] == PLAYS else -1
+    return tree[0][at]
+
+
+@compiled
+def _settle(node, tree, greatest, t, seen, numbers):
+    """Play the match of a node between the winners below it."""
+    _, winner, until = tree
+    table, ids, place = seen
+    left, last = 2 * node, np.inf
+    if left >= winner.size:
+        a = _leaf(left - winner.size, tree, greatest, place)
+        b = _leaf(left + 1 - winner.size, tree, greatest, place)
+    else:
+        a, b, last = winner[left], winner[left + 1], min(until[left], until[left + 1])
+    if a >= 0 and b >= 0:
+        one, two = _merit(a, t, table, numbers), _merit(b, t, table, numbers)
+        if one < two or (one == two and ids[a] < ids[b]):
+            a, b = b, a
+        last = min(last, _holds(a, b, t, table, numbers))
+        winner[node] = a if greatest else b
+    else:
+        winner[node] = max(a, b)
+    until[node] = last
+
+
+@compiled
+def _climb(at, tree, greatest, t, seen, numbers):
+    """Play again what a change of leaf ``at`` can change."""
+    _, winner, until = tree
+    slot, node = _leaf(at, tree, greatest, seen[2]), (at + winner.size) >> 1
+    while node >= 1:
+        before, ran_out = winner[node], until[node]
+        _settle(node, tree, greatest, t, seen, numbers)
+        if winner[node] == before and before != slot and until[node] >= ran_out:
+            until[node] = ran_out  # too early does no harm, and nothing above has to know
+            return
+        node >>= 1
+
+
+@compiled
+def _renew(tree, greatest, t, seen, numbers):
+    """Play the matches again whose results ran out before round ``t``."""
+    _, winner, until = tree
+    node = 1
+    while node >= 1:
+        left = 2 * node
+        if until[node] >= t:
+            node >>= 1
+        elif left < winner.size and until[left] < t:
+            node = left
+        elif left < winner.size and until[left + 1] < t:
+            node = left + 1
+        else:
+            _settle(node, tree, greatest, t, seen, numbers)
+            node >>= 1
+
+
+@compiled
+def play_all(tree, greatest, t, seen, numbers):
+    """Every match anew: for a tree that has grown or was read from a file."""
+    for node in range(tree[1].size - 1, 0, -1):
+        _settle(node, tree, greatest, t, seen, numbers)
+
+
+@compiled
+def _enter(slot, trees, t, seen, clock, numbers):
+    """A feature was touched: it is put, or moved, where it belongs."""
+    kept, out, pace = trees
+    table, _, place = seen
+    if place[slot] >= 0:
+        if clock[KEPT] == numbers[BUDGET]:
+            _climb(place[slot], kept, False, t, seen, numbers)
+    elif clock[KEPT] < numbers[BUDGET]:
+        place[slot] = int(clock[KEPT])
+        kept[0][place[slot]] = slot
+        clock[KEPT] += 1.0
+        if clock[KEPT] == numbers[BUDGET]:
+            play_all(kept, False, t, seen, numbers)
+    else:
+        pace[TOUCHES] += 1.0
+        before, place[slot] = place[slot], PLAYS if _merit(slot, t, table, numbers) >= pace[FLOOR] else IDLE
+        if before == PLAYS or place[slot] == PLAYS:
+            _climb(slot, out, True, t, seen, numbers)
+
+
+@compiled
+def _lower(floor, out, pace, t, seen, numbers):
+    """Let those play who are below the old floor and not below a new one under ``floor``, at the cost of a full scan.
+
+    If the last one was not long ago the next floor is much lower: in the long run scans cost no more than touches.
+    """
+    table, _, place = seen
+    pace[FACTOR] = min(pace[FACTOR] * pace[FACTOR], 1e200) if pace[TOUCHES] < place.size else LEEWAY
+    pace[FLOOR], pace[TOUCHES] = (floor / pace[FACTOR] if pace[FACTOR] < 1e100 else 0.0), 0.0
+    for slot in range(place.size):
+        if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0 and _merit(slot, t, table, numbers) >= pace[FLOOR]:
+            place[slot] = PLAYS
+    play_all(out, True, t, seen, numbers)
+
+
+@compiled
+def _exchange(trees, t, seen, numbers):
+    """While the best feature left out is above the worst one kept, they change places."""
+    kept, out, pace = trees
+    table, ids, place = seen
+    while True:
+        best, worst = out[1][1], kept[1][1]
+        least = _merit(worst, t, table, numbers)
+        if least < pace[FLOOR]:
+            _lower(least, out, pace, t, seen, numbers)
+            continue
+        if 8.0 * pace[TOUCHES] > place.size:
+            pace[FLOOR], pace[TOUCHES], pace[FACTOR] = max(pace[FLOOR], least / LEEWAY), 0.0, LEEWAY
+        if best < 0:
+            return
+        most = _merit(best, t, table, numbers)
+        if most < least or (most == least and ids[best] < ids[worst]):
+            return
+        place[best], place[worst] = place[worst], PLAYS
+        kept[0][place[best]] = best
+        _climb(place[best], kept, False, t, seen, numbers)
+        _climb(best, out, True, t, seen, numbers)
+        _climb(worst, out, True, t, seen, numbers)
+
+
+@compiled(uses=descent)
+def dual_averaging(rows, seen, trees, clock, numbers, scores):
+    """B-ARDA (l2) and l1-ARDA (l1). ``trees``: of features kept and of those left out, (leaf, winner, until), and a pace."""
+    order, begins, slots, values, signs, weights = rows
+    table, _, place = seen
+    moves = numbers[L1] > 0.0 or numbers[L2] > 0.0
+    for k in range(order.size):
+        row, score = order[k], 0.0
+        for e in range(begins[row], begins[row + 1]):
+            if place[slots[e]] >= 0:
+                score += _averaged(slots[e], clock[ROUNDS], table, numbers) * values[e]
+        scores[k] = score + clock[SHIFT]
+        if not np.isfinite(scores[k]):
+            return k
+        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
+        clock[ROUNDS] += 1.0
+        t = clock[ROUNDS]
+        if pull != 0.0:
+            for e in range(begins[row], begins[row + 1]):
+                gradient, slot = -pull * values[e], slots[e]
+                table[slot, GRADIENTS] += gradient
+                table[slot, ROOT] = math.sqrt(table[slot, ROOT] * table[slot, ROOT] + gradient * gradient)
+            if numbers[INTERCEPT] > 0.0:
+                clock[SHIFT_SUM] -= pull
+                clock[SHIFT_ROOT] = math.sqrt(clock[SHIFT_ROOT] * clock[SHIFT_ROOT] + pull * pull)
+                clock[SHIFT] = -numbers[STEP] * clock[SHIFT_SUM] / (numbers[DELTA] + clock[SHIFT_ROOT])
+        if moves and clock[KEPT] == numbers[BUDGET]:
+            _renew(trees[0], False, t, seen, numbers)
+            _renew(trees[1], True, t, seen, numbers)
+        if pull != 0.0:
+            for e in range(begins[row], begins[row + 1]):
+                _enter(slots[e], trees, t, seen, clock, numbers)
+        if clock[KEPT] == numbers[BUDGET]:
+            _exchange(trees, t, seen, numbers)
+    return order.size
+
+
+@compiled
+def averaged_weights(clock, seen, numbers, weights):
+    """Weights of all features into ``weights``; returned is the truncation error."""
+    table, _, place = seen
+    error = 0.0
+    for slot in range(weights.size):
+        z = _averaged(slot, clock[ROUNDS], table, numbers)
+        weights[slot] = z if place[slot] >= 0 else 0.0
+        if place[slot] < 0:
+            error += (numbers[DELTA] + table[slot, ROOT]) * (z * z)
+    return math.sqrt(error)

@@ -1,0 +1,309 @@
+"""Rounds of online learning, one example after the other: predict, suffer a loss, update, cut back to the budget.
+
+What all of them share. ``rows`` is (order, begins, slots, values, signs, weights): round k sees row order[k] with label
+signs[k]; the entries of a row are begins[row] to begins[row + 1]. ``seen`` is (table, ids, place): a line of ``table`` for
+each feature, its id, and whether it has a weight (dual averaging: where among those kept; -1 where it has none).
+``clock`` holds what moves beside, ``numbers`` the parameters. Scores before each update go into ``scores``. Returned is
+how many rounds there were: all, or those before the first whose score is not finite.
+
+Here are the methods that look only at the example and at what has a weight. ``work`` is (kept, keys): the slots that have
+a weight, with room for those of an example more, and a number for each.
+"""
+
+import math
+
+import numpy as np
+
+from thresher.loops.jit import compiled
+
+SQUARED_HINGE, HINGE, LOGISTIC = range(3)
+ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_ROOT, LOSS, ERROR, CLOCK = range(8)  # places in ``clock``, and its length
+STEP, L1, L2, DELTA, GAMMA, BUDGET, LOSS_KIND, INTERCEPT, NUMBERS = range(9)  # places in ``numbers``, and its length
+WEIGHT, SPREAD, LAST = 0, 1, 2  # columns: weight, root of the sum of squared gradients (SOFS: variance), last round
+
+
+@compiled
+def _suffered(kind, margin):
+    """(loss, minus its slope) at a margin."""
+    if kind == LOGISTIC:
+        e = math.exp(-abs(margin))
+        return math.log1p(e) + max(-margin, 0.0), (e if margin > 0.0 else 1.0) / (1.0 + e)
+    if margin >= 1.0:
+        return 0.0, 0.0
+    lack = 1.0 - margin
+    return (lack, 1.0) if kind == HINGE else (lack * lack, 2.0 * lack)
+
+
+@compiled
+def pull_of(sign, weight, score, clock, numbers):
+    """What a unit of a feature adds to minus its gradient; the loss is counted."""
+    loss, slope = _suffered(int(numbers[LOSS_KIND]), sign * score)
+    clock[LOSS] += weight * loss
+    return sign * slope * weight
+
+
+@compiled
+def _part(kept, keys, ids, low, high):
+    """Partition places low to high - 1 around one of them, the larger (key, id) first; where it then is."""
+    last, middle = high - 1, low + (high - low) * 40503 % 65536 * (high - low) // 65536  # somewhere, always the same
+    kept[middle], kept[last], keys[middle], keys[last] = kept[last], kept[middle], keys[last], keys[middle]
+    pivot, name, at = keys[last], ids[kept[last]], low
+    for k in range(low, last):
+        if keys[k] > pivot or (keys[k] == pivot and ids[kept[k]] > name):
+            kept[k], kept[at], keys[k], keys[at] = kept[at], kept[k], keys[at], keys[k]
+            at += 1
+    kept[at], kept[last], keys[at], keys[last] = kept[last], kept[at], keys[last], keys[at]
+    return at
+
+
+@compiled
+def _put_first(kept, keys, ids, count, budget):
+    """Bring the ``budget`` largest of ``count`` to the front; among equals the larger id counts as the larger."""
+    low, high = 0, count
+    while high - low > 1:
+        at = _part(kept, keys, ids, low, high)
+        if at == budget:
+            return
+        if at < budget:
+            low = at + 1
+        else:
+            high = at
+
+
+@compiled
+def _without_zeros(kept, keys, count, seen):
+    """How many are left when features of weight zero have gone."""
+    table, _, place = seen
+    left = 0
+    for k in range(count):
+        slot = kept[k]
+        if table[slot, WEIGHT] != 0.0:
+            kept[left], keys[left] = slot, keys[k]
+            left += 1
+        else:
+            place[slot] = -1
+    return left
+
+
+@compiled
+def _cut(kept, keys, count, seen, clock, numbers):
+    """Keep as many features with the largest keys as the budget allows; (sum of the other keys, of squared weights)."""
+    table, ids, place = seen
+    budget, lost, squares = int(min(numbers[BUDGET], count)), 0.0, 0.0
+    if count > budget:
+        _put_first(kept, keys, ids, count, budget)
+    for k in range(budget, count):
+        lost += keys[k]
+        squares += table[kept[k], WEIGHT] * table[kept[k], WEIGHT]
+        table[kept[k], WEIGHT] = 0.0
+        place[kept[k]] = -1
+    clock[KEPT] = budget
+    return lost, squares
+
+
+@compiled
+def _joined(row, begins, slots, kept, clock, place):
+    """How many features are kept when those of the example have joined them."""
+    count = int(clock[KEPT])
+    for e in range(begins[row], begins[row + 1]):
+        if place[slots[e]] < 0:
+            kept[count], place[slots[e]] = slots[e], 0
+            count += 1
+    clock[KEPT] = count
+    return count
+
+
+@compiled
+def _score(row, begins, slots, values, seen):
+    table, _, place = seen
+    score = 0.0
+    for e in range(begins[row], begins[row + 1]):
+        if place[slots[e]] >= 0:
+            score += table[slots[e], WEIGHT] * values[e]
+    return score
+
+
+@compiled
+def _step(slot, gradient, table, numbers):
+    """The adaptive step of a weight."""
+    root = math.sqrt(table[slot, SPREAD] * table[slot, SPREAD] + gradient * gradient)
+    table[slot, SPREAD] = root
+    table[slot, WEIGHT] -= numbers[STEP] * gradient / (numbers[DELTA] + root)
+
+
+@compiled
+def _step_shift(pull, clock, numbers):
+    """The adaptive step of the intercept."""
+    if numbers[INTERCEPT] > 0.0:
+        clock[SHIFT_ROOT] = math.sqrt(clock[SHIFT_ROOT] * clock[SHIFT_ROOT] + pull * pull)
+        clock[SHIFT] += numbers[STEP] * pull / (numbers[DELTA] + clock[SHIFT_ROOT])
+
+
+@compiled
+def _cut_by_size(kept, keys, count, seen, clock, numbers):
+    """Keep the features with the largest H |w|; the truncation error is what the others add up to."""
+    table = seen[0]
+    for k in range(count):
+        keys[k] = (numbers[DELTA] + table[kept[k], SPREAD]) * abs(table[kept[k], WEIGHT])
+    count = _without_zeros(kept, keys, count, seen)
+    clock[ERROR] = _cut(kept, keys, count, seen, clock, numbers)[0]
+
+
+@compiled
+def mirror_descent(rows, seen, work, clock, numbers, scores):
+    """B-AMD: the penalty is part of the gradient, so that every feature with a weight moves in every round."""
+    order, begins, slots, values, signs, weights = rows
+    table, _, place = seen
+    kept, keys = work
+    for k in range(order.size):
+        row = order[k]
+        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
+        if not np.isfinite(scores[k]):
+            return k
+        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
+        clock[ROUNDS] += 1.0
+        clock[ERROR] = 0.0
+        if pull != 0.0:
+            for e in range(begins[row], begins[row + 1]):
+                _step(slots[e], numbers[L2] * table[slots[e], WEIGHT] - pull * values[e], table, numbers)
+                table[slots[e], LAST] = clock[ROUNDS]
+            _step_shift(pull, clock, numbers)
+        if numbers[L2] > 0.0:
+            for at in range(int(clock[KEPT])):
+                if table[kept[at], LAST] != clock[ROUNDS]:
+                    _step(kept[at], numbers[L2] * table[kept[at], WEIGHT], table, numbers)
+        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > numbers[BUDGET]:
+            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, numbers)
+    return order.size
+
+
+@compiled
+def _shrunk(slot, t, table, numbers):
+    """A weight of Ada-Fobos after round ``t``: since its last update it shrank by the same amount in every round."""
+    weight = table[slot, WEIGHT]
+    each = numbers[L1] * numbers[STEP] / (numbers[DELTA] + table[slot, SPREAD])
+    rest = abs(weight) - (t - table[slot, LAST]) * each
+    return math.copysign(rest, weight) if rest > 0.0 else 0.0
+
+
+@compiled
+def _shrink(slot, since, t, table, numbers):
+    """Bring a weight of round ``since`` to round ``t``."""
+    table[slot, LAST] = since
+    table[slot, WEIGHT] = _shrunk(slot, t, table, numbers)
+    table[slot, LAST] = t
+
+
+@compiled
+def composite_descent(rows, seen, work, clock, numbers, scores):
+    """Ada-Fobos: a step along the gradient, then all weights shrink; without a budget those not touched do on demand."""
+    order, begins, slots, values, signs, weights = rows
+    table, _, place = seen
+    kept, keys = work
+    for k in range(order.size):
+        row, score = order[k], 0.0
+        for e in range(begins[row], begins[row + 1]):
+            if place[slots[e]] >= 0:
+                score += _shrunk(slots[e], clock[ROUNDS], table, numbers) * values[e]
+        scores[k] = score + clock[SHIFT]
+        if not np.isfinite(scores[k]):
+            return k
+        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
+        clock[ROUNDS] += 1.0
+        clock[ERROR] = 0.0
+        if pull != 0.0:
+            for e in range(begins[row], begins[row + 1]):
+                slot = slots[e]
+                table[slot, WEIGHT] = _shrunk(slot, clock[ROUNDS] - 1.0, table, numbers)
+                _step(slot, -pull * values[e], table, numbers)
+                _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, numbers)
+            _step_shift(pull, clock, numbers)
+        if np.isfinite(numbers[BUDGET]):  # few enough to move at once, which settles ties as the definition does
+            for at in range(int(clock[KEPT])):
+                _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, numbers)
+        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > numbers[BUDGET]:
+            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, numbers)
+    return order.size
+
+
+@compiled
+def shrunk_weights(clock, seen, numbers, weights):
+    """Weights of all features under Ada-Fobos into ``weights``."""
+    for slot in range(weights.size):
+        weights[slot] = _shrunk(slot, clock[ROUNDS], seen[0], numbers)
+
+
+@compiled
+def plain_descent(rows, seen, work, clock, numbers, scores):
+    """OFS: weights shrink in every round; after a step they are brought back into a ball, and the largest are kept."""
+    order, begins, slots, values, signs, weights = rows
+    table, _, place = seen
+    kept, keys = work
+    rest = 1.0 - numbers[L2] * numbers[STEP]
+    for k in range(order.size):
+        row = order[k]
+        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
+        if not np.isfinite(scores[k]):
+            return k
+        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
+        clock[ROUNDS] += 1.0
+        clock[ERROR] = 0.0
+        for at in range(int(clock[KEPT])):
+            table[kept[at], WEIGHT] *= rest
+        if pull == 0.0:
+            continue
+        for e in range(begins[row], begins[row + 1]):
+            table[slots[e], WEIGHT] += numbers[STEP] * pull * values[e]
+        if numbers[INTERCEPT] > 0.0:
+            clock[SHIFT] += numbers[STEP] * pull
+        count, squares = _joined(row, begins, slots, kept, clock, place), 0.0
+        for at in range(count):
+            squares += table[kept[at], WEIGHT] * table[kept[at], WEIGHT]
+        reach = math.sqrt(numbers[L2]) * math.sqrt(squares)
+        if reach > 1.0:
+            for at in range(count):
+                table[kept[at], WEIGHT] *= 1.0 / reach
+        if count > numbers[BUDGET]:
+            for at in range(count):
+                keys[at] = abs(table[kept[at], WEIGHT])
+            count = _without_zeros(kept, keys, count, seen)
+            clock[ERROR] = math.sqrt(_cut(kept, keys, count, seen, clock, numbers)[1])
+    return order.size
+
+
+@compiled
+def confidence_weighting(rows, seen, work, clock, numbers, scores):
+    """SOFS: AROW with a variance for each feature; those with the least variance keep their weights."""
+    order, begins, slots, values, signs, weights = rows
+    table, _, place = seen
+    kept, keys = work
+    for k in range(order.size):
+        row = order[k]
+        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
+        if not np.isfinite(scores[k]):
+            return k
+        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
+        clock[ROUNDS] += 1.0
+        clock[ERROR] = 0.0
+        if pull == 0.0:
+            continue
+        gamma, spread = numbers[GAMMA] / weights[k], 0.0
+        for e in range(begins[row], begins[row + 1]):
+            x = np.float64(values[e])
+            spread += x * x * table[slots[e], SPREAD]
+        if numbers[INTERCEPT] > 0.0:
+            spread += clock[SHIFT_ROOT]
+        move = (1.0 - signs[k] * scores[k]) / (spread + gamma) * signs[k]
+        for e in range(begins[row], begins[row + 1]):
+            x, variance = np.float64(values[e]), table[slots[e], SPREAD]
+            table[slots[e], WEIGHT] += move * (variance * x)
+            table[slots[e], SPREAD] = 1.0 / (1.0 / variance + x * x / gamma)
+        if numbers[INTERCEPT] > 0.0:
+            clock[SHIFT] += move * clock[SHIFT_ROOT]
+            clock[SHIFT_ROOT] = 1.0 / (1.0 / clock[SHIFT_ROOT] + 1.0 / gamma)
+        count = _joined(row, begins, slots, kept, clock, place)
+        if count > numbers[BUDGET]:
+            for at in range(count):
+                keys[at] = -table[kept[at], SPREAD]
+            clock[ERROR] = math.sqrt(_cut(kept, keys, count, seen, clock, numbers)[1])
+    return order.size
