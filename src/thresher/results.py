@@ -80,8 +80,8 @@ class Turn:
 class Milestone:
     """Where a stream stood after so many ``examples``, each judged before it was learnt from.
 
-    ``loss`` and ``accuracy`` are means since the beginning, ``features`` those with a weight; ``truncation_error`` is what
-    the last cut back to the budget took away, in the norm of the method.
+    ``loss`` and ``accuracy`` are means since the beginning, ``features`` those with a weight; ``truncation_error`` is
+    what the last cut back to the budget took away, in the norm of the method.
     """
 
     examples: int

@@ -106,8 +106,10 @@ def signs_of(codes, n_classes):
     return np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
 
 
-def _sample_weights(sample_weight, n_samples):
-    """One finite, non-negative float64 for each sample; a single number stands for all."""
+def sample_weights(sample_weight, n_samples):
+    """One finite, non-negative float64 for each sample; a single number stands for all, None for ones."""
+    if sample_weight is None:
+        return np.ones(n_samples)
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -135,7 +137,7 @@ def costs(C, weights):
 
 def row_weights(sample_weight, class_weight, codes, classes):
     """Weights of the rows: the sample's times the class's. Every class must keep some."""
-    weights = np.ones(codes.size) if sample_weight is None else _sample_weights(sample_weight, codes.size)
+    weights = sample_weights(sample_weight, codes.size)
     totals = np.bincount(codes, weights, minlength=classes.size)
     if np.any(totals <= 0):
         empty = classes.tolist()[int(np.argmin(totals))]
@@ -145,11 +147,16 @@ def row_weights(sample_weight, class_weight, codes, classes):
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, (None, "balanced"))
         each = totals.sum() / (classes.size * totals)
-    elif isinstance(class_weight, dict):
-        unknown = [label for label in class_weight if label not in classes.tolist()]
-        if unknown:
-            raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()}")
-        each = np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
     else:
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+        each = class_weights(class_weight, classes)
     return weights * each[codes]
+
+
+def class_weights(class_weight, classes):
+    """A weight for each class out of a dict; 1 where it names none."""
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()}")
+    return np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])

@@ -1,6 +1,7 @@
 """A line on standard error that says how far a fit has come."""
 
 import sys
+import time
 
 import numpy as np
 
@@ -68,6 +69,43 @@ class PointProgress:
             ("\r" if self.verbose == 1 else "")
             + f"[{'#' * round(20 * share):<20}] {done}/{self.total} points  beta {beta:.3g}  alpha {alpha:.3g}  "
             f"{features} features  gap {gap:.1e}  {trace.elapsed:.1f} s{left:<14}" + ("" if self.verbose == 1 else "\n")
+        )
+        sys.stderr.flush()
+
+    def close(self):
+        """End the line."""
+        if self.verbose == 1 and not callable(self.verbose):
+            sys.stderr.write("\n")
+
+
+class StreamProgress:
+    """As Progress, over the examples of a stream, not more than twice a second; ``total`` of them, or None."""
+
+    EVERY = 0.5  # seconds
+
+    def __init__(self, verbose, total):
+        self.verbose, self.total = verbose, total
+        self.begun = self.drawn = time.perf_counter()
+        self.before = None
+
+    def __call__(self, learners):
+        """Draw where the stream stands."""
+        now = time.perf_counter()
+        if not self.verbose:
+            return
+        self.before = learners.examples if self.before is None else self.before
+        if now - self.drawn < self.EVERY:
+            return
+        self.drawn, standing = now, learners.standing
+        speed = (standing.examples - self.before) / (now - self.begun)
+        if callable(self.verbose):
+            self.verbose(standing, speed)
+            return
+        of = f"/{self.total:,}" if self.total else ""
+        sys.stderr.write(
+            ("\r" if self.verbose == 1 else "")
+            + f"{standing.examples:,}{of} examples  {speed:,.0f} a second  accuracy {standing.accuracy:.4f}  "
+            f"{standing.features} features   " + ("" if self.verbose == 1 else "\n")
         )
         sys.stderr.flush()
 

@@ -32,13 +32,22 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _set_selection(self, selection):
         """Fitted attributes that follow from ``selection``; ``n_features_in_`` is known."""
+        self.selection_ = selection
+        self.coef_, self.intercept_ = self._coefficients(selection)
+
+    def _coefficients(self, selection):
+        """(coef_, intercept_) of a selection."""
         weights = selection.weights if selection.weights.ndim == 2 else selection.weights[:, None]
         rows = sparse.csr_array(weights.T)
         rows.eliminate_zeros()
-        shape = (weights.shape[1], self.n_features_in_)
-        self.selection_ = selection
-        self.coef_ = sparse.csr_array((rows.data, selection.features[rows.indices], rows.indptr), shape=shape)
-        self.intercept_ = np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
+        shape = (weights.shape[1], self._width)
+        coefficients = sparse.csr_array((rows.data, selection.features[rows.indices], rows.indptr), shape=shape)
+        return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
+
+    @property
+    def _width(self):
+        """How many columns there are to select from."""
+        return self.n_features_in_
 
     def transform(self, X):
         """The chosen columns of X, in its own storage; a data frame where ``set_output`` asks for one."""
@@ -58,14 +67,14 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             raise InvalidDataError(
                 f"X must have {self.selection_.features.size} columns, as transform returns; got shape {X.shape}"
             )
-        return put_columns(X, self.selection_.features, self.n_features_in_)
+        return put_columns(X, self.selection_.features, self._width)
 
     def get_support(self, indices=False):
         """A mask over all columns, or the sorted column numbers with ``indices=True``."""
         check_is_fitted(self)
         if indices:
             return self.selection_.features.copy()
-        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask = np.zeros(self._width, dtype=bool)
         mask[self.selection_.features] = True
         return mask
 

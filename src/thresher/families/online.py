@@ -1,7 +1,7 @@
 """Online selection under a budget (paper 4): B-ARDA, B-AMD and their rivals, one example after the other.
 
-A ``Learner`` is one two-class problem under one setting. ``Learners`` are all of them, classes times settings, and see the
-same examples: features are looked up once, and the progressive loss tells which setting does best.
+A ``Learner`` is one two-class problem under one setting. ``Learners`` are all of them, classes times settings, which see
+the same examples: features are looked up once, and the progressive loss tells which setting does best.
 """
 
 import math
@@ -16,36 +16,36 @@ from thresher.results import Milestone, Selection, Trace
 
 LOSSES = {"squared_hinge": descent.SQUARED_HINGE, "hinge": descent.HINGE, "logistic": descent.LOGISTIC}
 AT_ONCE = 4096  # examples between looks at the clock
-DEFAULTS = {"step_size": 0.1, "l2": 1e-4, "l1": 1e-3, "gamma": 1.0}
 PLACES = {"step_size": descent.STEP, "l2": descent.L2, "l1": descent.L1, "gamma": descent.GAMMA}
 
 
 @dataclass(frozen=True)
 class Method:
-    """A compiled loop, the loss it takes if none is named, the parameters it has, and what it can do.
+    """A compiled loop, the loss it takes if none is named, its parameters with their defaults, and what it can do.
 
     ``endless``: it can do without a budget. ``losses``: those it can take.
     """
 
     loop: object
     loss: str
-    parameters: tuple[str, ...]
+    parameters: dict
     endless: bool = False
     losses: tuple[str, ...] = tuple(LOSSES)
 
     @property
     def averages(self):
         """Whether it is dual averaging, where features that were cut off may come back."""
-        return self.loop is averaging.dual_averaging
+        return self.loop is DUAL_AVERAGING
 
 
+DUAL_AVERAGING, SECOND_ORDER = averaging.dual_averaging, descent.confidence_weighting
 METHODS = {
-    "b-arda": Method(averaging.dual_averaging, "squared_hinge", ("step_size", "l2")),
-    "b-amd": Method(descent.mirror_descent, "squared_hinge", ("step_size", "l2")),
-    "ofs": Method(descent.plain_descent, "hinge", ("step_size", "l2")),
-    "sofs": Method(descent.confidence_weighting, "squared_hinge", ("gamma",), losses=("squared_hinge",)),
-    "l1-arda": Method(averaging.dual_averaging, "squared_hinge", ("step_size", "l1"), endless=True),
-    "ada-fobos": Method(descent.composite_descent, "squared_hinge", ("step_size", "l1"), endless=True),
+    "b-arda": Method(DUAL_AVERAGING, "squared_hinge", {"step_size": 0.1, "l2": 1e-4}),
+    "b-amd": Method(descent.mirror_descent, "squared_hinge", {"step_size": 0.1, "l2": 1e-4}),
+    "ofs": Method(descent.plain_descent, "hinge", {"step_size": 0.1, "l2": 1e-2}),
+    "sofs": Method(SECOND_ORDER, "squared_hinge", {"gamma": 1.0}, losses=("squared_hinge",)),
+    "l1-arda": Method(DUAL_AVERAGING, "squared_hinge", {"step_size": 0.1, "l1": 1e-3}, endless=True),
+    "ada-fobos": Method(descent.composite_descent, "squared_hinge", {"step_size": 0.1, "l1": 1e-3}, endless=True),
 }
 
 
@@ -62,7 +62,7 @@ class Learner:
         self.numbers, self.clock = numbers, np.zeros(descent.CLOCK)
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
         self._kept, self._trees = np.zeros(0, dtype=np.int32), None
-        if self.method.loop is descent.confidence_weighting:
+        if self.method.loop is SECOND_ORDER:
             self.clock[descent.SHIFT_ROOT] = 1.0
 
     def restore(self, table, kept, clock, ids):
@@ -92,7 +92,7 @@ class Learner:
         work = self._trees if self.method.averages else (self._kept, self._keys)
         if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
             raise InvalidDataError(
-                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: the values of X, the step "
+                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: the values of X, the step size "
                 "or the weights are too large; scale X, and begin anew"
             )
 
@@ -114,7 +114,7 @@ class Learner:
         if count > len(self._table):
             room = 1 << max(6, int(count - 1).bit_length())
             table, place = np.zeros((room, self._table.shape[1])), np.full(room, -1, dtype=np.int32)
-            if self.method.loop is descent.confidence_weighting:
+            if self.method.loop is SECOND_ORDER:
                 table[:, descent.SPREAD] = 1.0
             table[: len(self._table)], place[: self.place.size] = self._table, self.place
             self._table, self.place = table, place
@@ -213,7 +213,7 @@ class Learners:
             taken_for = scores[s, 0] > 0.0 if self.n_classes == 2 else scores[s].argmax(axis=0)
             record.mistakes = float(running(record.mistakes, weights * (taken_for != codes))[-1])
             if self.examples == milestone_after(self.examples - 1):
-                record.milestones.append(self._milestone(s))
+                record.milestones.append(self.milestone(s))
 
     def _class_weights(self, codes, weights, class_weight):
         """Weights of the classes in each round; the totals move on."""
@@ -246,9 +246,15 @@ class Learners:
         slots = np.flatnonzero(columns.any(axis=1))
         return slots, columns[slots], math.sqrt(sum(error * error for _, error in found))
 
-    def _milestone(self, s):
+    def milestone(self, s):
+        """Where a setting stands."""
         slots, _, error = self._weights(s)
         return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
+
+    @property
+    def standing(self):
+        """Where the best setting stands."""
+        return self.milestone(self.best)
 
     @property
     def selection(self):

@@ -6,8 +6,8 @@ left out another that the one with the greatest score wins; while the latter is 
 Untouched, the root of a score is root(H) (|G| - l1 t) / (H + l2 step t) with one of l1 and l2 zero: two features change
 places once at most, and it can be told when. So each match knows until which round its result stands, each node the
 earliest such round below it, and a round looks only at what was touched or has run out. Features whose score is below a
-floor do not play at all: it only falls until they are touched again. Should the worst feature kept fall below the floor,
-all are looked at, and there is a lower one.
+floor do not play at all: it only falls until they are touched again. Should the worst feature kept fall below the
+floor, all are looked at, and there is a lower one.
 """
 
 import math
@@ -216,7 +216,7 @@ def _exchange(trees, t, seen, numbers):
 
 @compiled(uses=descent)
 def dual_averaging(rows, seen, trees, clock, numbers, scores):
-    """B-ARDA (l2) and l1-ARDA (l1). ``trees``: of features kept and of those left out, (leaf, winner, until), and a pace."""
+    """B-ARDA (l2) and l1-ARDA (l1). ``trees``: (leaf, winner, until) of features kept and left out, and a pace."""
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     moves = numbers[L1] > 0.0 or numbers[L2] > 0.0

@@ -1,13 +1,13 @@
 """Rounds of online learning, one example after the other: predict, suffer a loss, update, cut back to the budget.
 
 What all of them share. ``rows`` is (order, begins, slots, values, signs, weights): round k sees row order[k] with label
-signs[k]; the entries of a row are begins[row] to begins[row + 1]. ``seen`` is (table, ids, place): a line of ``table`` for
-each feature, its id, and whether it has a weight (dual averaging: where among those kept; -1 where it has none).
+signs[k]; the entries of a row are begins[row] to begins[row + 1]. ``seen`` is (table, ids, place): a line of ``table``
+for each feature, its id, and whether it has a weight (dual averaging: where among those kept; below 0 where not).
 ``clock`` holds what moves beside, ``numbers`` the parameters. Scores before each update go into ``scores``. Returned is
 how many rounds there were: all, or those before the first whose score is not finite.
 
-Here are the methods that look only at the example and at what has a weight. ``work`` is (kept, keys): the slots that have
-a weight, with room for those of an example more, and a number for each.
+Here are the methods that look only at the example and at what has a weight. ``work`` is (kept, keys): the slots that
+have a weight, with room for those of an example more, and a number for each.
 """
 
 import math
@@ -196,7 +196,7 @@ def _shrink(slot, since, t, table, numbers):
 
 @compiled
 def composite_descent(rows, seen, work, clock, numbers, scores):
-    """Ada-Fobos: a step along the gradient, then all weights shrink; without a budget those not touched do on demand."""
+    """Ada-Fobos: a step along the gradient, then all weights shrink; without a budget, untouched ones on demand."""
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     kept, keys = work

@@ -1,0 +1,358 @@
+"""StreamClassifier: online selection under a budget, as a scikit-learn estimator."""
+
+import itertools
+import math
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite, check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from thresher.data.door import checked_sparse
+from thresher.data.stream import entries_of, hashed_matrix
+from thresher.errors import InvalidDataError
+from thresher.estimators import parameters as check
+from thresher.estimators.progress import StreamProgress
+from thresher.estimators.selector import FLOATS, SelectorClassifier
+from thresher.families.online import METHODS, PLACES, Learners
+
+AT_ONCE = 1 << 14  # rows of a batch that are laid out at a time
+MOST_BITS = 30
+
+
+class StreamClassifier(SelectorClassifier):
+    """Linear classifier that learns from a stream, one example after the other, and has at most ``budget`` features.
+
+    After every example the weights are cut back to the budget. What an example costs depends on its own non-zero values
+    and on the budget, not on how many features there are; each feature that was ever seen takes about 100 bytes.
+
+    Every example is judged before it is learnt from, so ``progressive_accuracy_`` is an honest estimate for data that
+    come in the same way. More than two classes are learnt one against the rest, each with a budget of its own.
+
+    Parameters
+    ----------
+    budget : int or None, default=100
+        The number of features that may have a weight, for each class. None, for "l1-arda" and "ada-fobos" alone: as
+        many as ``l1`` leaves.
+    method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}, default="b-arda"
+        How weights are learnt and cut. "b-arda" is best on most data with few features; "b-amd" and "ofs" take about a
+        third of the time.
+    loss : {"squared_hinge", "hinge", "logistic"}, default=None
+        None: the method's own, hinge for "ofs", else squared hinge, max(0, 1 - y v)^2. "sofs" has no other.
+    step_size : float or list of floats, default=None
+        The step eta (not for "sofs"). None: 0.1.
+    l2 : float or list of floats, default=None
+        Weight lambda of the squared penalty ("b-arda", "b-amd", "ofs"). None: 1e-4, for "ofs" 1e-2.
+    l1 : float or list of floats, default=None
+        Weight of the absolute penalty ("l1-arda", "ada-fobos"). None: 1e-3.
+    gamma : float or list of floats, default=None
+        How slowly "sofs" learns. None: 1.
+    delta : float, default=0.01
+        What the adaptive methods add to the root of the sum of squared gradients.
+    fit_intercept : bool, default=True
+        Whether there is a constant, which is neither penalised nor cut.
+    open_ended : bool, default=False
+        Whether a batch may have more columns than those before; columns are then told apart by number alone.
+    hash_bits : int, default=None
+        Columns are mapped to 2^hash_bits by a hash, values that meet are added up: memory has a limit then, and
+        ``selection_`` speaks of hashed columns.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with those of the samples. "balanced": by the counts so far.
+    random_state : int, RandomState or None, default=None
+        Order of the passes of ``fit``.
+    verbose : int or callable, default=0
+        1 shows examples per second, accuracy and features on one line, 2 on a new one each time; a function is called
+        with a ``Milestone`` and the examples per second.
+
+    Lists of step sizes or penalties are tried side by side on one reading of the stream; the least progressive loss
+    chooses.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        ``features`` (sorted) and ``weights`` of the best setting so far. It has no certificate.
+    coef_, intercept_ : csr_array of shape (1, n_features) or (n_classes, n_features), ndarray
+        The same as a sparse matrix.
+    classes_ : ndarray of shape (n_classes,)
+        The labels; of two, positive scores speak for the second.
+    n_examples_ : int
+        Examples learnt from; those of weight zero do not count.
+    progressive_accuracy_, progressive_loss_ : float
+        Share of the examples that were right before they were learnt from, and their mean loss (summed over classes).
+    trace_ : list of Milestone
+        Loss, accuracy, features and truncation error after 1, 2, 3, 4, 6, 8, 12, 16, 23, 32, ... examples.
+    setting_, settings_ : dict, list of dict
+        The best setting; all settings with the progressive loss and accuracy of each.
+    n_features_seen_ : int
+        Features that had a value other than zero in some example.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number and, for data frames, names of the columns; with ``open_ended`` the largest number so far.
+
+    Examples
+    --------
+    >>> from thresher import StreamClassifier
+    >>> from thresher.datasets import make_wide
+    >>> data = make_wide(4000, 500, n_relevant=5, random_state=0)
+    >>> clf = StreamClassifier(budget=5)
+    >>> for first in range(0, 4000, 100):
+    ...     batch = slice(first, first + 100)
+    ...     clf = clf.partial_fit(data.X[batch], data.y[batch], classes=[-1, 1])
+    >>> clf.selection_.features, data.relevant
+    """
+
+    def __init__(
+        self, budget=100, method="b-arda", *, loss=None, step_size=None, l2=None, l1=None, gamma=None, delta=0.01,
+        fit_intercept=True, open_ended=False, hash_bits=None, class_weight=None, random_state=None, verbose=0,
+    ):  # fmt: skip
+        self.budget = budget
+        self.method = method
+        self.loss = loss
+        self.step_size = step_size
+        self.l2 = l2
+        self.l1 = l1
+        self.gamma = gamma
+        self.delta = delta
+        self.fit_intercept = fit_intercept
+        self.open_ended = open_ended
+        self.hash_bits = hash_bits
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None, *, passes=10):
+        """Forget what was learnt, and go through X in ``passes`` random orders; "paper": ceil(2 columns / rows).
+
+        X is neither changed nor kept, but its entries are copied (of CSR only their columns).
+        """
+        self._forget()
+        self._checked_options()
+        X, y = self._checked_batch(X, y, first=True, ensure_min_samples=2)
+        classes, codes = check.classes_of(y)
+        weights = check.row_weights(sample_weight, None, codes, classes)
+        passes = self._number_of_passes(passes, X.shape)
+        state = self._begun(classes)
+        rng, progress = check_random_state(self.random_state), StreamProgress(self.verbose, passes * len(codes))
+        rows, each = state.prepared(*entries_of(X, self.hash_bits)), self._class_weights(classes)
+        self._state = state
+        try:
+            for _ in range(passes):
+                order = rng.permutation(len(codes))
+                for first in range(0, order.size, AT_ONCE):
+                    state.learn(rows, order[first : first + AT_ONCE], codes, weights, each)
+                    progress(state)
+        finally:
+            self._set_learnt()
+            progress.close()
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a batch, row after row; ``classes`` has all labels there will be, and is needed at first.
+
+        A batch whose weights are all zero changes nothing.
+        """
+        first = not hasattr(self, "_state")
+        options = self._checked_options()
+        if not first and getattr(self._state, "options", None) != options:
+            raise ValueError(self._cannot_go_on(options))
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
+        classes = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
+        if classes.size < 2:
+            raise ValueError(f"classes must hold two labels or more, got {classes.tolist()}")
+        if not first and not np.array_equal(classes, self.classes_):
+            raise ValueError(f"classes={classes.tolist()} are not those of before, {self.classes_.tolist()}")
+        X, y = self._checked_batch(X, y, first=first)
+        codes, weights = codes_of(y, classes), check.sample_weights(sample_weight, X.shape[0])
+        each = self._class_weights(classes)
+        if not weights.any():
+            return self._undone(first)
+        entries = entries_of(X, self.hash_bits)
+        state = self._begun(classes) if first else self._state
+        self._state = state
+        progress = StreamProgress(self.verbose, None)
+        try:
+            for begin in range(0, codes.size, AT_ONCE):
+                end = min(codes.size, begin + AT_ONCE)
+                a, b = entries.begins[begin], entries.begins[end]
+                part = (entries.begins[begin : end + 1] - a, entries.ids[a:b], entries.values[a:b])
+                state.learn(state.prepared(*part), np.arange(end - begin), codes[begin:end], weights[begin:end], each)
+                progress(state)
+        finally:
+            self._set_learnt()
+        return self
+
+    # ------------------------------------------------------------------------------------------------ what was learnt
+
+    @property
+    def selection_(self):
+        """The Selection of the best setting so far."""
+        return self._state.selection
+
+    @property
+    def coef_(self):
+        """Its weights as a sparse matrix."""
+        return self._coefficients(self.selection_)[0]
+
+    @property
+    def intercept_(self):
+        """Its intercepts."""
+        return self._coefficients(self.selection_)[1]
+
+    @property
+    def n_features_seen_(self):
+        """Features met so far."""
+        return self._state.slots.count
+
+    def _set_selection(self, selection):
+        """Of a model file: it can be predicted with, and not be learnt on."""
+        self._state = Frozen(selection)
+
+    def _set_learnt(self):
+        state, self.n_examples_ = self._state, self._state.examples
+        self.classes_, best = state.classes, state.best
+        self.setting_ = dict(state.settings[best])
+        self.settings_ = [
+            each | {"progressive_loss": float(state.loss(s)), "progressive_accuracy": float(state.accuracy(s))}
+            for s, each in enumerate(state.settings)
+        ]
+        self.progressive_loss_, self.progressive_accuracy_ = float(state.loss(best)), float(state.accuracy(best))
+        self.trace_ = state.records[best].milestones
+
+    # ---------------------------------------------------------------------------------------------------------- checks
+
+    def _checked_options(self):
+        """What the learners are made of; raises for parameters that cannot be, before any work is done."""
+        name = check.one_of("method", self.method, tuple(METHODS))
+        method = METHODS[name]
+        if self.budget is None and not method.endless:
+            raise ValueError(f"budget must be a whole number with method={name!r}, got None")
+        settings = []
+        for each in PLACES:
+            given = getattr(self, each)
+            if each in method.parameters:
+                default = method.parameters[each]
+                settings.append([(each, value) for value in values_of(each, given, default)])
+            elif given is not None:
+                takers = [key for key, other in METHODS.items() if each in other.parameters]
+                raise ValueError(f"{each} is not used by method={name!r}, only by {', '.join(takers)}; leave it out")
+        if self.hash_bits is not None and check.whole("hash_bits", self.hash_bits) > MOST_BITS:
+            raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {self.hash_bits!r}")
+        settings = [dict(each) for each in itertools.product(*settings)]
+        large = [each for each in settings if name == "ofs" and each["step_size"] * each["l2"] >= 1.0]
+        if large:
+            raise ValueError(f"step_size times l2 must be below 1 for method='ofs', got {large[0]}")
+        return {
+            "method": name,
+            "settings": settings,
+            "budget": None if self.budget is None else check.whole("budget", self.budget),
+            "delta": check.positive("delta", self.delta),
+            "loss": method.loss if self.loss is None else check.one_of("loss", self.loss, method.losses),
+            "intercept": bool(self.fit_intercept),
+            "hash_bits": self.hash_bits,
+        }
+
+    def _begun(self, classes):
+        """Learners that know nothing yet."""
+        options = self._checked_options()
+        own = {key: value for key, value in options.items() if key != "hash_bits"}
+        state = Learners(n_classes=classes.size, **own)
+        state.options, state.classes = options, classes
+        return state
+
+    def _cannot_go_on(self, options):
+        if isinstance(self._state, Frozen):
+            return (
+                "this model came from a model file, which does not hold what is needed to learn on; "
+                "take a checkpoint (thresher.save_checkpoint, thresher.load_checkpoint), or fit anew"
+            )
+        old = self._state.options
+        changed = [key for key in options if old[key] != options[key]]
+        return f"{changed[0]} was {old[changed[0]]!r} when learning began and cannot be changed now: fit anew"
+
+    def _forget(self):
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_state"]:
+            delattr(self, name)
+
+    def _undone(self, first):
+        """A batch without weight: nothing has happened."""
+        if first:
+            self._forget()
+        return self
+
+    def _checked_batch(self, X, y, *, first, **options):
+        """(X, y) with structure and numbers that can be trusted."""
+        width = 0 if first else self.n_features_in_
+        X, y = self._structured(X, reset=first or self.open_ended, y=y, **options)
+        if self.open_ended:
+            self.n_features_in_ = max(width, X.shape[1])
+            vars(self).pop("feature_names_in_", None)
+        assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+        return X, y
+
+    def _checked(self, X, dtype=FLOATS):
+        if not self.open_ended:
+            X = super()._checked(X, dtype)
+        else:
+            check_is_fitted(self)
+            X = checked_sparse(X) if sparse.issparse(X) else X
+            X = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=dtype, input_name="X"))
+            shape = (X.shape[0], max(X.shape[1], self.n_features_in_))
+            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=shape)
+        return X if self.hash_bits is None else hashed_matrix(X, self.hash_bits)
+
+    @property
+    def _width(self):
+        return self.n_features_in_ if self.hash_bits is None else 1 << self.hash_bits
+
+    def _class_weights(self, classes):
+        """A number for each class, "balanced", or None."""
+        if self.class_weight is None or isinstance(self.class_weight, str):
+            return check.one_of("class_weight", self.class_weight, (None, "balanced"))
+        return check.class_weights(self.class_weight, classes)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the chosen columns; hashed ones are called hash0, hash1, ..."""
+        if self.hash_bits is None:
+            return super().get_feature_names_out(input_features)
+        check_is_fitted(self)
+        return np.array([f"hash{j}" for j in self.selection_.features], dtype=object)
+
+    def _number_of_passes(self, passes, shape):
+        if isinstance(passes, str):
+            check.one_of("passes", passes, ("paper",))
+            return math.ceil(2 * shape[1] / shape[0])
+        return check.whole("passes", passes)
+
+
+class Frozen:
+    """What a model file knows of a stream: where it ended."""
+
+    def __init__(self, selection):
+        self.selection = selection
+
+
+def values_of(name, given, default):
+    """The values of a parameter that is a number or a list of numbers."""
+    if given is None:
+        return [default]
+    several = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    if not several:
+        raise ValueError(f"{name} is an empty list: give a number or several")
+    return [check.positive(name, value, zero=name in ("l1", "l2")) for value in several]
+
+
+def codes_of(y, classes):
+    """The number of the class of each label; ValueError names the first that is none."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    codes = np.searchsorted(classes, y)
+    codes[codes == classes.size] = 0
+    wrong = np.flatnonzero(classes[codes] != y)
+    if wrong.size:
+        row = int(wrong[0])
+        raise InvalidDataError(
+            f"y holds {y.tolist()[row]!r} (row {row} of the batch), which is none of the classes {classes.tolist()}; "
+            "name all labels in classes at the first call of partial_fit"
+        )
+    return codes
