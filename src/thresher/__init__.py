@@ -16,7 +16,9 @@ __all__ = [
     "Trace",
     "__version__",
     "load",
+    "load_checkpoint",
     "save",
+    "save_checkpoint",
 ]
 
 # Loaded when first asked for, so that `import thresher` costs nothing that is not used.
@@ -31,7 +33,9 @@ _HOMES = {
     "StreamClassifier": "thresher.estimators.stream",
     "Trace": "thresher.results",
     "load": "thresher.models",
+    "load_checkpoint": "thresher.models",
     "save": "thresher.models",
+    "save_checkpoint": "thresher.models",
 }
 
 

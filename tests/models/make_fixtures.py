@@ -41,6 +41,8 @@ def models():
     yield "svc", thresher.SparseSVC(beta=0.1).fit(X, two), {}
     yield "grid", thresher.SparseSVCPath(3, 4, cv=3).fit(X, words), {"source": {"kind": "csv"}}
     yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True).fit(X, three), {}
+    yield "stream", thresher.StreamClassifier(3, l2=[1e-4, 1e-2], random_state=0).fit(X, words), {}
+    yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
 
 
 def main():

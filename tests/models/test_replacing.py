@@ -110,7 +110,7 @@ def test_power_loss_at_any_step_leaves_a_model(step, path, monkeypatch, tmp_path
 
 def test_an_interrupt_right_after_the_last_step_keeps_the_new_model(path, monkeypatch):
     """Ctrl-C when the new document is already in place: its arrays are not cleaned up."""
-    original, calls = files._sync_folder, []
+    original, calls = files.sync_folder, []
 
     def interrupted(folder):
         original(folder)
@@ -118,7 +118,7 @@ def test_an_interrupt_right_after_the_last_step_keeps_the_new_model(path, monkey
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "_sync_folder", interrupted)
+    monkeypatch.setattr(files, "sync_folder", interrupted)
     with pytest.raises(KeyboardInterrupt):
         thresher.save(fitted(NEW), path)
     assert_same_model(fitted(NEW), thresher.load(path), X)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier, SparseSVC, SparseSVCPath
+from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.optim import newton
 
 X, Y, _ = problem(90, 40, 8)
@@ -61,6 +61,11 @@ MAKERS = {
     "grid_classes": lambda: SparseSVCPath(2, 3, cv=2, fit_intercept=True).fit(Z, CODES),
     "grid_ended": lambda: SparseSVCPath(3, 4, max_time=1e-9).fit(X, Y),
     "grid_at": lambda: fitted("grid_cv").at(1, -1),
+    "stream": lambda: StreamClassifier(5, random_state=0).fit(X, Y),
+    "stream_settings": lambda: StreamClassifier(4, "l1-arda", step_size=[0.1, 1], random_state=0).fit(FRAME, WORDS),
+    "stream_classes": lambda: StreamClassifier(3, "ofs", class_weight="balanced", random_state=0).fit(Z, CODES),
+    "stream_hashed": lambda: StreamClassifier(3, "sofs", hash_bits=5).partial_fit(X, Y, classes=[-1, 1]),
+    "stream_open": lambda: StreamClassifier(3, "b-amd", open_ended=True).partial_fit(X, Y > 0, classes=[True, False]),
 }
 
 
@@ -80,8 +85,8 @@ def data_for(kind):
     """Samples that the model of that kind can be asked about."""
     if kind == "idle":
         return np.c_[X, np.zeros(90)]
-    many = ("shared", "per_class", "svc_classes", "grid_classes")
-    return Z if kind in many else FRAME if kind in ("frame", "grid_cv", "grid_at") else X
+    many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes")
+    return Z if kind in many else FRAME if kind in ("frame", "grid_cv", "grid_at", "stream_settings") else X
 
 
 def same(a, b):
@@ -117,13 +122,19 @@ def assert_same_model(a, b, data):
             assert same(b.best_estimator_.decision_function(data), a.best_estimator_.decision_function(data))
     for method in ("decision_function", "predict", "transform", "predict_proba"):
         if hasattr(a, method):
-            assert same(np.asarray(getattr(a, method)(data)), np.asarray(getattr(b, method)(data))), method
+            one, other = (as_array(getattr(each, method)(data)) for each in (a, b))
+            assert same(one, other), method
     assert a.score(data, a.predict(data)) == b.score(data, a.predict(data)) == 1.0
     if not isinstance(a, FGMClassifier):
         return
     assert b.path_ is b.selection_.path
     for number in a.path_.numbers.tolist():
         assert same(a.at(number).decision_function(data), b.at(number).decision_function(data))
+
+
+def as_array(matrix):
+    """A matrix that can be compared."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
 def _assert_same_selection(a, b):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.slots import hashed
+from thresher.data.text import pieces, svmlight_lines
 from thresher.errors import InvalidDataError
 
 AT_ONCE = 1 << 20  # entries of a dense matrix that are looked through at a time
@@ -28,7 +29,7 @@ def entries_of(X, bits=None):
     found = _of_sparse(X) if sparse.issparse(X) else _of_dense(X)
     if bits is not None:
         found = _hashed(found, bits)
-    largest = max(found.values.max(initial=0.0), -found.values.min(initial=0.0))
+    largest = max(float(found.values.max(initial=0.0)), -float(found.values.min(initial=0.0)))
     if not largest <= LARGEST:
         raise InvalidDataError(f"X holds {largest:.3g}; values must be finite and at most {LARGEST:g}: scale X")
     return found
@@ -70,3 +71,64 @@ def hashed_matrix(X, bits):
     """X, checked, as a CSR matrix of 2^bits columns."""
     found = entries_of(X, bits)
     return sparse.csr_array((found.values, found.ids, found.begins), shape=(X.shape[0], 1 << bits))
+
+
+class Batch(NamedTuple):
+    """Some lines of a text: X, a CSR matrix as wide as its largest index asks for, labels, and the line of each row.
+
+    ``done`` lines are done with after this batch.
+    """
+
+    X: sparse.csr_array
+    labels: np.ndarray
+    lines: np.ndarray
+    done: int
+
+
+class TextStream:
+    """Batches out of svmlight text, as it comes in. Indices are the numbers of the columns, whatever their base.
+
+    A bad line ends the stream with an error, after a batch of what stands before it; with ``skip_bad`` it is counted in
+    ``bad``, and the first few are told in ``complaints``. The first ``lines_seen`` lines are passed over.
+    """
+
+    TOLD = 5
+
+    def __init__(self, stream, name, *, skip_bad=False, live=False, lines_seen=0):
+        self.stream, self.name, self.skip_bad, self.live, self.lines_seen = stream, name, skip_bad, live, lines_seen
+        self.bad, self.complaints = 0, []
+
+    def __iter__(self):
+        """Every piece as a Batch."""
+        for line, piece in pieces(self.stream, self.name, live=self.live):
+            past = line + piece.count(b"\n") + (not piece.endswith(b"\n"))
+            if past - 1 <= self.lines_seen:
+                continue
+            if line <= self.lines_seen:
+                piece, line = piece.split(b"\n", self.lines_seen - line + 1)[-1], self.lines_seen + 1
+            rows, starts, bad = svmlight_lines(piece, None if self.skip_bad else 0)
+            breaks = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n"))
+            wrong = line + np.searchsorted(breaks, [error.at for error in bad])
+            told = [f"{self.name}: line {at}: {error}" for at, error in zip(wrong[: self.TOLD], bad, strict=False)]
+            if self.skip_bad:
+                self.note_bad(len(bad), told)
+            done = past - 1 if self.skip_bad or not bad else int(wrong[0]) - 1
+            yield Batch(_matrix(rows), rows.labels, line + np.searchsorted(breaks, starts), done)
+            if bad and not self.skip_bad:
+                raise InvalidDataError(told[0])
+
+    def note_bad(self, count, told):
+        """Bad lines were passed over."""
+        self.bad += count
+        self.complaints = (self.complaints + told)[: self.TOLD]
+
+
+def _matrix(rows):
+    """Rows of a text as a sound CSR matrix."""
+    begins = np.concatenate([[0], np.cumsum(rows.lengths)])
+    width = int(rows.indices.max(initial=0)) + 1
+    indices = rows.indices if width < 2**31 and begins[-1] < 2**31 else rows.indices.astype(np.int64)
+    X = sparse.csr_array((rows.values, indices, begins.astype(indices.dtype)), shape=(rows.lengths.size, width))
+    if not rows.tidy:
+        X.sum_duplicates()
+    return X

@@ -45,12 +45,15 @@ def opened(path):
         yield stream
 
 
-def pieces(stream, name, line=1):
-    """(number of the first line, bytes) of pieces of whole lines, about PIECE bytes each; the first is ``line``."""
+def pieces(stream, name, line=1, live=False):
+    """(number of the first line, bytes) of pieces of whole lines, about PIECE bytes each; the first is ``line``.
+
+    A ``live`` stream is not waited for until there is a whole piece.
+    """
     rest, first = [], True
     while True:
         try:
-            block = stream.read(PIECE)
+            block = (stream.read1 if live else stream.read)(PIECE)
         except (EOFError, OSError, zlib.error) as error:
             raise InvalidDataError(f"{name}: cannot be unpacked: {error}; the file is cut off or damaged") from None
         if first:
@@ -122,26 +125,63 @@ def with_room(loop, columns):
 
 def svmlight_rows(piece):
     """The Rows of a piece of svmlight text."""
+    rows, _, bad = svmlight_lines(piece, most_bad=0)
+    if bad:
+        raise bad[0]
+    return rows
+
+
+def svmlight_lines(piece, most_bad=None):
+    """(Rows, at which byte each of them begins, the BadText of each line that is none).
+
+    With ``most_bad`` it ends before the bad line that is one too many, which is the last of the list.
+    """
     text = np.frombuffer(piece, dtype=np.uint8)
     lines, pairs = piece.count(b"\n") + 1, piece.count(b":")
-    labels, ends = np.empty(lines), np.empty(lines, dtype=np.int64)
+    labels, ends, starts = np.empty(lines), np.empty(lines, dtype=np.int64), np.empty(lines, dtype=np.int64)
     indices, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
-    hard, returned = with_room(lambda hard: loops.svmlight(text, labels, ends, indices, values, hard), 3)
-    wrong, at, rows, hards, entries, tidy = returned
-    if wrong != loops.OK:
-        raise BadText(_complaint(wrong, piece, at), at)
-    for slot, begun, stop in hard[:hards].tolist():
-        if slot >= 0:
-            values[slot] = hard_number(piece, begun, stop)
-        else:
-            labels[-1 - slot] = hard_number(piece, begun, stop)
-    return Rows(
-        labels[:rows].copy(),
-        np.diff(ends[:rows], prepend=0),
-        narrowed(indices[:entries], np.int32),
-        narrowed(values[:entries], np.float32),
-        tidy,
+    wrong_at = np.empty((lines if most_bad is None else most_bad, 2), dtype=np.int64)
+    hard, returned = with_room(
+        lambda hard: loops.svmlight(text, labels, ends, starts, indices, values, hard, wrong_at), 3
     )
+    wrong, at, rows, hards, entries, tidy, bads = returned
+    bad = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:bads].tolist()]
+    if wrong != loops.OK:
+        bad.append(BadText(_complaint(wrong, piece, at), at))
+    lost = []
+    for slot, begun, stop in hard[:hards].tolist():
+        row = -1 - slot if slot < 0 else int(np.searchsorted(ends[:rows], slot, side="right"))
+        try:
+            number = hard_number(piece, begun, stop)
+        except BadText as error:
+            lost.append((row, error))
+            continue
+        if slot >= 0:
+            values[slot] = number
+        else:
+            labels[row] = number
+    found = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
+    starts = starts[:rows].copy()
+    if lost:
+        found, starts, bad = _without(found, starts, bad, lost, most_bad)
+    return (
+        found._replace(indices=narrowed(found.indices, np.int32), values=narrowed(found.values, np.float32)),
+        starts,
+        bad,
+    )
+
+
+def _without(rows, starts, bad, lost, most_bad):
+    """Rows without those that a number too large for float64 has ``lost``, in the order of the text."""
+    bad = sorted([*bad, *(error for _, error in lost)], key=lambda error: error.at)
+    kept = np.ones(starts.size, dtype=bool)
+    kept[[row for row, _ in lost]] = False
+    if most_bad is not None and len(bad) > most_bad:
+        bad = bad[: most_bad + 1]
+        kept &= starts < bad[-1].at
+    entries = np.repeat(kept, rows.lengths)
+    left = Rows(rows.labels[kept], rows.lengths[kept], rows.indices[entries], rows.values[entries], rows.tidy)
+    return left, starts[kept], bad
 
 
 def narrowed(numbers, dtype):

@@ -2,8 +2,10 @@
 
 import numbers
 import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -123,3 +125,18 @@ class Workers:
 
 
 SERIAL = Workers(1)
+
+
+@contextmanager
+def unbroken():
+    """Ctrl-C waits until the block is done, so that what belongs together is not torn apart; it must be a short one."""
+    came = []
+    ours = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(True)) if ours else None
+    try:
+        yield
+    finally:
+        if ours and before is not None:
+            signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

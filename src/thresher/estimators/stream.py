@@ -99,6 +99,9 @@ class StreamClassifier(SelectorClassifier):
     ...     batch = slice(first, first + 100)
     ...     clf = clf.partial_fit(data.X[batch], data.y[batch], classes=[-1, 1])
     >>> clf.selection_.features, data.relevant
+    (array([134, 153, 254, 316, 421]), array([134, 153, 254, 316, 421]))
+    >>> clf.progressive_accuracy_ > 0.95, clf.trace_[-1].examples
+    (True, 2897)
     """
 
     def __init__(
@@ -283,23 +286,28 @@ class StreamClassifier(SelectorClassifier):
     def _checked_batch(self, X, y, *, first, **options):
         """(X, y) with structure and numbers that can be trusted."""
         width = 0 if first else self.n_features_in_
-        X, y = self._structured(X, reset=first or self.open_ended, y=y, **options)
-        if self.open_ended:
+        X, y = self._structured(X, reset=first or self._by_number, y=y, **options)
+        if self._by_number:
             self.n_features_in_ = max(width, X.shape[1])
             vars(self).pop("feature_names_in_", None)
         assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
         return X, y
 
     def _checked(self, X, dtype=FLOATS):
-        if not self.open_ended:
+        check_is_fitted(self)
+        if not self._by_number:
             X = super()._checked(X, dtype)
         else:
-            check_is_fitted(self)
             X = checked_sparse(X) if sparse.issparse(X) else X
             X = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=dtype, input_name="X"))
             shape = (X.shape[0], max(X.shape[1], self.n_features_in_))
             X = sparse.csr_array((X.data, X.indices, X.indptr), shape=shape)
         return X if self.hash_bits is None else hashed_matrix(X, self.hash_bits)
+
+    @property
+    def _by_number(self):
+        """Whether columns are told apart by their numbers alone, however many a matrix has."""
+        return self.open_ended or self.hash_bits is not None
 
     @property
     def _width(self):

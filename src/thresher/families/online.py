@@ -1,15 +1,17 @@
 """Online selection under a budget (paper 4): B-ARDA, B-AMD and their rivals, one example after the other.
 
-A ``Learner`` is one two-class problem under one setting. ``Learners`` are all of them, classes times settings, which see
-the same examples: features are looked up once, and the progressive loss tells which setting does best.
+A ``Learner`` is one two-class problem under one setting. ``Learners`` are all of them, classes times settings, on the
+same examples: features are looked up once, and the progressive loss tells which setting does best.
 """
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from thresher.data.slots import Slots
+from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError
 from thresher.loops import averaging, descent
 from thresher.results import Milestone, Selection, Trace
@@ -71,7 +73,7 @@ class Learner:
         self._grow(max(len(table), 1), 0, ids)
         self._table[: len(table)] = table
         self._put_kept(kept)
-        if self.method.averages and np.isfinite(self.numbers[descent.BUDGET]):
+        if self.method.averages and self._capped:
             self.place[self._table.any(axis=1) & (self.place < 0)] = averaging.PLAYS
             self._play_all(ids)
 
@@ -80,10 +82,13 @@ class Learner:
         """Slots that have, or may have, a weight."""
         return self._kept[: int(self.clock[descent.KEPT])]
 
-    @property
-    def table(self):
-        """What is known of each feature, by slot; there may be more lines than slots in use."""
-        return self._table
+    def table(self, count):
+        """What is known of each of the first ``count`` features, by slot."""
+        found = np.zeros((count, self._table.shape[1]))
+        if self.method.loop is SECOND_ORDER:
+            found[:, descent.SPREAD] = 1.0
+        found[: len(self._table)] = self._table[:count]
+        return found
 
     def learn(self, rows, ids, longest, scores):
         """All of ``rows``, as ``descent`` has them; scores before each update go into ``scores``."""
@@ -92,8 +97,8 @@ class Learner:
         work = self._trees if self.method.averages else (self._kept, self._keys)
         if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
             raise InvalidDataError(
-                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: the values of X, the step size "
-                "or the weights are too large; scale X, and begin anew"
+                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: the values of X, the step "
+                "size or the weights are too large; scale X, and begin anew"
             )
 
     def weights(self, count, ids):
@@ -102,7 +107,7 @@ class Learner:
         weights, seen = np.zeros(count), (self._table, ids, self.place)
         if self.method.averages:
             error = averaging.averaged_weights(self.clock, seen, self.numbers, weights)
-            return weights, error if np.isfinite(self.numbers[descent.BUDGET]) else 0.0
+            return weights, error if self._capped else 0.0
         if self.method.loop is descent.composite_descent:
             descent.shrunk_weights(self.clock, seen, self.numbers, weights)
         else:
@@ -127,9 +132,13 @@ class Learner:
                 kept[: self.kept.size] = self.kept
                 self._kept, self._keys = kept, np.empty(kept.size)
 
+    @property
+    def _capped(self):
+        return bool(np.isfinite(self.numbers[descent.BUDGET]))
+
     def _plant(self, ids):
         """Trees of the size that the table asks for, with the leaves of the old ones."""
-        room, budget, capped = len(self._table), self.numbers[descent.BUDGET], np.isfinite(self.numbers[descent.BUDGET])
+        room, budget, capped = len(self._table), self.numbers[descent.BUDGET], self._capped
         leaves = 1 << max(1, int(min(budget, room) - 1).bit_length())
         leaf, pace = np.full(leaves, -1, dtype=np.int32), np.zeros(averaging.PACE)
         if self._trees is not None:
@@ -195,7 +204,8 @@ class Learners:
         while order.size:
             part = order[: min(AT_ONCE, milestone_after(self.examples) - self.examples)]
             order = order[part.size :]
-            self._learn(rows, part, codes[part], weights[part], class_weight)
+            with unbroken():
+                self._learn(rows, part, codes[part], weights[part], class_weight)
 
     def _learn(self, rows, order, codes, weights, class_weight):
         """A part without a milestone before its end."""
@@ -250,6 +260,14 @@ class Learners:
         """Where a setting stands."""
         slots, _, error = self._weights(s)
         return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
+
+    def put_back(self, ids, examples, totals, mistakes, milestones, learnt):
+        """Go on where others were: ``learnt`` has (table, kept, clock) of each learner, by setting and class."""
+        self.slots, self.examples, self.totals = Slots(ids), examples, totals
+        for record, wrong, passed in zip(self.records, mistakes, milestones, strict=True):
+            record.mistakes, record.milestones = wrong, passed
+        for learner, parts in zip(itertools.chain(*self.learners), learnt, strict=True):
+            learner.restore(*parts, self.slots.ids)
 
     @property
     def standing(self):

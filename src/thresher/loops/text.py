@@ -222,33 +222,39 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
 
 
 @compiled
-def svmlight(text, labels, ends, indices, values, hard):
-    """Rows of ``label index:value ...``; (what is wrong, where, rows, hards, entries, whether all indices rise).
+def svmlight(text, labels, ends, starts, indices, values, hard, bad):
+    """Rows of ``label index:value ...``; (what is wrong, where, rows, hards, entries, whether all indices rise, bads).
 
-    ``ends`` says at which entry each row ends. A line of ``hard`` has the entry, or -1 - row for a label, and where
-    its text begins and ends.
+    ``ends`` says at which entry each row ends, ``starts`` at which byte it begins. A line of ``hard`` has the entry, or
+    -1 - row for a label, and where its text begins and ends. As long as there is room in ``bad``, bad rows are left
+    out: a line of it has what is wrong and where.
     """
-    at, end, rows, entries, hards, tidy = 0, text.size, 0, 0, 0, True
+    at, end, rows, entries, hards, tidy, bads = 0, text.size, 0, 0, 0, True, 0
     while at < end:
         at = _after_blanks(text, at, end)
         if at < end and text[at] != NEWLINE and text[at] != HASH:
-            begun = at
+            begun, entries_before, hards_before, rising, wrong = at, entries, hards, True, OK
             labels[rows], at, status = _number(text, at, end)
             if status == NOT_A_NUMBER or not _ends_token(text, at, end):
-                return BAD_LABEL, begun, rows, hards, entries, tidy
-            if status == HARD:
-                if hards == len(hard):
-                    return FULL, begun, rows, hards, entries, tidy
-                hard[hards] = -1 - rows, begun, at
-                hards += 1
-            at, entries, hards, wrong, rising = _row_of_pairs(text, at, entries, indices, values, hard, hards)
+                at, wrong = begun, BAD_LABEL
+            elif status == HARD and hards == len(hard):
+                wrong = FULL
+            else:
+                if status == HARD:
+                    hard[hards] = -1 - rows, begun, at
+                    hards += 1
+                at, entries, hards, wrong, rising = _row_of_pairs(text, at, entries, indices, values, hard, hards)
+            if wrong == FULL or (wrong != OK and bads == len(bad)):
+                return wrong, at, rows, hards_before, entries_before, tidy, bads
             if wrong != OK:
-                return wrong, at, rows, hards, entries, tidy
-            tidy = tidy and rising
-            ends[rows] = entries
-            rows += 1
+                bad[bads] = wrong, at
+                bads, entries, hards = bads + 1, entries_before, hards_before
+            else:
+                tidy = tidy and rising
+                ends[rows], starts[rows] = entries, begun
+                rows += 1
         at = _next_line(text, at, end)
-    return OK, at, rows, hards, entries, tidy
+    return OK, at, rows, hards, entries, tidy, bads
 
 
 @compiled

@@ -21,15 +21,15 @@ HEADER = re.compile(rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shap
 
 
 class ArrayWriter:
-    """Collects the arrays of a document: ``put`` gives what the document says of each."""
+    """Collects the arrays of a document: ``put`` gives what it says of each. Up to ``inline`` bytes become lists."""
 
-    def __init__(self):
-        self.members = {}
+    def __init__(self, inline=None):
+        self.members, self.inline = {}, inline
 
     def put(self, name, array, dtype):
         """A list, or, where the array is large, a reference to the member ``name`` of the .npz."""
         array = np.asarray(array, dtype=dtype)
-        if array.nbytes <= INLINE:
+        if array.nbytes <= (INLINE if self.inline is None else self.inline):
             return listed(array)
         name = name if name not in self.members else f"{name}.{len(self.members)}"
         self.members[name] = np.ascontiguousarray(array)
@@ -38,10 +38,14 @@ class ArrayWriter:
     def write(self, file):
         """All members into an open file; the same arrays give the same bytes at any time."""
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            for name, array in self.members.items():
-                info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-                with archive.open(info, "w", force_zip64=array.nbytes >= 2**31 - 1024) as member:
-                    np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+            self.write_into(archive)
+
+    def write_into(self, archive):
+        """All members into an archive."""
+        for name, array in self.members.items():
+            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            with archive.open(info, "w", force_zip64=array.nbytes >= 2**31 - 1024) as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def listed(array):

@@ -42,6 +42,8 @@ def put_model(writer, estimator, names, source):
     name, kind = kind_of(estimator)
     selection, own = estimator.selection_, getattr(estimator, "feature_names_in_", None)
     names = _checked_names(names, estimator.n_features_in_, own)
+    if names is not None and estimator._width != estimator.n_features_in_:
+        raise ValueError("hashed columns have no names: leave names out")
     parts = selections.put_selection(writer, selection)
     chosen = None if names is None else [names[j] for j in selection.features.tolist()]
     try:
@@ -116,11 +118,12 @@ def get_model(reader, document):
         text(version, f"the version of {key}", 100)
     n_features = whole(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
     classes = get_classes(reader, document["classes"])
-    selection = selections.get_selection(reader, document, n_features, classes.size)
-    names = _names(reader, document, n_features, selection.features)
-    need(isinstance(document["source"], dict), "source is not an object")
     estimator, left_out = _estimator(reader, KINDS[name], document)
     estimator.n_features_in_, estimator.classes_ = n_features, classes
+    selection = selections.get_selection(reader, document, estimator._width, classes.size)
+    need((selection.certificate is not None) == KINDS[name].proven, "it lacks a certificate, or has one too many")
+    names = _names(reader, document, n_features, selection.features)
+    need(isinstance(document["source"], dict), "source is not an object")
     if document["named_in_fit"]:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     if document["data"] is not None:
@@ -144,6 +147,7 @@ def _names(reader, document, n_features, features):
     if document["all_names"] is None:
         return None
     names = get_strings(reader, document["all_names"], n_features, "all_names")
+    need(not features.size or features[-1] < n_features, "a feature has no name")  # hashed ones have none
     chosen = get_strings(reader, document["names"], features.size, "names")
     need(chosen == [names[j] for j in features.tolist()], "names and all_names do not agree")
     return names

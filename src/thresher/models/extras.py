@@ -1,9 +1,12 @@
 """What a fit sets beside the selection, as parts of a model document, and back."""
 
+from dataclasses import astuple, fields
+
 import numpy as np
 
 from thresher.estimators.grid import PER_POINT, RULES, Grid
-from thresher.models.checks import keys, need, number, whole
+from thresher.models.checks import keys, need, number, text, whole
+from thresher.results import Milestone
 
 FLOATS = ("gap", "objective")
 GRID = (
@@ -28,6 +31,12 @@ def put_extra(writer, name, what, estimator):
             {"begins": writer.put(f"{key}.begins", begins, "<i8"), "ids": writer.put(f"{key}.ids", ids, "<i8")}
             for key, begins, ids in parts
         ]
+    if what in ("setting", "settings"):
+        return (
+            {key: float(each) for key, each in value.items()} if what == "setting" else [dict(each) for each in value]
+        )
+    if what == "milestones":
+        return put_milestones(writer, name, value)
     if what == "cube":
         value = value.reshape(value.shape[0], -1)
     return writer.put(name, value, "<f8")
@@ -45,6 +54,13 @@ def get_extra(reader, value, what, name, estimator):
     if what == "supports":
         need(isinstance(value, list), f"{name} is not a list")
         return [_support(reader, part, estimator) for part in value]
+    if what == "setting":
+        return _setting(value, name)
+    if what == "settings":
+        need(isinstance(value, list), f"{name} is not a list")
+        return [_setting(each, name) for each in value]
+    if what == "milestones":
+        return get_milestones(reader, value, name)
     if what == "cube":  # a layer for each fold over the grid
         found = reader.get(value, "<f8", (None, estimator.path_.alphas.size), name, finite=False)
         return found.reshape(-1, *estimator.path_.shape)
@@ -121,3 +137,32 @@ def _laid_out(reader, begins, ids, size, n_features):
 def _check_begins(begins, size, what):
     need(begins[0] == 0 and begins[-1] == size, f"the grid does not use all of its {what}")
     need(bool((begins[1:] >= begins[:-1]).all()), f"the {what} of the grid are not in order")
+
+
+def _setting(value, name):
+    need(isinstance(value, dict), f"{name} is not an object")
+    return {text(key, name, 40): number(each, name) for key, each in value.items()}
+
+
+MILESTONE = tuple(field.name for field in fields(Milestone))
+WHOLE = ("examples", "features")
+
+
+def put_milestones(writer, name, milestones):
+    """Milestones, a list for each of their numbers."""
+    columns = list(zip(*map(astuple, milestones), strict=True)) or [()] * len(MILESTONE)
+    return {
+        key: writer.put(f"{name}.{key}", list(column), "<i8" if key in WHOLE else "<f8")
+        for key, column in zip(MILESTONE, columns, strict=True)
+    }
+
+
+def get_milestones(reader, value, name):
+    """What ``put_milestones`` was given."""
+    keys(value, MILESTONE, name)
+    columns, count = [], None
+    for key in MILESTONE:
+        columns.append(reader.get(value[key], "<i8" if key in WHOLE else "<f8", (count,), f"{key} of {name}").tolist())
+        count = len(columns[-1])
+    need(all(each >= 0 for each in columns[0] + columns[3]), f"a count of {name} is negative")
+    return [Milestone(*row) for row in zip(*columns, strict=True)]

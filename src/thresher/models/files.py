@@ -31,7 +31,7 @@ def save(estimator, path, *, names=None, source=None):
 
     Parameters
     ----------
-    estimator : FGMClassifier, SparseSVC or SparseSVCPath
+    estimator : FGMClassifier, SparseSVC, SparseSVCPath or StreamClassifier
         Fitted.
     path : str or path-like
         Where to write, for example ``"model.json"``.
@@ -41,7 +41,7 @@ def save(estimator, path, *, names=None, source=None):
         Where the data came from, in values that JSON knows; kept as it is.
     """
     writer = ArrayWriter()
-    document = put_model(writer, estimator, names, _checked_source(source))
+    document = put_model(writer, estimator, names, checked_source(source))
     path = os.path.realpath(path)
     if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{path} is not a file that can be replaced")
@@ -167,7 +167,7 @@ def as_text(value, indent=0):
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _checked_source(source):
+def checked_source(source):
     """``source`` as a dict of JSON values, or an error that says what is wrong."""
     if source is None:
         return {}
@@ -195,21 +195,21 @@ def _replace(path, document, writer):
     scratch = [os.path.join(folder, f".thresher-{secrets.token_hex(8)}.tmp") for _ in range(2)]
     try:
         if writer.members:
-            _write(scratch[0], writer.write)
+            write_synced(scratch[0], writer.write)
             with open(scratch[0], "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             document["arrays"] = {"file": f"{base}.{sha256[:12]}.npz", "sha256": sha256}
         document["checksum"] = checksum(document)
         data = as_text(document).encode("utf-8", "backslashreplace") + b"\n"
         _check_readable(data, folder, scratch[0])
-        _write(scratch[1], lambda file: file.write(data))
+        write_synced(scratch[1], lambda file: file.write(data))
         if writer.members:
             target = os.path.join(folder, document["arrays"]["file"])
             fresh = None if os.path.exists(target) else target
             os.replace(scratch[0], target)
-            _sync_folder(folder)
+            sync_folder(folder)
         os.replace(scratch[1], path)
-        _sync_folder(folder)
+        sync_folder(folder)
     except BaseException:
         if fresh is not None and _arrays_of(path, base) != os.path.basename(fresh):
             scratch.append(fresh)
@@ -223,15 +223,15 @@ def _replace(path, document, writer):
             os.unlink(os.path.join(folder, old))
 
 
-def _write(path, fill):
+def write_synced(path, fill):
     """A new file that is on the disk, not only on its way there."""
-    with open(path, "xb") as file:
+    with open(path, "x+b") as file:
         fill(file)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _sync_folder(folder):
+def sync_folder(folder):
     """Make the new names in ``folder`` last, where the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -8,6 +8,7 @@ from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
+from thresher.estimators.stream import StreamClassifier
 from thresher.results import Trace
 
 
@@ -16,7 +17,7 @@ class Kind:
     """A type of estimator, what else it sets in fit (name: a form that ``extras`` knows), and its check.
 
     ``optional`` attributes may be missing; ``check(estimator)`` raises ValueError for parameters that cannot be.
-    ``after(estimator)``, where there is one, sets what follows from the rest.
+    ``after(estimator)``, where there is one, sets what follows from the rest. ``proven``: it has a certificate.
     """
 
     cls: type[SelectorClassifier]
@@ -24,6 +25,7 @@ class Kind:
     optional: tuple
     check: object
     after: object = None
+    proven: bool = True
 
 
 KINDS = {
@@ -52,6 +54,20 @@ KINDS = {
         optional=("scores_", "supports_", "best_index_", "best_score_"),
         check=lambda estimator: estimator._checked_options(),
         after=lambda estimator: estimator._restore(),
+    ),
+    "StreamClassifier": Kind(
+        StreamClassifier,
+        {
+            "n_examples_": "whole",
+            "progressive_loss_": "number",
+            "progressive_accuracy_": "number",
+            "setting_": "setting",
+            "settings_": "settings",
+            "trace_": "milestones",
+        },
+        optional=(),
+        check=lambda estimator: estimator._checked_options(),
+        proven=False,
     ),
 }
 

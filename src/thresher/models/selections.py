@@ -31,7 +31,7 @@ def put_selection(writer, selection):
         "weights": writer.put("weights", selection.weights, "<f8"),
         "intercept": intercept.item() if intercept.ndim == 0 else writer.put("intercept", intercept, "<f8"),
         "stop_reason": selection.stop_reason,
-        "certificate": {name: float(getattr(selection.certificate, name)) for name in BOUNDS},
+        "certificate": _put_certificate(selection.certificate),
         "scale": selection.scale,
         "budget": int(selection.budget),
         "forced": writer.put("forced", selection.forced, "<i8"),
@@ -77,7 +77,13 @@ def _intercept(reader, value, across):
     return reader.get(value, "<f8", across, "intercept") if across else number(value, "intercept")
 
 
+def _put_certificate(certificate):
+    return None if certificate is None else {name: float(getattr(certificate, name)) for name in BOUNDS}
+
+
 def _certificate(value):
+    if value is None:
+        return None
     keys(value, BOUNDS, "certificate")
     return Certificate(*(number(value[name], f"{name} of the certificate") for name in BOUNDS))
 

@@ -1,0 +1,34 @@
+"""Text that is too long, or does not end: batch after batch."""
+
+from thresher.data.stream import TextStream
+from thresher.data.text import opened
+from thresher.io.svmlight import shown
+from thresher.io.table import tidy_labels
+
+
+def batches(path, *, skip_bad=False):
+    r"""(X, y) of some thousand lines of svmlight text at a time, for ``partial_fit`` of an open-ended StreamClassifier.
+
+    X is a CSR matrix whose column numbers are the indices as they are written, and which is as wide as the largest of
+    them asks for. "-" is standard input, of which a batch is what has come in so far; gzip and bzip2 are unpacked.
+
+    A bad line raises InvalidDataError with its number, after the batch of what stands before it; with ``skip_bad`` it
+    is left out.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from thresher import StreamClassifier
+    >>> from thresher.io import batches
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "three.svm"
+    >>> _ = file.write_text("+1 1:0.5 7000000000:2\n-1 3:1  # a remark\n+1 7000000000:4\n")
+    >>> clf = StreamClassifier(budget=2, open_ended=True)
+    >>> for X, y in batches(file):
+    ...     clf = clf.partial_fit(X, y, classes=[-1, 1])
+    >>> clf.selection_.features
+    array([         3, 7000000000])
+    """
+    with opened(path) as stream:
+        for batch in TextStream(stream, shown(path), skip_bad=skip_bad, live=str(path) == "-"):
+            if batch.labels.size:
+                yield batch.X, tidy_labels(batch.labels)

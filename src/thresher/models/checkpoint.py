@@ -1,0 +1,233 @@
+"""Checkpoints of a stream: all that a StreamClassifier has learnt, to go on from as if nothing had happened.
+
+One .npz file: the arrays, and a member "document" with the rest as JSON. Its last 64 bytes, a remark as far as zip is
+concerned, are the sha256 of all others in hexadecimal digits, so that any damage is seen. The same state gives the
+same bytes.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import stat
+import zipfile
+
+import numpy as np
+
+from thresher.errors import ModelFileError
+from thresher.estimators.stream import StreamClassifier
+from thresher.io.npz import BROKEN
+from thresher.loops import averaging, descent
+from thresher.models.arrays import ArrayReader, ArrayWriter
+from thresher.models.checks import Damaged, keys, need, number, shown, whole
+from thresher.models.document import MOST_FEATURES
+from thresher.models.extras import get_milestones, put_milestones
+from thresher.models.files import MOST_BYTES, checked_source, parsed, shown_path, sync_folder, write_synced
+from thresher.models.registry import KINDS, kind_of
+from thresher.models.values import get_classes, get_parameter, get_strings, put_parameter, put_strings, put_typed
+
+FORMAT, VERSION = "thresher-checkpoint", 1
+DIGITS = 64
+KEYS = (
+    "format", "format_version", "parameters", "n_features_in", "names", "classes", "ids", "examples", "totals",
+    "mistakes", "milestones", "learners", "position",
+)  # fmt: skip
+
+
+def save_checkpoint(clf, path, *, position=None):
+    """Write all that a StreamClassifier has learnt to ``path``; what was there before is replaced in one step.
+
+    Parameters
+    ----------
+    clf : StreamClassifier
+        After ``fit`` or ``partial_fit``.
+    path : str or path-like
+        Where to write, for example ``"state.npz"``.
+    position : dict, default=None
+        Where in the stream it was, in values that JSON knows; ``read_checkpoint`` gives it back.
+    """
+    name, _ = kind_of(clf)
+    if name != "StreamClassifier" or not hasattr(clf._state, "learners"):
+        raise TypeError("only a StreamClassifier that was not loaded from a model file has a state to write")
+    writer = ArrayWriter(inline=0)
+    document = _document(writer, clf, checked_source(position))
+    writer.members["document"] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
+    path = os.path.realpath(path)
+    if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{path} is not a file that can be replaced")
+    folder = os.path.dirname(path)
+    scratch = os.path.join(folder, f".thresher-{secrets.token_hex(8)}.tmp")
+    try:
+        write_synced(scratch, lambda file: _write(file, writer))
+        os.replace(scratch, path)
+        sync_folder(folder)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+
+
+def load_checkpoint(path):
+    """The StreamClassifier that ``save_checkpoint`` wrote to ``path``; ``partial_fit`` goes on where it was.
+
+    The file is checked before it is believed and no code in it is run: one that is damaged raises ModelFileError.
+    """
+    return read_checkpoint(path)[0]
+
+
+def read_checkpoint(path):
+    """(StreamClassifier, position) out of a file."""
+    name = os.fsdecode(path)
+    try:
+        return _read(path)
+    except Damaged as error:
+        raise ModelFileError(
+            f"{shown_path(name)} is not a sound checkpoint: {error}; take an older one or begin anew"
+        ) from error
+
+
+def _write(file, writer):
+    """All members, and the digest."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        writer.write_into(archive)
+        archive.comment = b"0" * DIGITS
+    size = file.tell()
+    digest = hashlib.sha256()
+    file.seek(0)
+    while file.tell() < size - DIGITS:
+        digest.update(file.read(min(1 << 20, size - DIGITS - file.tell())))
+    file.seek(size - DIGITS)
+    file.write(digest.hexdigest().encode())
+
+
+def _document(writer, clf, position):
+    state = clf._state
+    own = getattr(clf, "feature_names_in_", None)
+    given = clf.get_params(deep=False) | {"random_state": None, "verbose": 0}
+    parts = []
+    for s, learners in enumerate(state.learners):
+        for c, each in enumerate(learners):
+            here = f"setting{s}.class{c}"
+            parts.append(
+                {
+                    "table": writer.put(f"{here}.table", each.table(state.slots.count), "<f8"),
+                    "kept": writer.put(f"{here}.kept", each.kept, "<i8"),
+                    "clock": writer.put(f"{here}.clock", each.clock, "<f8"),
+                }
+            )
+    return {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "parameters": {key: put_parameter(writer, key, value) for key, value in given.items()},
+        "n_features_in": int(clf.n_features_in_),
+        "names": None if own is None else put_strings(writer, "names", own.tolist()),
+        "classes": put_typed(writer, "classes", clf.classes_),
+        "ids": writer.put("ids", state.slots.ids, "<i8"),
+        "examples": int(state.examples),
+        "totals": writer.put("totals", state.totals, "<f8"),
+        "mistakes": [float(record.mistakes) for record in state.records],
+        "milestones": [
+            put_milestones(writer, f"setting{s}.milestones", record.milestones)
+            for s, record in enumerate(state.records)
+        ],
+        "learners": parts,
+        "position": position,
+    }
+
+
+def _read(path):
+    """The state in a file whose digest is right."""
+    with open(path, "rb") as file:
+        need(stat.S_ISREG(os.fstat(file.fileno()).st_mode), "it is not a file")
+        size, digest, whole_file = os.fstat(file.fileno()).st_size, hashlib.sha256(), hashlib.sha256()
+        need(size > DIGITS, "it is cut short")
+        while file.tell() < size - DIGITS:
+            block = file.read(min(1 << 20, size - DIGITS - file.tell()))
+            need(block, "it changes while it is read")
+            digest.update(block)
+            whole_file.update(block)
+        last = file.read()
+        whole_file.update(last)
+    need(digest.hexdigest().encode() == last, "it is not as it was written (its checksum differs), perhaps cut short")
+    document = parsed(_document_in(path))
+    with ArrayReader(path, whole_file.hexdigest()) as reader:
+        reader.unread.pop("document.npy", None)
+        found = _restored(reader, document)
+        reader.close_checked()
+    return found
+
+
+def _document_in(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            info = archive.getinfo("document.npy")
+            need(info.compress_type == zipfile.ZIP_STORED and info.file_size <= MOST_BYTES, "its document is too large")
+            with archive.open(info) as member:
+                found = np.lib.format.read_array(member, allow_pickle=False, max_header_size=1000)
+    except BROKEN as error:
+        raise Damaged(f"it is no file of arrays ({shown(str(error))})") from error
+    need(found.dtype == np.uint8 and found.ndim == 1, "its document is not one")
+    return found.tobytes()
+
+
+def _restored(reader, document):
+    need(isinstance(document, dict) and document.get("format") == FORMAT, f'it does not say "format": "{FORMAT}"')
+    version = whole(document.get("format_version"), "format_version", 1)
+    need(version <= VERSION, f"it was written by a newer thresher (format {version}): upgrade thresher to read it")
+    keys(document, KEYS, "the document")
+    clf = _estimator(reader, document["parameters"])
+    clf.n_features_in_ = whole(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
+    if document["names"] is not None:
+        names = get_strings(reader, document["names"], clf.n_features_in_, "names")
+        clf.feature_names_in_ = np.array(names, dtype=object)
+    classes = get_classes(reader, document["classes"])
+    state = clf._begun(classes)
+    ids = reader.get(document["ids"], "<i8", (None,), "ids")
+    width = clf._width
+    need(
+        bool(((ids >= 0) & (ids < width)).all()) and np.unique(ids).size == ids.size,
+        "its ids are not those of features",
+    )
+    examples = whole(document["examples"], "examples", 1)
+    totals = reader.get(document["totals"], "<f8", (classes.size + 2,), "totals")
+    need(bool((totals >= 0).all()) and totals[-1] > 0 and totals[-2] > 0, "its totals are not those of a stream")
+    for key in ("mistakes", "milestones"):
+        need(isinstance(document[key], list) and len(document[key]) == len(state.settings), f"{key} do not fit")
+    mistakes = [number(each, "mistakes") for each in document["mistakes"]]
+    milestones = [get_milestones(reader, each, "milestones") for each in document["milestones"]]
+    problems = 1 if classes.size == 2 else classes.size
+    parts = document["learners"]
+    need(isinstance(parts, list) and len(parts) == problems * len(state.settings), "learners do not fit")
+    learnt = [_learner(reader, part, state.learners[0][0], ids.size, examples) for part in parts]
+    need(isinstance(document["position"], dict), "position is not an object")
+    state.put_back(ids, examples, totals.copy(), mistakes, milestones, learnt)
+    clf._state = state
+    clf._set_learnt()
+    return clf, document["position"]
+
+
+def _estimator(reader, given):
+    """A StreamClassifier with these parameters, which are checked."""
+    kind = KINDS["StreamClassifier"]
+    keys(given, kind.cls().get_params(deep=False), "parameters")
+    found = {key: get_parameter(reader, value, f"parameter {key}") for key, value in given.items()}
+    clf = StreamClassifier(**found)
+    try:
+        kind.check(clf)
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"a parameter cannot be used ({shown(str(error))})") from error
+    return clf
+
+
+def _learner(reader, value, like, count, examples):
+    """(table, kept, clock) of a learner: numbers that a loop can work with, whatever the file says."""
+    keys(value, ("table", "kept", "clock"), "a learner")
+    table = reader.get(value["table"], "<f8", (count, like.table(0).shape[1]), "a table")
+    kept = reader.get(value["kept"], "<i8", (None,), "kept")
+    clock = reader.get(value["clock"], "<f8", (descent.CLOCK,), "a clock")
+    good = bool(((kept >= 0) & (kept < count)).all()) and np.unique(kept).size == kept.size
+    need(good and kept.size <= like.numbers[descent.BUDGET], "features kept are not among those seen, or are too many")
+    need(clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size, "a clock is wrong")
+    spread = averaging.ROOT if like.method.averages else descent.SPREAD
+    need(bool((table[:, spread] >= 0).all()) and clock[descent.SHIFT_ROOT] >= 0, "a sum of squares is negative")
+    return table, kept, clock
