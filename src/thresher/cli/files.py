@@ -5,7 +5,7 @@ import tempfile
 
 import numpy as np
 
-from thresher.cli.options import WrongUsage
+from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT
 from thresher.io.reading import kind_of, read
 from thresher.io.table import Layout
@@ -37,8 +37,9 @@ def more_data(voice, model, file, used, *, kind=None, index_base=None, **options
     kind, source = kind or kind_of(path_of(file)), model.source
     names = None if model.names is None else tuple(model.names)
     layout = Layout(
-        int(model.estimator.n_features_in_), names, source.get("index_base"), tuple(used), source.get("label_column")
-    )
+        int(model.estimator.n_features_in_), names, source.get("index_base"), tuple(used), source.get("label_column"),
+        open_ended=bool(source.get("open_ended")),
+    )  # fmt: skip
     if kind == "svmlight" and layout.index_base is None and index_base is None:
         raise ValueError(
             f"{path_of(file)}: the model was not fitted to svmlight text; say with --index-base which index its first "

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, by_weight, path_of
-from thresher.cli.options import WrongUsage
 from thresher.cli.show import Voice, add, grid
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
+from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
 from thresher.results import in_words
 
@@ -38,9 +39,13 @@ def chosen(model, features, point):
     """The model with so many features out of its path, or at a point of its grid; itself if neither is asked for."""
     clf = model.estimator
     if features is not None and not isinstance(clf, FGMClassifier):
-        raise WrongUsage("--features is for models of select; of a grid take --point")
+        raise WrongUsage(
+            "--features is for models of select" + "; of a grid take --point" * isinstance(clf, SparseSVCPath)
+        )
     if point is not None and not isinstance(clf, SparseSVCPath):
-        raise WrongUsage("--point is for models of grid; of select take --features")
+        raise WrongUsage(
+            "--point is for models of grid" + "; of select take --features" * isinstance(clf, FGMClassifier)
+        )
     if features is not None:
         return replace(model, estimator=clf.at(features))
     return model if point is None else replace(model, estimator=clf.at(*point))
@@ -54,7 +59,8 @@ def describe(voice, model, top=None):
     shown = order if top is None else order[:top]
     two = selection.weights.ndim == 1
     heads = ["weight", "speaks for"] if two else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
-    table = grid("rank", names.head, *heads, title=f"\n{selection.features.size} of {clf.n_features_in_:,} features")
+    of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
+    table = grid("rank", names.head, *heads, title=f"\n{selection.features.size} {of}features")
     for rank, at in enumerate(shown, 1):
         name, weights = names.of(selection.features[at]), selection.weights[at]
         if two:
@@ -71,6 +77,12 @@ def say_proof(voice, clf):
     """The certificate in words."""
     selection, own = clf.selection_, clf.selection_.certificate
     voice.say(f"\nwhy it stopped: {selection.stop_reason}")
+    if isinstance(clf, StreamClassifier):
+        voice.say(
+            f"each example before it was learnt: accuracy {clf.progressive_accuracy_:.4f}, loss "
+            f"{clf.progressive_loss_:.4g} ({', '.join(f'{name} {value:g}' for name, value in clf.setting_.items())})"
+        )
+        return
     if isinstance(clf, FGMClassifier):
         voice.say(
             f"proof: no model on equally many features has an objective below {own.pick_bound:.6g}; this one has "
@@ -97,10 +109,14 @@ def origin(voice, model):
     elif isinstance(clf, SparseSVCPath):
         i, j = place_of(clf)
         voice.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
+    elif isinstance(clf, StreamClassifier):
+        for each in clf.settings_ if len(clf.settings_) > 1 else ():
+            voice.say(f"setting: {', '.join(f'{name} {value:.6g}' for name, value in each.items())}")
     else:
         voice.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples")
     data, file = document["data"] or {}, model.source.get("file")
     fingerprint = f"{data['rows']:,} x {data['columns']:,}, fingerprint {data['digest'][:16]}" if data else "unknown"
+    fingerprint = f"{clf.n_examples_:,} examples" if isinstance(clf, StreamClassifier) else fingerprint
     voice.say(f"data: {file + ', ' if file else ''}{fingerprint}")
     voice.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
 
@@ -129,7 +145,7 @@ def facts(model, top=None):
         "features": listed,
         "stop_reason": selection.stop_reason,
         "scale": selection.scale,
-        "certificate": {
+        "certificate": None if own is None else {
             "objective": own.objective, "lower_bound": own.lower_bound, "gap": own.gap,
             "pick_objective": own.pick_objective, "pick_bound": own.pick_bound, "pick_gap": own.pick_gap,
             "at_zero": own.at_zero,
@@ -146,6 +162,9 @@ def own_facts(clf):
     """What only this type of model has."""
     if isinstance(clf, FGMClassifier):
         return {"C": clf.C_, "path": clf.path_.numbers}
+    if isinstance(clf, StreamClassifier):
+        names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
+        return {name: getattr(clf, f"{name}_") for name in names}
     if not isinstance(clf, SparseSVCPath):
         removed = {"features_removed": clf.features_removed_, "samples_removed": clf.samples_removed_}
         return {"alpha": clf.alpha, "beta": clf.beta} | removed

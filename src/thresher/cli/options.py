@@ -1,90 +1,29 @@
 """The commands and their options. Nothing heavy is imported before a command runs, so that --help answers at once."""
 
-import importlib
-import math
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Group, Parameter, validators
-from rich.console import Console
+from cyclopts import Parameter, validators
 
-from thresher._version import __version__
-
-EXIT_CODES = """
-Exit codes: 0 done; 1 a file or its data cannot be used; 2 wrong options; 130 interrupted (Ctrl-C, SIGTERM), where
-select and grid have written what they had, if there was one.
-"""
-
-
-class Pipe(Console):
-    """A console whose reader may have seen enough."""
-
-    def on_broken_pipe(self):
-        """Leave it to ``start``."""
-        raise BrokenPipeError
-
-
-def whole(_, tokens):
-    """A whole number; others are not rounded."""
-    if not tokens[0].value.lstrip("+-").isdigit():
-        raise ValueError(f"{tokens[0].value!r} is no whole number")
-    return int(tokens[0].value)
-
-
-def at_least_one(_, value):
-    """Counts begin at 1."""
-    if value is not None and value < 1:
-        raise ValueError("must be at least 1")
-
-
-def at_least_two(_, value):
-    """One fold is none."""
-    if value is not None and value < 2:
-        raise ValueError("must be at least 2")
-
-
-def positive(_, value):
-    """A finite number above zero; words have been checked."""
-    if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
-        raise ValueError("must be a finite number above 0")
-
-
-app = App(
-    name="thresher",
-    help="Pick the few features that matter out of very wide data, with a proof of how good the pick is.",
-    help_epilogue=EXIT_CODES,
-    version=__version__,
-    default_parameter=Parameter(negative=""),
-    console=Pipe(),
-    suppress_keyboard_interrupt=False,
-)
-FILES, MODEL, OUTPUT = Group("Reading", sort_key=1), Group("Model", sort_key=2), Group("Output", sort_key=3)
-
-Kind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Parameter(group=FILES)]
-Text = Annotated[str | None, Parameter(group=FILES)]
-Words = Annotated[list[str] | None, Parameter(group=FILES, consume_multiple=False)]
-Flag = Annotated[bool, Parameter(group=OUTPUT)]
-Count = Parameter(converter=whole, validator=at_least_one)
-Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
-Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
-Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
-IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
-
-
-class WrongUsage(Exception):
-    """Options that do not fit."""
-
-
-def run(arguments):
-    """Parse, run the command, and return its exit code."""
-    try:
-        return app(arguments, exit_on_error=False, print_error=False, result_action="return_value") or 0
-    except CycloptsError as error:
-        raise WrongUsage(error) from None
-
-
-def later(module, **options):
-    """Import ``thresher.cli.<module>`` and run it."""
-    return importlib.import_module(f"thresher.cli.{module}").run(**options)
+from thresher.cli.app import (
+    FILES,
+    MODEL,
+    OUTPUT,
+    Count,
+    Features,
+    Flag,
+    IndexBase,
+    Jobs,
+    Kind,
+    Numbers,
+    Point,
+    Text,
+    Words,
+    app,
+    at_least_two,
+    later,
+    positive,
+    whole,
+)  # fmt: skip
 
 
 @app.command
@@ -265,6 +204,97 @@ def grid(
         Index of the first feature in svmlight text: 0 if any is 0, else 1, if not given.
     """
     return later("grid", **locals())
+
+
+@app.command
+def stream(
+    file: str = "-",
+    /,
+    *,
+    budget: Annotated[int | None, Parameter(group=MODEL), Count] = None,
+    method: Annotated[
+        Literal["b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"] | None, Parameter(group=MODEL)
+    ] = None,
+    loss: Annotated[Literal["squared_hinge", "hinge", "logistic"] | None, Parameter(group=MODEL)] = None,
+    step_size: Numbers = None,
+    l2: Numbers = None,
+    l1: Numbers = None,
+    gamma: Numbers = None,
+    delta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
+    no_intercept: Annotated[bool, Parameter(group=MODEL)] = False,
+    balanced: Annotated[bool, Parameter(group=MODEL)] = False,
+    hash_bits: Annotated[int | None, Parameter(group=MODEL), Count] = None,
+    classes: Annotated[str | None, Parameter(group=FILES, allow_leading_hyphen=True)] = None,
+    skip_bad: Annotated[bool, Parameter(group=FILES)] = False,
+    checkpoint: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+    every: Annotated[int, Parameter(group=OUTPUT), Count] = 100_000,
+    resume: Annotated[str | None, Parameter(group=FILES)] = None,
+    skip_seen: Annotated[bool, Parameter(group=FILES)] = False,
+    out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
+    progressive: Flag = False,
+    quiet: Flag = False,
+    json: Flag = False,
+):
+    """Learn from a stream, one line after the other, with a hard limit on the number of features.
+
+    FILE is svmlight/LIBSVM text, plain, .gz or .bz2; without it standard input is read. Features are told apart by
+    their indices, which may be of any size, and new ones may come at any time. Every line is judged before it is learnt
+    from.
+
+    ```
+    zcat clicks.svm.gz | thresher stream --budget 100 --progressive --checkpoint state.npz --out model.json
+    thresher stream --resume state.npz < more.svm
+    thresher stream clicks.svm --step-size 0.01 --step-size 0.1 --l2 1e-4 --l2 1e-2
+    ```
+
+    Parameters
+    ----------
+    file
+        The stream.
+    budget
+        How many features may have a weight, for each class; 100 if not given.
+    method
+        b-arda if not given: best with few features; b-amd and ofs are faster; sofs, l1-arda and ada-fobos.
+    loss
+        squared_hinge if not given, hinge for ofs.
+    step_size
+        The step; may be repeated: settings learn side by side, the one with the least progressive loss is taken.
+    l2
+        Weight of the squared penalty (b-arda, b-amd, ofs); may be repeated.
+    l1
+        Weight of the absolute penalty (l1-arda, ada-fobos); may be repeated.
+    gamma
+        How slowly sofs learns; may be repeated.
+    delta
+        What the adaptive methods add to the root of the sum of squared gradients; 0.01 if not given.
+    no_intercept
+        Learn without a constant.
+    balanced
+        Give both large and small classes the same weight, by the counts so far.
+    hash_bits
+        Hash features to 2^N columns, so that memory has a limit.
+    classes
+        All labels that there will be, with commas: --classes -1,1. Without it those of the first lines.
+    skip_bad
+        Leave out lines that cannot be read, and count them; without it the first one ends the stream.
+    checkpoint
+        A file to write what has been learnt to, now and then and at the end; with --resume, that one if not given.
+    every
+        Examples between two checkpoints; there is also one each minute.
+    resume
+        A checkpoint to go on from; the options of the model are in it.
+    skip_seen
+        With --resume: the stream is the same, from its beginning; leave out the lines that were learnt from.
+    out
+        The model file to write at the end; model.json if not given, with --resume the one of before.
+    progressive
+        Show loss, accuracy and features after 1, 2, 3, 4, 6, 8, ... examples.
+    quiet
+        Say nothing but warnings and errors.
+    json
+        Report as JSON on standard output.
+    """
+    return later("stream", **locals())
 
 
 @app.command

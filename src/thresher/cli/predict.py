@@ -5,9 +5,9 @@ import sys
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
+from thresher.cli.app import WrongUsage
 from thresher.cli.files import check_out, known_labels, more_data, path_of
 from thresher.cli.inspect import chosen
-from thresher.cli.options import WrongUsage
 from thresher.cli.show import ERR, OUT, Voice, add, grid, number
 from thresher.errors import ModelFileError
 from thresher.models import read as read_model

@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 
+from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of
 from thresher.cli.inspect import describe, facts
-from thresher.cli.options import WrongUsage
 from thresher.cli.show import Turns, Voice, add, grid, number
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from thresher.cli.options import Pipe
+from thresher.cli.app import Pipe
 
 OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -64,13 +64,14 @@ class _Bar:
     """A bar on standard error; nothing where that is no terminal."""
 
     def __init__(self, shown, first):
+        self.shown = shown and ERR.is_terminal
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(24),
             TextColumn("{task.fields[state]}"),
             console=ERR,
             transient=True,
-            disable=not (shown and ERR.is_terminal),
+            disable=not self.shown,
         )
         self.task = self.bar.add_task(first, total=None, state="")
 
@@ -118,6 +119,18 @@ class Points(_Bar):
             f"passes, {turn.seconds:.1f} s{left(turn, turn.taken / total)}"
         )
         self.bar.update(self.task, description="grid", total=total, completed=turn.taken, state=state)
+
+
+class Examples(_Bar):
+    """Moved by the examples of a stream."""
+
+    def __init__(self, shown):
+        super().__init__(shown, "waiting for lines")
+
+    def __call__(self, standing, speed):
+        """Show where the stream stands."""
+        state = f"{speed:,.0f} a second, accuracy {standing.accuracy:.4f}, {standing.features} features"
+        self.bar.update(self.task, description=f"{standing.examples:,} examples", state=state)
 
 
 def left(turn, share):

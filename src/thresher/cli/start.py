@@ -17,16 +17,17 @@ def main(arguments=None):
     if threading.current_thread() is threading.main_thread():  # a batch system's time is over: as good as Ctrl-C
         signal.signal(signal.SIGTERM, _interrupt)
     try:
-        options = importlib.import_module("thresher.cli.options")
+        importlib.import_module("thresher.cli.options")
+        app = importlib.import_module("thresher.cli.app")
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
         return complain("the command line needs two more packages: pip install cyclopts rich", BAD_USAGE)
     try:
-        code = options.run(arguments)
+        code = app.run(arguments)
         sys.stdout.flush()
         return code
-    except options.WrongUsage as error:
+    except app.WrongUsage as error:
         return complain(f"{in_one_line(error)} (see thresher {of_command(arguments)}--help)", BAD_USAGE)
     except KeyboardInterrupt:
         return complain("interrupted before there was anything to keep", INTERRUPTED)
@@ -56,7 +57,7 @@ def in_one_line(error):
 
 def of_command(arguments):
     """The command that was asked for, if it is one."""
-    known = bool(arguments) and arguments[0] in ("select", "grid", "predict", "inspect", "demo")
+    known = bool(arguments) and arguments[0] in ("select", "grid", "stream", "predict", "inspect", "demo")
     return f"{arguments[0]} " if known else ""
 
 

@@ -129,14 +129,16 @@ SERIAL = Workers(1)
 
 @contextmanager
 def unbroken():
-    """Ctrl-C waits until the block is done, so that what belongs together is not torn apart; it must be a short one."""
-    came = []
-    ours = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, lambda *_: came.append(True)) if ours else None
+    """Ctrl-C and SIGTERM wait until the block is done, so that what belongs together is not torn apart; a short one."""
+    came, before = [], {}
+    if threading.current_thread() is threading.main_thread():
+        for each in (signal.SIGINT, signal.SIGTERM):
+            before[each] = signal.signal(each, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        if ours and before is not None:
-            signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
+        for each, handler in before.items():
+            if handler is not None:
+                signal.signal(each, handler)
+        if came:
+            signal.raise_signal(came[0])

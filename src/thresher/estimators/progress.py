@@ -83,33 +83,31 @@ class StreamProgress:
 
     EVERY = 0.5  # seconds
 
-    def __init__(self, verbose, total):
-        self.verbose, self.total = verbose, total
-        self.begun = self.drawn = time.perf_counter()
-        self.before = None
+    def __init__(self, total=None):
+        self.total, self.begun, self.drawn, self.before = total, None, 0.0, 0
 
-    def __call__(self, learners):
+    def __call__(self, learners, verbose):
         """Draw where the stream stands."""
         now = time.perf_counter()
-        if not self.verbose:
-            return
-        self.before = learners.examples if self.before is None else self.before
-        if now - self.drawn < self.EVERY:
+        if not verbose or self.begun is None:
+            self.begun, self.drawn, self.before = now, now, learners.examples
+        if not verbose or 0.0 <= now - self.drawn < self.EVERY:
             return
         self.drawn, standing = now, learners.standing
-        speed = (standing.examples - self.before) / (now - self.begun)
-        if callable(self.verbose):
-            self.verbose(standing, speed)
+        speed = (standing.examples - self.before) / max(now - self.begun, 1e-9)
+        if callable(verbose):
+            verbose(standing, speed)
             return
         of = f"/{self.total:,}" if self.total else ""
         sys.stderr.write(
-            ("\r" if self.verbose == 1 else "")
+            ("\r" if verbose == 1 else "")
             + f"{standing.examples:,}{of} examples  {speed:,.0f} a second  accuracy {standing.accuracy:.4f}  "
-            f"{standing.features} features   " + ("" if self.verbose == 1 else "\n")
+            f"{standing.features} features   " + ("" if verbose == 1 else "\n")
         )
         sys.stderr.flush()
 
-    def close(self):
+    @staticmethod
+    def close(verbose):
         """End the line."""
-        if self.verbose == 1 and not callable(self.verbose):
+        if verbose == 1 and not callable(verbose):
             sys.stderr.write("\n")

@@ -135,7 +135,7 @@ class StreamClassifier(SelectorClassifier):
         weights = check.row_weights(sample_weight, None, codes, classes)
         passes = self._number_of_passes(passes, X.shape)
         state = self._begun(classes)
-        rng, progress = check_random_state(self.random_state), StreamProgress(self.verbose, passes * len(codes))
+        rng, state.progress = check_random_state(self.random_state), StreamProgress(passes * len(codes))
         rows, each = state.prepared(*entries_of(X, self.hash_bits)), self._class_weights(classes)
         self._state = state
         try:
@@ -143,10 +143,10 @@ class StreamClassifier(SelectorClassifier):
                 order = rng.permutation(len(codes))
                 for first in range(0, order.size, AT_ONCE):
                     state.learn(rows, order[first : first + AT_ONCE], codes, weights, each)
-                    progress(state)
+                    state.progress(state, self.verbose)
         finally:
             self._set_learnt()
-            progress.close()
+            StreamProgress.close(self.verbose)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -173,14 +173,13 @@ class StreamClassifier(SelectorClassifier):
         entries = entries_of(X, self.hash_bits)
         state = self._begun(classes) if first else self._state
         self._state = state
-        progress = StreamProgress(self.verbose, None)
         try:
             for begin in range(0, codes.size, AT_ONCE):
                 end = min(codes.size, begin + AT_ONCE)
                 a, b = entries.begins[begin], entries.begins[end]
                 part = (entries.begins[begin : end + 1] - a, entries.ids[a:b], entries.values[a:b])
                 state.learn(state.prepared(*part), np.arange(end - begin), codes[begin:end], weights[begin:end], each)
-                progress(state)
+                state.progress(state, self.verbose)
         finally:
             self._set_learnt()
         return self
@@ -260,7 +259,7 @@ class StreamClassifier(SelectorClassifier):
         options = self._checked_options()
         own = {key: value for key, value in options.items() if key != "hash_bits"}
         state = Learners(n_classes=classes.size, **own)
-        state.options, state.classes = options, classes
+        state.options, state.classes, state.progress = options, classes, StreamProgress()
         return state
 
     def _cannot_go_on(self, options):

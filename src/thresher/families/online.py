@@ -97,8 +97,8 @@ class Learner:
         work = self._trees if self.method.averages else (self._kept, self._keys)
         if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
             raise InvalidDataError(
-                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: the values of X, the step "
-                "size or the weights are too large; scale X, and begin anew"
+                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: values of X, weights or "
+                "the step size are too large; scale X, and begin anew"
             )
 
     def weights(self, count, ids):

@@ -28,7 +28,7 @@ def read_svmlight(path, *, index_base=None, layout=None, workers):
     X = _joined(parts, base, max(width, highest - base + 1))
     if not tidy:
         _tidied(X, remarks)
-    if width < X.shape[1]:
+    if width < X.shape[1] and not layout.open_ended:
         X = _narrowed(X, width, remarks)
     return Table(X, tidy_labels(labels), None, "svmlight", base, remarks)
 
@@ -44,7 +44,8 @@ def _base(lowest, highest, told, layout, name):
         raise InvalidDataError(
             f"{name}: a feature has index {lowest}, but the first index is {base}{model}" + advice.format(0, 0)
         )
-    if model and base == 0 and lowest == 1 and highest == layout.n_features:  # all of them would shift by one
+    off = model and not layout.open_ended and base == 0 and lowest == 1 and highest == layout.n_features
+    if off:  # all of them would shift by one
         raise InvalidDataError(
             f"{name}: indices run from 1 to {highest}, but those of the model from 0 to {highest - 1}"
             + advice.format(1, 1)

@@ -16,6 +16,7 @@ class Layout:
     index_base: int | None = None
     used: tuple[int, ...] = ()  # columns that the model looks at: of named ones no others are read
     label_column: str | None = None  # where the labels are, if there are any
+    open_ended: bool = False  # columns are told apart by number alone, and there may be any
 
 
 @dataclass(frozen=True)

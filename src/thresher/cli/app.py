@@ -1,0 +1,95 @@
+"""The parser of the command line, and the kinds of options that commands share."""
+
+import importlib
+import math
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Group, Parameter
+from rich.console import Console
+
+from thresher._version import __version__
+
+EXIT_CODES = """
+Exit codes: 0 done; 1 a file or its data cannot be used; 2 wrong options; 130 interrupted (Ctrl-C, SIGTERM), where
+select, grid and stream have written what they had, if there was anything.
+"""
+
+
+class Pipe(Console):
+    """A console whose reader may have seen enough."""
+
+    def on_broken_pipe(self):
+        """Leave it to ``start``."""
+        raise BrokenPipeError
+
+
+def whole(_, tokens):
+    """A whole number; others are not rounded."""
+    if not tokens[0].value.lstrip("+-").isdigit():
+        raise ValueError(f"{tokens[0].value!r} is no whole number")
+    return int(tokens[0].value)
+
+
+def at_least_one(_, value):
+    """Counts begin at 1."""
+    if value is not None and value < 1:
+        raise ValueError("must be at least 1")
+
+
+def at_least_two(_, value):
+    """One fold is none."""
+    if value is not None and value < 2:
+        raise ValueError("must be at least 2")
+
+
+def positive(_, value):
+    """A finite number above zero; words have been checked."""
+    if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
+        raise ValueError("must be a finite number above 0")
+
+
+def all_positive(_, values):
+    """Finite numbers, not below zero."""
+    for value in values or ():
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError("must be finite and not below 0")
+
+
+app = App(
+    name="thresher",
+    help="Pick the few features that matter out of very wide data, with a proof of how good the pick is.",
+    help_epilogue=EXIT_CODES,
+    version=__version__,
+    default_parameter=Parameter(negative=""),
+    console=Pipe(),
+    suppress_keyboard_interrupt=False,
+)
+FILES, MODEL, OUTPUT = Group("Reading", sort_key=1), Group("Model", sort_key=2), Group("Output", sort_key=3)
+
+Kind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Parameter(group=FILES)]
+Text = Annotated[str | None, Parameter(group=FILES)]
+Words = Annotated[list[str] | None, Parameter(group=FILES, consume_multiple=False)]
+Flag = Annotated[bool, Parameter(group=OUTPUT)]
+Count = Parameter(converter=whole, validator=at_least_one)
+Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
+Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
+Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
+Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_positive)]
+IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
+
+
+class WrongUsage(Exception):
+    """Options that do not fit."""
+
+
+def run(arguments):
+    """Parse, run the command, and return its exit code."""
+    try:
+        return app(arguments, exit_on_error=False, print_error=False, result_action="return_value") or 0
+    except CycloptsError as error:
+        raise WrongUsage(error) from None
+
+
+def later(module, **options):
+    """Import ``thresher.cli.<module>`` and run it."""
+    return importlib.import_module(f"thresher.cli.{module}").run(**options)
