@@ -10,7 +10,7 @@ from thresher.data.text import pieces, svmlight_lines
 from thresher.errors import InvalidDataError
 
 AT_ONCE = 1 << 20  # entries of a dense matrix that are looked through at a time
-LARGEST = 1e60  # products of four values, and sums of many, must be numbers yet
+LARGEST = 1e50  # squares of gradients, which grow with the square of values, must be numbers yet
 
 
 class Entries(NamedTuple):
@@ -27,12 +27,15 @@ def entries_of(X, bits=None):
     Nothing is copied of a CSR matrix of floats without stored zeros.
     """
     found = _of_sparse(X) if sparse.issparse(X) else _of_dense(X)
-    if bits is not None:
-        found = _hashed(found, bits)
-    largest = max(float(found.values.max(initial=0.0)), -float(found.values.min(initial=0.0)))
-    if not largest <= LARGEST:
-        raise InvalidDataError(f"X holds {largest:.3g}; values must be finite and at most {LARGEST:g}: scale X")
-    return found
+    return found if bits is None else _hashed(found, bits)
+
+
+def check_size(X):
+    """Raise where values of X, finite as they are, are too large to learn from."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST:
+        raise InvalidDataError(f"X holds {largest:.3g} in size; values must be at most {LARGEST:g}: scale X")
 
 
 def _of_sparse(X):

@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_array, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import assert_all_finite, check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from thresher.data.door import checked_sparse
-from thresher.data.stream import entries_of, hashed_matrix
+from thresher.data.stream import check_size, entries_of, hashed_matrix
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.progress import StreamProgress
@@ -19,6 +18,8 @@ from thresher.families.online import METHODS, PLACES, Learners
 
 AT_ONCE = 1 << 14  # rows of a batch that are laid out at a time
 MOST_BITS = 30
+HEAVIEST = 1e20  # weight of an example
+LARGEST = {"step_size": 1e10, "l2": 1e10, "l1": 1e10, "gamma": 1e60}
 
 
 class StreamClassifier(SelectorClassifier):
@@ -136,8 +137,9 @@ class StreamClassifier(SelectorClassifier):
         passes = self._number_of_passes(passes, X.shape)
         state = self._begun(classes)
         rng, state.progress = check_random_state(self.random_state), StreamProgress(passes * len(codes))
-        rows, each = state.prepared(*entries_of(X, self.hash_bits)), self._class_weights(classes)
+        rows, each = state.prepared(*entries_of(X, self.hash_bits)), self._checked_weights(weights, classes)
         self._state = state
+        self._widen(X)
         try:
             for _ in range(passes):
                 order = rng.permutation(len(codes))
@@ -167,18 +169,16 @@ class StreamClassifier(SelectorClassifier):
             raise ValueError(f"classes={classes.tolist()} are not those of before, {self.classes_.tolist()}")
         X, y = self._checked_batch(X, y, first=first)
         codes, weights = codes_of(y, classes), check.sample_weights(sample_weight, X.shape[0])
-        each = self._class_weights(classes)
+        each = self._checked_weights(weights, classes)
         if not weights.any():
             return self._undone(first)
-        entries = entries_of(X, self.hash_bits)
-        state = self._begun(classes) if first else self._state
-        self._state = state
+        state = self._state = self._begun(classes) if first else self._state
+        self._widen(X)
         try:
             for begin in range(0, codes.size, AT_ONCE):
-                end = min(codes.size, begin + AT_ONCE)
-                a, b = entries.begins[begin], entries.begins[end]
-                part = (entries.begins[begin : end + 1] - a, entries.ids[a:b], entries.values[a:b])
-                state.learn(state.prepared(*part), np.arange(end - begin), codes[begin:end], weights[begin:end], each)
+                part = slice(begin, min(codes.size, begin + AT_ONCE))
+                rows = state.prepared(*entries_of(X[part], self.hash_bits))
+                state.learn(rows, np.arange(part.stop - begin), codes[part], weights[part], each)
                 state.progress(state, self.verbose)
         finally:
             self._set_learnt()
@@ -284,13 +284,34 @@ class StreamClassifier(SelectorClassifier):
 
     def _checked_batch(self, X, y, *, first, **options):
         """(X, y) with structure and numbers that can be trusted."""
-        width = 0 if first else self.n_features_in_
-        X, y = self._structured(X, reset=first or self._by_number, y=y, **options)
         if self._by_number:
-            self.n_features_in_ = max(width, X.shape[1])
-            vars(self).pop("feature_names_in_", None)
+            X = checked_sparse(X) if sparse.issparse(X) else X
+            options |= {"dtype": FLOATS, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
+            X, y = check_X_y(X, y, estimator=self, **options)
+        else:
+            X, y = self._structured(X, reset=first, y=y, **options)
         assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
-        return X, y
+        check_size(X)
+        return X.tocsr() if sparse.issparse(X) else X, y
+
+    def _checked_weights(self, weights, classes):
+        """Weights of the classes: a number for each, "balanced", or None. None of all weights may be too large."""
+        each = self.class_weight
+        if each is None or isinstance(each, str):
+            check.one_of("class_weight", each, (None, "balanced"))
+        else:
+            each = check.class_weights(each, classes)
+        largest = float(weights.max(initial=0.0)) * (float(each.max()) if isinstance(each, np.ndarray) else 1.0)
+        if largest > HEAVIEST:
+            raise InvalidDataError(
+                f"an example has the weight {largest:.3g}; at most {HEAVIEST:g} is allowed: rescale"
+            )
+        return each
+
+    def _widen(self, X):
+        """Columns that are told apart by number may be more than before."""
+        if self._by_number:
+            self.n_features_in_ = max(getattr(self, "n_features_in_", 0), X.shape[1])
 
     def _checked(self, X, dtype=FLOATS):
         check_is_fitted(self)
@@ -311,12 +332,6 @@ class StreamClassifier(SelectorClassifier):
     @property
     def _width(self):
         return self.n_features_in_ if self.hash_bits is None else 1 << self.hash_bits
-
-    def _class_weights(self, classes):
-        """A number for each class, "balanced", or None."""
-        if self.class_weight is None or isinstance(self.class_weight, str):
-            return check.one_of("class_weight", self.class_weight, (None, "balanced"))
-        return check.class_weights(self.class_weight, classes)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the chosen columns; hashed ones are called hash0, hash1, ..."""
@@ -346,13 +361,14 @@ def values_of(name, given, default):
     several = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if not several:
         raise ValueError(f"{name} is an empty list: give a number or several")
-    return [check.positive(name, value, zero=name in ("l1", "l2")) for value in several]
+    found = [check.positive(name, value, zero=name in ("l1", "l2")) for value in several]
+    if max(found) > LARGEST[name]:
+        raise ValueError(f"{name} must be at most {LARGEST[name]:g}, got {max(found):g}")
+    return found
 
 
 def codes_of(y, classes):
     """The number of the class of each label; ValueError names the first that is none."""
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
     codes = np.searchsorted(classes, y)
     codes[codes == classes.size] = 0
     wrong = np.flatnonzero(classes[codes] != y)
