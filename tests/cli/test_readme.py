@@ -12,7 +12,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def test_console_lines_of_the_readme_run_as_they_stand(tmp_path):
-    (block,) = re.findall(r"```console\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    block = "".join(re.findall(r"```console\n(.*?)```", README.read_text(), flags=re.DOTALL))
     folder = Path(sys.executable).parent
     assert shutil.which("thresher", path=str(folder)), "the command is installed beside the interpreter"
     script = "set -e\n" + re.sub(r"^\$ ", "", block, flags=re.MULTILINE)
@@ -24,3 +24,4 @@ def test_console_lines_of_the_readme_run_as_they_stand(tmp_path):
     assert "20 of 3,000 features" in done.stdout
     assert len((tmp_path / "predictions.txt").read_text().splitlines()) == 1000
     assert thresher.load(tmp_path / "model.json").selection_.features.size == 20
+    assert thresher.load(tmp_path / "stream.json").n_examples_ == 2000

@@ -1,4 +1,4 @@
-"""The main job, start to end: 100 features out of 32,768 columns with a proof, and a few pixels that tell 3 from 8.
+"""The main job, start to end: 100 features out of 32,768 columns with a proof, pixels that tell 3 from 8, a stream.
 
 Everything is made or bundled, nothing is downloaded. Takes about a minute on two cores, most of it for the rival.
 """
@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from thresher.cli.show import OUT
 from thresher.datasets import make_wide
 from thresher.estimators.fgm import FGMClassifier
+from thresher.estimators.stream import StreamClassifier
 
 SAMPLES, COLUMNS, RELEVANT = 4096, 32_768, 100
 NEAR = 0.0035  # where the search for the rival's C begins: on this data it ends close by
@@ -107,13 +108,36 @@ def digits():
     say(f"   {clf.score(X_new, y_new):.1%} of the new pictures are told apart. Fitted in {seconds:.2f} s.")
 
 
+def stream():
+    """20 features of 2,000 from a stream of which nothing is kept."""
+    say("\n3. A stream: 32,000 examples with 2,000 features, each looked at once; at most 20 may have a weight\n")
+    first = make_wide(1, 2000, 20, random_state=2)
+    clf, seconds = StreamClassifier(20), 0.0
+    for seed in range(16):
+        batch = make_wide(
+            2000, 2000, relevant=first.relevant, weights=first.weights, dtype=np.float32, random_state=seed
+        )
+        begun = time.perf_counter()
+        clf.partial_fit(batch.X, batch.y, classes=[-1, 1])
+        seconds += time.perf_counter() - begun
+        if seed in (0, 1, 3, 7, 15):
+            true = np.isin(clf.selection_.features, first.relevant).sum()
+            say(
+                f"   {clf.n_examples_:>6,} examples: {clf.progressive_accuracy_:.1%} right before they were learnt from, "
+                f"{true} of {clf.selection_.features.size} features true"
+            )
+    say(f"   {clf.n_examples_ / seconds:,.0f} examples a second, of {first.X.shape[1]:,} values each.")
+
+
 def run():
-    """Both, after a small fit that compiles the loops, so that the seconds are those of the work."""
+    """All, after a small fit that compiles the loops, so that the seconds are those of the work."""
     begun = time.perf_counter()
     for dtype in (np.float32, np.float64):
         small = make_wide(100, 200, 5, dtype=dtype)
         FGMClassifier(3).fit(small.X, small.y)
+    StreamClassifier(3).fit(small.X.astype(np.float32), small.y)
     say(f"Loops compiled, or fetched from the last run: {time.perf_counter() - begun:.1f} s\n")
     wide()
     digits()
+    stream()
     say(f"\nAll in all {time.perf_counter() - begun:.0f} s.")

@@ -303,9 +303,7 @@ class StreamClassifier(SelectorClassifier):
             each = check.class_weights(each, classes)
         largest = float(weights.max(initial=0.0)) * (float(each.max()) if isinstance(each, np.ndarray) else 1.0)
         if largest > HEAVIEST:
-            raise InvalidDataError(
-                f"an example has the weight {largest:.3g}; at most {HEAVIEST:g} is allowed: rescale"
-            )
+            raise InvalidDataError(f"an example has the weight {largest:.3g}; at most {HEAVIEST:g} is allowed: rescale")
         return each
 
     def _widen(self, X):
