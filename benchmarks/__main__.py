@@ -4,6 +4,9 @@ import argparse
 
 from benchmarks import book, reading, startup
 from benchmarks.linear import choice, convergence, picks, real, scan, solvers, synthetic
+from benchmarks.online import accuracy as online_accuracy
+from benchmarks.online import reach as online_reach
+from benchmarks.online import sparsity as online_sparsity
 from benchmarks.sifs import dual as sifs_sdca
 from benchmarks.sifs import reach as sifs_reach
 from benchmarks.sifs import real as sifs_real
@@ -21,6 +24,9 @@ BENCHMARKS = {
     "sifs_synthetic": sifs_synthetic,
     "sifs_real": sifs_real,
     "sifs_sdca": sifs_sdca,
+    "online_accuracy": online_accuracy,
+    "online_sparsity": online_sparsity,
+    "online_reach": online_reach,
     "reading": reading,
     "startup": startup,
 }

@@ -123,7 +123,7 @@ def stream():
         if seed in (0, 1, 3, 7, 15):
             true = np.isin(clf.selection_.features, first.relevant).sum()
             say(
-                f"   {clf.n_examples_:>6,} examples: {clf.progressive_accuracy_:.1%} right before they were learnt from, "
+                f"   {clf.n_examples_:>6,} examples: {clf.progressive_accuracy_:.1%} right before they were learnt, "
                 f"{true} of {clf.selection_.features.size} features true"
             )
     say(f"   {clf.n_examples_ / seconds:,.0f} examples a second, of {first.X.shape[1]:,} values each.")
