@@ -37,11 +37,6 @@ def total(values):
     return result
 
 
-def root(s, g):
-    """The length of the gradients seen, with g; kept as a length, not as a sum of squares."""
-    return np.sqrt(s * s + g * g)
-
-
 class Literal:
     """One learner. After a round: w, b, t, xi (what the truncation of this round cost), loss_sum, mistakes."""
 
@@ -64,14 +59,19 @@ class Literal:
         self.method, self.budget, self.loss, self.fit_intercept = method, budget, loss, fit_intercept
         self.step_size, self.delta, self.gamma = step_size, delta, gamma
         self.l2, self.l1 = (l2 if "l2" in READS[method] else 0.0), (l1 if "l1" in READS[method] else 0.0)
-        self.w, self.G, self.s, self.sigma = np.zeros(d), np.zeros(d), np.zeros(d), np.ones(d)
-        self.b, self.G_b, self.s_b, self.sigma_b = 0.0, 0.0, 0.0, 1.0
+        self.w, self.G, self.squares, self.sigma = np.zeros(d), np.zeros(d), np.zeros(d), np.ones(d)
+        self.b, self.G_b, self.squares_b, self.sigma_b = 0.0, 0.0, 0.0, 1.0
         self.t, self.xi, self.loss_sum, self.mistakes = 0, 0.0, 0.0, 0
 
     @property
     def H(self):
         """The diagonal of the adaptive metric."""
-        return self.delta + self.s
+        return self.delta + np.sqrt(self.squares)
+
+    @property
+    def H_b(self):
+        """The same for the intercept."""
+        return self.delta + math.sqrt(self.squares_b)
 
     def round(self, x, y, weight=1.0):
         """Learn from one example; the score it had before."""
@@ -105,10 +105,10 @@ class Literal:
     def _arda(self, x, pull):
         if pull != 0.0:
             g = -pull * x
-            self.G, self.s = self.G + g, root(self.s, g)
+            self.G, self.squares = self.G + g, self.squares + g * g
             if self.fit_intercept:
-                self.G_b, self.s_b = self.G_b - pull, float(root(self.s_b, -pull))
-                self.b = -self.step_size * self.G_b / (self.delta + self.s_b)
+                self.G_b, self.squares_b = self.G_b - pull, self.squares_b + pull * pull
+                self.b = -self.step_size * self.G_b / self.H_b
         size, H = np.abs(self.G), self.H
         if self.l1 != 0.0:
             size = np.maximum(size - self.l1 * self.t, 0.0)
@@ -118,12 +118,12 @@ class Literal:
 
     def _step_intercept(self, pull):
         if self.fit_intercept:
-            self.s_b = float(root(self.s_b, -pull))
-            self.b = self.b - self.step_size * -pull / (self.delta + self.s_b)
+            self.squares_b += pull * pull
+            self.b = self.b - self.step_size * -pull / self.H_b
 
     def _amd(self, x, pull):
         g = self.l2 * self.w - pull * x
-        self.s = root(self.s, g)
+        self.squares = self.squares + g * g
         self._step_intercept(pull)
         z = self.w - self.step_size * g / self.H
         score = self.H * np.abs(z)
@@ -133,7 +133,7 @@ class Literal:
         z = self.w
         if pull != 0.0:
             g = -pull * x
-            self.s = root(self.s, g)
+            self.squares = self.squares + g * g
             self._step_intercept(pull)
             z = z - self.step_size * g / self.H
         z = np.sign(z) * np.maximum(0.0, np.abs(z) - self.l1 * self.step_size / self.H)

@@ -133,12 +133,12 @@ def unbroken():
     came, before = [], {}
     if threading.current_thread() is threading.main_thread():
         for each in (signal.SIGINT, signal.SIGTERM):
-            before[each] = signal.signal(each, lambda number, _: came.append(number))
+            if signal.getsignal(each) is not None:  # None: not Python's, and could not be put back
+                before[each] = signal.signal(each, lambda number, _: came.append(number))
     try:
         yield
     finally:
         for each, handler in before.items():
-            if handler is not None:
-                signal.signal(each, handler)
+            signal.signal(each, handler)
         if came:
             signal.raise_signal(came[0])

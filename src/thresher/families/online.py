@@ -65,7 +65,7 @@ class Learner:
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
         self._kept, self._trees = np.zeros(0, dtype=np.int32), None
         if self.method.loop is SECOND_ORDER:
-            self.clock[descent.SHIFT_ROOT] = 1.0
+            self.clock[descent.SHIFT_SPREAD] = 1.0
 
     def restore(self, table, kept, clock, ids):
         """Go on where another learner with these numbers was."""

@@ -24,19 +24,25 @@ from thresher.loops.descent import (
     L2,
     ROUNDS,
     SHIFT,
-    SHIFT_ROOT,
+    SHIFT_SPREAD,
     SHIFT_SUM,
     STEP,
     pull_of,
 )
 from thresher.loops.jit import compiled
 
-GRADIENTS, ROOT = 0, 1  # columns of the table: their sum, the root of the sum of their squares
+GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their squares
 NEAR = 1e-13  # relative; rounding of scores stays well below
 TINY = 1e-290  # scores below may be on the way to underflow
 IDLE, PLAYS = -1, -2  # in ``place``, of features left out: too far below to play, or not
 FLOOR, TOUCHES, FACTOR, PACE = range(4)  # places in ``pace``, and its length
 LEEWAY = 4.0  # how far below the worst feature kept the floor is
+
+
+@compiled
+def _scale(slot, table, numbers):
+    """H of a feature."""
+    return numbers[DELTA] + math.sqrt(table[slot, SQUARES])
 
 
 @compiled
@@ -46,14 +52,14 @@ def _averaged(slot, t, table, numbers):
     shrunk = abs(total)
     if numbers[L1] > 0.0:
         shrunk = max(shrunk - numbers[L1] * t, 0.0)
-    z = numbers[STEP] * shrunk / (numbers[L2] * numbers[STEP] * t + (numbers[DELTA] + table[slot, ROOT]))
+    z = numbers[STEP] * shrunk / (numbers[L2] * numbers[STEP] * t + _scale(slot, table, numbers))
     return -z if total > 0.0 else z
 
 
 @compiled
 def _merit(slot, t, table, numbers):
     z = _averaged(slot, t, table, numbers)
-    return (numbers[DELTA] + table[slot, ROOT]) * (z * z)
+    return _scale(slot, table, numbers) * (z * z)
 
 
 @compiled
@@ -61,7 +67,7 @@ def _holds(high, low, t, table, numbers):
     """A round up to which ``high`` is sure to stay above ``low``, if neither is touched; at least ``t``."""
     l1, growth = numbers[L1], numbers[L2] * numbers[STEP]
     a, b = abs(table[high, GRADIENTS]), abs(table[low, GRADIENTS])
-    h, k = numbers[DELTA] + table[high, ROOT], numbers[DELTA] + table[low, ROOT]
+    h, k = _scale(high, table, numbers), _scale(low, table, numbers)
     if (l1 == 0.0 and growth == 0.0) or (a == b and h == k):
         return np.inf
     rest, other = max(a - l1 * t, 0.0), max(b - l1 * t, 0.0)
@@ -235,11 +241,11 @@ def dual_averaging(rows, seen, trees, clock, numbers, scores):
             for e in range(begins[row], begins[row + 1]):
                 gradient, slot = -pull * values[e], slots[e]
                 table[slot, GRADIENTS] += gradient
-                table[slot, ROOT] = math.sqrt(table[slot, ROOT] * table[slot, ROOT] + gradient * gradient)
+                table[slot, SQUARES] += gradient * gradient
             if numbers[INTERCEPT] > 0.0:
                 clock[SHIFT_SUM] -= pull
-                clock[SHIFT_ROOT] = math.sqrt(clock[SHIFT_ROOT] * clock[SHIFT_ROOT] + pull * pull)
-                clock[SHIFT] = -numbers[STEP] * clock[SHIFT_SUM] / (numbers[DELTA] + clock[SHIFT_ROOT])
+                clock[SHIFT_SPREAD] += pull * pull
+                clock[SHIFT] = -numbers[STEP] * clock[SHIFT_SUM] / (numbers[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
         if moves and clock[KEPT] == numbers[BUDGET]:
             _renew(trees[0], False, t, seen, numbers)
             _renew(trees[1], True, t, seen, numbers)
@@ -260,5 +266,5 @@ def averaged_weights(clock, seen, numbers, weights):
         z = _averaged(slot, clock[ROUNDS], table, numbers)
         weights[slot] = z if place[slot] >= 0 else 0.0
         if place[slot] < 0:
-            error += (numbers[DELTA] + table[slot, ROOT]) * (z * z)
+            error += _scale(slot, table, numbers) * (z * z)
     return math.sqrt(error)

@@ -17,9 +17,9 @@ import numpy as np
 from thresher.loops.jit import compiled
 
 SQUARED_HINGE, HINGE, LOGISTIC = range(3)
-ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_ROOT, LOSS, ERROR, CLOCK = range(8)  # places in ``clock``, and its length
+ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_SPREAD, LOSS, ERROR, CLOCK = range(8)  # places in ``clock``, and its length
 STEP, L1, L2, DELTA, GAMMA, BUDGET, LOSS_KIND, INTERCEPT, NUMBERS = range(9)  # places in ``numbers``, and its length
-WEIGHT, SPREAD, LAST = 0, 1, 2  # columns: weight, root of the sum of squared gradients (SOFS: variance), last round
+WEIGHT, SPREAD, LAST = 0, 1, 2  # columns: weight, sum of squared gradients (SOFS: variance), round of the last update
 
 
 @compiled
@@ -124,19 +124,24 @@ def _score(row, begins, slots, values, seen):
 
 
 @compiled
+def _scale(slot, table, numbers):
+    """H of a feature."""
+    return numbers[DELTA] + math.sqrt(table[slot, SPREAD])
+
+
+@compiled
 def _step(slot, gradient, table, numbers):
     """The adaptive step of a weight."""
-    root = math.sqrt(table[slot, SPREAD] * table[slot, SPREAD] + gradient * gradient)
-    table[slot, SPREAD] = root
-    table[slot, WEIGHT] -= numbers[STEP] * gradient / (numbers[DELTA] + root)
+    table[slot, SPREAD] += gradient * gradient
+    table[slot, WEIGHT] -= numbers[STEP] * gradient / _scale(slot, table, numbers)
 
 
 @compiled
 def _step_shift(pull, clock, numbers):
     """The adaptive step of the intercept."""
     if numbers[INTERCEPT] > 0.0:
-        clock[SHIFT_ROOT] = math.sqrt(clock[SHIFT_ROOT] * clock[SHIFT_ROOT] + pull * pull)
-        clock[SHIFT] += numbers[STEP] * pull / (numbers[DELTA] + clock[SHIFT_ROOT])
+        clock[SHIFT_SPREAD] += pull * pull
+        clock[SHIFT] += numbers[STEP] * pull / (numbers[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
 
 
 @compiled
@@ -144,7 +149,7 @@ def _cut_by_size(kept, keys, count, seen, clock, numbers):
     """Keep the features with the largest H |w|; the truncation error is what the others add up to."""
     table = seen[0]
     for k in range(count):
-        keys[k] = (numbers[DELTA] + table[kept[k], SPREAD]) * abs(table[kept[k], WEIGHT])
+        keys[k] = _scale(kept[k], table, numbers) * abs(table[kept[k], WEIGHT])
     count = _without_zeros(kept, keys, count, seen)
     clock[ERROR] = _cut(kept, keys, count, seen, clock, numbers)[0]
 
@@ -181,7 +186,7 @@ def mirror_descent(rows, seen, work, clock, numbers, scores):
 def _shrunk(slot, t, table, numbers):
     """A weight of Ada-Fobos after round ``t``: since its last update it shrank by the same amount in every round."""
     weight = table[slot, WEIGHT]
-    each = numbers[L1] * numbers[STEP] / (numbers[DELTA] + table[slot, SPREAD])
+    each = numbers[L1] * numbers[STEP] / _scale(slot, table, numbers)
     rest = abs(weight) - (t - table[slot, LAST]) * each
     return math.copysign(rest, weight) if rest > 0.0 else 0.0
 
@@ -292,15 +297,15 @@ def confidence_weighting(rows, seen, work, clock, numbers, scores):
             x = np.float64(values[e])
             spread += x * x * table[slots[e], SPREAD]
         if numbers[INTERCEPT] > 0.0:
-            spread += clock[SHIFT_ROOT]
+            spread += clock[SHIFT_SPREAD]
         move = (1.0 - signs[k] * scores[k]) / (spread + gamma) * signs[k]
         for e in range(begins[row], begins[row + 1]):
             x, variance = np.float64(values[e]), table[slots[e], SPREAD]
             table[slots[e], WEIGHT] += move * (variance * x)
             table[slots[e], SPREAD] = 1.0 / (1.0 / variance + x * x / gamma)
         if numbers[INTERCEPT] > 0.0:
-            clock[SHIFT] += move * clock[SHIFT_ROOT]
-            clock[SHIFT_ROOT] = 1.0 / (1.0 / clock[SHIFT_ROOT] + 1.0 / gamma)
+            clock[SHIFT] += move * clock[SHIFT_SPREAD]
+            clock[SHIFT_SPREAD] = 1.0 / (1.0 / clock[SHIFT_SPREAD] + 1.0 / gamma)
         count = _joined(row, begins, slots, kept, clock, place)
         if count > numbers[BUDGET]:
             for at in range(count):

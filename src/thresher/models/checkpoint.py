@@ -228,6 +228,6 @@ def _learner(reader, value, like, count, examples):
     good = bool(((kept >= 0) & (kept < count)).all()) and np.unique(kept).size == kept.size
     need(good and kept.size <= like.numbers[descent.BUDGET], "features kept are not among those seen, or are too many")
     need(clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size, "a clock is wrong")
-    spread = averaging.ROOT if like.method.averages else descent.SPREAD
-    need(bool((table[:, spread] >= 0).all()) and clock[descent.SHIFT_ROOT] >= 0, "a sum of squares is negative")
+    spread = averaging.SQUARES if like.method.averages else descent.SPREAD
+    need(bool((table[:, spread] >= 0).all()) and clock[descent.SHIFT_SPREAD] >= 0, "a sum of squares is negative")
     return table, kept, clock
