@@ -63,10 +63,9 @@ def _of_dense(X):
 
 def _hashed(found, bits):
     """Ids as numbers below 2^bits; values of a row that meet are added up."""
-    short = sparse.csr_array(
-        (found.values, hashed(found.ids, bits), found.begins), shape=(len(found.begins) - 1, 1 << bits)
-    )
-    short.sum_duplicates()
+    shape = (len(found.begins) - 1, 1 << bits)
+    short = sparse.csr_array((found.values.copy(), hashed(found.ids, bits), found.begins.copy()), shape=shape)
+    short.sum_duplicates()  # in place, hence the copies
     return _of_sparse(short)
 
 

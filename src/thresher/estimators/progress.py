@@ -86,11 +86,15 @@ class StreamProgress:
     def __init__(self, total=None):
         self.total, self.begun, self.drawn, self.before = total, None, 0.0, 0
 
+    def begin(self, learners):
+        """The clock runs from the first batch on."""
+        if self.begun is None:
+            self.begun = self.drawn = time.perf_counter()
+            self.before = learners.examples
+
     def __call__(self, learners, verbose):
         """Draw where the stream stands."""
         now = time.perf_counter()
-        if not verbose or self.begun is None:
-            self.begun, self.drawn, self.before = now, now, learners.examples
         if not verbose or 0.0 <= now - self.drawn < self.EVERY:
             return
         self.drawn, standing = now, learners.standing
@@ -106,8 +110,9 @@ class StreamProgress:
         )
         sys.stderr.flush()
 
-    @staticmethod
-    def close(verbose):
-        """End the line."""
-        if verbose == 1 and not callable(verbose):
-            sys.stderr.write("\n")
+    def close(self, learners, verbose):
+        """Say where it ended, and end the line."""
+        if verbose and not callable(verbose):
+            self.drawn = -np.inf
+            self(learners, verbose)
+            sys.stderr.write("\n" if verbose == 1 else "")

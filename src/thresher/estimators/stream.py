@@ -2,12 +2,14 @@
 
 import itertools
 import math
+import numbers
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from thresher.data.columns import take_columns
 from thresher.data.door import checked_sparse
 from thresher.data.stream import check_size, entries_of, hashed_matrix
 from thresher.errors import InvalidDataError
@@ -137,9 +139,12 @@ class StreamClassifier(SelectorClassifier):
         passes = self._number_of_passes(passes, X.shape)
         state = self._begun(classes)
         rng, state.progress = check_random_state(self.random_state), StreamProgress(passes * len(codes))
-        rows, each = state.prepared(*entries_of(X, self.hash_bits)), self._checked_weights(weights, classes)
+        each = self._checked_weights(weights, classes)
+        X, codes, weights = with_weight(X, codes, weights)
+        rows = state.prepared(*entries_of(X, self.hash_bits))
         self._state = state
         self._widen(X)
+        state.progress.begin(state)
         try:
             for _ in range(passes):
                 order = rng.permutation(len(codes))
@@ -148,7 +153,7 @@ class StreamClassifier(SelectorClassifier):
                     state.progress(state, self.verbose)
         finally:
             self._set_learnt()
-            StreamProgress.close(self.verbose)
+            state.progress.close(state, self.verbose)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -172,8 +177,10 @@ class StreamClassifier(SelectorClassifier):
         each = self._checked_weights(weights, classes)
         if not weights.any():
             return self._undone(first)
+        X, codes, weights = with_weight(X, codes, weights)
         state = self._state = self._begun(classes) if first else self._state
         self._widen(X)
+        state.progress.begin(state)
         try:
             for begin in range(0, codes.size, AT_ONCE):
                 part = slice(begin, min(codes.size, begin + AT_ONCE))
@@ -240,6 +247,8 @@ class StreamClassifier(SelectorClassifier):
                 raise ValueError(f"{each} is not used by method={name!r}, only by {', '.join(takers)}; leave it out")
         if self.hash_bits is not None and check.whole("hash_bits", self.hash_bits) > MOST_BITS:
             raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {self.hash_bits!r}")
+        if not callable(self.verbose) and not isinstance(self.verbose, numbers.Integral):
+            raise ValueError(f"verbose must be 0, 1, 2 or a function, got {self.verbose!r}")
         settings = [dict(each) for each in itertools.product(*settings)]
         large = [each for each in settings if name == "ofs" and each["step_size"] * each["l2"] >= 1.0]
         if large:
@@ -331,6 +340,13 @@ class StreamClassifier(SelectorClassifier):
     def _width(self):
         return self.n_features_in_ if self.hash_bits is None else 1 << self.hash_bits
 
+    def transform(self, X):
+        """The chosen columns of X, in its own storage; of columns that are told apart by number, sparse or dense."""
+        if not self._by_number:
+            return super().transform(X)
+        found = take_columns(self._checked(X, dtype="numeric"), self.selection_.features)
+        return found if sparse.issparse(X) else found.toarray()
+
     def get_feature_names_out(self, input_features=None):
         """Names of the chosen columns; hashed ones are called hash0, hash1, ..."""
         if self.hash_bits is None:
@@ -363,6 +379,12 @@ def values_of(name, given, default):
     if max(found) > LARGEST[name]:
         raise ValueError(f"{name} must be at most {LARGEST[name]:g}, got {max(found):g}")
     return found
+
+
+def with_weight(X, codes, weights):
+    """The rows whose weight is not zero."""
+    kept = np.flatnonzero(weights)
+    return (X, codes, weights) if kept.size == weights.size else (X[kept], codes[kept], weights[kept])
 
 
 def codes_of(y, classes):

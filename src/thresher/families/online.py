@@ -63,7 +63,7 @@ class Learner:
         numbers[descent.LOSS_KIND] = LOSSES[loss]
         self.numbers, self.clock = numbers, np.zeros(descent.CLOCK)
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
-        self._kept, self._trees = np.zeros(0, dtype=np.int32), None
+        self._kept, self._keys, self._trees = np.zeros(0, dtype=np.int32), np.zeros(0), None
         if self.method.loop is SECOND_ORDER:
             self.clock[descent.SHIFT_SPREAD] = 1.0
 
@@ -92,7 +92,7 @@ class Learner:
 
     def learn(self, rows, ids, longest, scores):
         """All of ``rows``, as ``descent`` has them; scores before each update go into ``scores``."""
-        self._grow(ids.size, longest, ids)
+        self._grow(max(1, ids.size), longest, ids)
         seen = (self._table, ids, self.place)
         work = self._trees if self.method.averages else (self._kept, self._keys)
         if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
@@ -103,7 +103,7 @@ class Learner:
 
     def weights(self, count, ids):
         """(weights of the first ``count`` slots, truncation error of the last round)."""
-        self._grow(count, 0, ids)
+        self._grow(max(1, count), 0, ids)
         weights, seen = np.zeros(count), (self._table, ids, self.place)
         if self.method.averages:
             error = averaging.averaged_weights(self.clock, seen, self.numbers, weights)
@@ -181,6 +181,7 @@ class Learners:
 
     def __init__(self, method, settings, n_classes, **options):
         self.settings, self.n_classes = settings, n_classes
+        self.made = {"method": method, "settings": settings, "n_classes": n_classes} | options
         problems = 1 if n_classes == 2 else n_classes
         self.learners = [[Learner(method, each, **options) for _ in range(problems)] for each in settings]
         self.records = [Record() for _ in settings]
@@ -261,11 +262,29 @@ class Learners:
         slots, _, error = self._weights(s)
         return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
 
+    @property
+    def learnt(self):
+        """(table, kept, clock) of each learner, by setting and class."""
+        return [(each.table(self.slots.count), each.kept, each.clock) for each in itertools.chain(*self.learners)]
+
+    def __getstate__(self):
+        """What was learnt, without trees and compiled loops."""
+        own = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
+        more = {name: value for name, value in vars(self).items() if name not in own}
+        mistakes, milestones = ([getattr(each, name) for each in self.records] for name in ("mistakes", "milestones"))
+        return self.made, more, (self.slots.ids, self.examples, self.totals, mistakes, milestones, self.learnt)
+
+    def __setstate__(self, state):
+        made, more, parts = state
+        self.__init__(**made)
+        vars(self).update(more)
+        self.put_back(*parts)
+
     def put_back(self, ids, examples, totals, mistakes, milestones, learnt):
-        """Go on where others were: ``learnt`` has (table, kept, clock) of each learner, by setting and class."""
-        self.slots, self.examples, self.totals = Slots(ids), examples, totals
+        """Go on where others were."""
+        self.slots, self.examples, self.totals = Slots(ids), examples, totals.copy()
         for record, wrong, passed in zip(self.records, mistakes, milestones, strict=True):
-            record.mistakes, record.milestones = wrong, passed
+            record.mistakes, record.milestones = wrong, list(passed)
         for learner, parts in zip(itertools.chain(*self.learners), learnt, strict=True):
             learner.restore(*parts, self.slots.ids)
 

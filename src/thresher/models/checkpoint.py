@@ -104,17 +104,15 @@ def _document(writer, clf, position):
     state = clf._state
     own = getattr(clf, "feature_names_in_", None)
     given = clf.get_params(deep=False) | {"random_state": None, "verbose": 0}
-    parts = []
-    for s, learners in enumerate(state.learners):
-        for c, each in enumerate(learners):
-            here = f"setting{s}.class{c}"
-            parts.append(
-                {
-                    "table": writer.put(f"{here}.table", each.table(state.slots.count), "<f8"),
-                    "kept": writer.put(f"{here}.kept", each.kept, "<i8"),
-                    "clock": writer.put(f"{here}.clock", each.clock, "<f8"),
-                }
-            )
+    names = [f"setting{s}.class{c}" for s, each in enumerate(state.learners) for c in range(len(each))]
+    parts = [
+        {
+            "table": writer.put(f"{name}.table", table, "<f8"),
+            "kept": writer.put(f"{name}.kept", kept, "<i8"),
+            "clock": writer.put(f"{name}.clock", clock, "<f8"),
+        }
+        for name, (table, kept, clock) in zip(names, state.learnt, strict=True)
+    ]
     return {
         "format": FORMAT,
         "format_version": VERSION,
@@ -200,7 +198,7 @@ def _restored(reader, document):
     need(isinstance(parts, list) and len(parts) == problems * len(state.settings), "learners do not fit")
     learnt = [_learner(reader, part, state.learners[0][0], ids.size, examples) for part in parts]
     need(isinstance(document["position"], dict), "position is not an object")
-    state.put_back(ids, examples, totals.copy(), mistakes, milestones, learnt)
+    state.put_back(ids, examples, totals, mistakes, milestones, learnt)
     clf._state = state
     clf._set_learnt()
     return clf, document["position"]

@@ -1,0 +1,119 @@
+"""What was learnt can be moved and asked about without harm: pickles, hashing, empty and weightless batches."""
+
+import pickle
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from thresher import StreamClassifier
+from thresher.estimators.progress import StreamProgress
+from thresher.families.online import METHODS
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 400)) * (RNG.random((400, 400)) < 0.1)
+X[:200, 40:] = 0.0  # most features come late: tables grow after the move
+y = np.where(X @ RNG.normal(size=400) > 0, 1, -1)
+BOTH = [-1, 1]
+CHILD = """
+import pickle, sys
+learnt, X, y = pickle.load(sys.stdin.buffer)
+for clf in learnt:
+    print(clf.coef_.toarray().tobytes().hex())
+    print(clf.partial_fit(X, y).coef_.toarray().tobytes().hex())
+"""
+
+
+def bits(clf):
+    return clf.coef_.toarray().tobytes().hex()
+
+
+def test_a_pickle_goes_on_in_another_process():
+    """Compiled loops are not the same objects there; all methods, with and without a budget."""
+    kinds = [(7, method) for method in METHODS] + [(None, "l1-arda"), (None, "ada-fobos")]
+    learnt = [StreamClassifier(*kind).partial_fit(X[:60], y[:60], classes=BOTH) for kind in kinds]
+    sent = pickle.dumps((learnt, X[60:], y[60:]))
+    expected = [each for clf in learnt for each in (bits(clf), bits(clf.partial_fit(X[60:], y[60:])))]
+    done = subprocess.run([sys.executable, "-c", CHILD], input=sent, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode().split() == expected
+
+
+@pytest.mark.parametrize("method", ["b-arda", "l1-arda", "ofs"])
+def test_joblib_may_tear_shared_arrays_apart(method, tmp_path):
+    clf = StreamClassifier(7, method).partial_fit(X[:60], y[:60], classes=BOTH)
+    joblib.dump(clf, tmp_path / "clf")
+    other = joblib.load(tmp_path / "clf")
+    for each in (clf, other):
+        each.partial_fit(X[60:], y[60:])
+    assert bits(clf) == bits(other)
+
+
+def test_hashing_leaves_the_matrix_alone():
+    given = sparse.csr_array(X)
+    for array in (given.data, given.indices, given.indptr):
+        array.flags.writeable = False
+    clf = StreamClassifier(5, hash_bits=6, random_state=0).fit(given, y)
+    dense = StreamClassifier(5, hash_bits=6, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clf.decision_function(given), dense.decision_function(X))
+    np.testing.assert_array_equal(given.toarray(), X)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_first_batch_without_a_single_value_is_learnt_from(method):
+    clf = StreamClassifier(5, method).partial_fit(np.zeros((3, 5)), [0, 1, 1], classes=[0, 1])
+    assert clf.n_examples_ == 3
+    assert clf.selection_.features.size == 0
+    clf.partial_fit(np.eye(5), [0, 1, 1, 0, 1])
+    assert clf.selection_.features.size > 0
+
+
+@pytest.mark.parametrize("bad", ["weightless", "unknown label", "nan"])
+def test_a_wider_batch_that_is_not_learnt_from_widens_nothing(bad):
+    clf = StreamClassifier(5, open_ended=True).partial_fit(X[:, :20], y, classes=BOTH)
+    wide, labels, weights = X.copy(), y.copy(), None
+    if bad == "nan":
+        wide[3, 3] = np.nan
+    if bad == "unknown label":
+        labels[3] = 7
+    if bad == "weightless":
+        clf.partial_fit(wide, labels, sample_weight=np.zeros(400))
+    else:
+        with pytest.raises(ValueError, match=r"NaN|none of the classes"):
+            clf.partial_fit(wide, labels, sample_weight=weights)
+    assert clf.n_features_in_ == 20
+    assert clf.n_examples_ == 400
+
+
+def test_features_of_rows_without_weight_were_not_seen():
+    weights = np.repeat([1.0, 0.0], 200)
+    assert StreamClassifier(5).partial_fit(X, y, BOTH, weights).n_features_seen_ == 40
+
+
+def test_transform_of_a_narrower_frame_has_zeros_for_columns_it_lacks():
+    clf = StreamClassifier(5, open_ended=True, random_state=0).fit(X, y).set_output(transform="pandas")
+    found = clf.transform(pd.DataFrame(X[:, :300]))
+    assert found.columns.tolist() == clf.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(found.to_numpy(), np.c_[X[:, :300], np.zeros((400, 100))][:, clf.selection_.features])
+
+
+def test_progress_counts_from_the_first_batch_and_verbose_is_checked(monkeypatch, capsys):
+    monkeypatch.setattr(StreamProgress, "EVERY", 0.0)
+    told = []
+    StreamClassifier(7, verbose=lambda *given: told.append(given)).partial_fit(X, y, classes=BOTH)
+    standing, speed = told[0]
+    assert standing.examples == 400
+    assert speed > 0
+    StreamClassifier(7, verbose=1, random_state=0).fit(X, y, passes=2)
+    assert "800/800 examples" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="verbose must be 0, 1, 2 or a function"):
+        StreamClassifier(5, verbose="a").fit(X, y)
+
+
+def test_weights_whose_squares_would_overflow_are_refused():
+    with pytest.raises(ValueError, match="weight 1e\\+200"):
+        StreamClassifier(5).partial_fit(X, y, classes=BOTH, sample_weight=np.full(400, 1e200))
