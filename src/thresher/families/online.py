@@ -125,7 +125,10 @@ class Learner:
             self._table, self.place = table, place
             if self.method.averages:
                 self._plant(ids)
-        if not self.method.averages:
+        if self.method.averages:
+            if longest > self._trees[3].size:
+                self._trees = (*self._trees[:3], np.empty(longest, dtype=np.int32))
+        else:
             need = int(min(self.numbers[descent.BUDGET], len(self._table))) + longest
             if need > self._kept.size:
                 kept = np.zeros(max(need, 2 * self._kept.size), dtype=np.int32)
@@ -144,7 +147,8 @@ class Learner:
         if self._trees is not None:
             leaf[: self._kept.size], pace = self._kept[:leaves], self._trees[2]
         pace[averaging.FACTOR] = max(pace[averaging.FACTOR], averaging.LEEWAY)
-        self._trees = (_tree(leaf, leaves if capped else 2), _tree(leaf[:0], room if capped else 2), pace)
+        todo = np.zeros(0, dtype=np.int32) if self._trees is None else self._trees[3]
+        self._trees = (_tree(leaf, leaves if capped else 2), _tree(leaf[:0], room if capped else 2), pace, todo)
         self._kept = leaf
         if capped:
             self._play_all(ids)

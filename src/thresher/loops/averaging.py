@@ -36,7 +36,8 @@ NEAR = 1e-13  # relative; rounding of scores stays well below
 TINY = 1e-290  # scores below may be on the way to underflow
 IDLE, PLAYS = -1, -2  # in ``place``, of features left out: too far below to play, or not
 FLOOR, TOUCHES, FACTOR, PACE = range(4)  # places in ``pace``, and its length
-LEEWAY = 4.0  # how far below the worst feature kept the floor is
+LEEWAY = 1.5  # how far below the worst feature kept the floor is
+MANY = 8  # where more than one in so many features has matches to be played again, all matches are
 
 
 @compiled
@@ -46,14 +47,17 @@ def _scale(slot, table, numbers):
 
 
 @compiled
+def _weight(total, scale, cut, growth, step):
+    """The weight that a sum of gradients gives, had it not been cut off; ``cut`` is l1 t, ``growth`` is l2 step t."""
+    z = step * max(abs(total) - cut, 0.0) / (growth + scale)
+    return -z if total > 0.0 else z
+
+
+@compiled
 def _averaged(slot, t, table, numbers):
     """The weight of a feature after ``t`` rounds, had it not been cut off."""
-    total = table[slot, GRADIENTS]
-    shrunk = abs(total)
-    if numbers[L1] > 0.0:
-        shrunk = max(shrunk - numbers[L1] * t, 0.0)
-    z = numbers[STEP] * shrunk / (numbers[L2] * numbers[STEP] * t + _scale(slot, table, numbers))
-    return -z if total > 0.0 else z
+    growth = numbers[L2] * numbers[STEP] * t
+    return _weight(table[slot, GRADIENTS], _scale(slot, table, numbers), numbers[L1] * t, growth, numbers[STEP])
 
 
 @compiled
@@ -160,23 +164,33 @@ def play_all(tree, greatest, t, seen, numbers):
 
 
 @compiled
-def _enter(slot, trees, t, seen, clock, numbers):
-    """A feature was touched: it is put, or moved, where it belongs."""
-    kept, out, pace = trees
-    table, _, place = seen
-    if place[slot] >= 0:
-        if clock[KEPT] == numbers[BUDGET]:
+def _fill(row, begins, slots, trees, t, seen, clock, numbers):
+    """While the budget is not used up all features that are touched are kept; the others begin to play."""
+    kept, _, _, _ = trees
+    place = seen[2]
+    for e in range(begins[row], begins[row + 1]):
+        slot = slots[e]
+        if place[slot] < 0 and clock[KEPT] < numbers[BUDGET]:
+            place[slot] = int(clock[KEPT])
+            kept[0][place[slot]] = slot
+            clock[KEPT] += 1.0
+        elif place[slot] < 0:
+            place[slot] = PLAYS
+    if clock[KEPT] == numbers[BUDGET]:
+        play_all(kept, False, t, seen, numbers)
+        play_all(trees[1], True, t, seen, numbers)
+
+
+@compiled
+def _play_touched(todo, count, trees, t, seen, numbers):
+    """The matches of ``count`` features that were touched and are kept, play, or have just stopped to."""
+    kept, out, _, _ = trees
+    place = seen[2]
+    for k in range(count):
+        slot = todo[k]
+        if place[slot] >= 0:
             _climb(place[slot], kept, False, t, seen, numbers)
-    elif clock[KEPT] < numbers[BUDGET]:
-        place[slot] = int(clock[KEPT])
-        kept[0][place[slot]] = slot
-        clock[KEPT] += 1.0
-        if clock[KEPT] == numbers[BUDGET]:
-            play_all(kept, False, t, seen, numbers)
-    else:
-        pace[TOUCHES] += 1.0
-        before, place[slot] = place[slot], PLAYS if _merit(slot, t, table, numbers) >= pace[FLOOR] else IDLE
-        if before == PLAYS or place[slot] == PLAYS:
+        else:
             _climb(slot, out, True, t, seen, numbers)
 
 
@@ -198,7 +212,7 @@ def _lower(floor, out, pace, t, seen, numbers):
 @compiled
 def _exchange(trees, t, seen, numbers):
     """While the best feature left out is above the worst one kept, they change places."""
-    kept, out, pace = trees
+    kept, out, pace, _ = trees
     table, ids, place = seen
     while True:
         best, worst = out[1][1], kept[1][1]
@@ -220,38 +234,71 @@ def _exchange(trees, t, seen, numbers):
         _climb(worst, out, True, t, seen, numbers)
 
 
+@compiled
+def _touch(row, rows, pull, t, seen, trees, full, numbers):
+    """Add the gradients of an example; how many of its features, now in ``todo``, have matches to be played again."""
+    _, begins, slots, values, _, _ = rows
+    table, _, place = seen
+    pace, todo = trees[2], trees[3]
+    step, delta, cut, growth = numbers[STEP], numbers[DELTA], numbers[L1] * t, numbers[L2] * numbers[STEP] * t
+    floor, count, touches = pace[FLOOR], 0, 0
+    for e in range(begins[row], begins[row + 1]):
+        gradient, slot = -pull * values[e], slots[e]
+        total, squares = table[slot, GRADIENTS] + gradient, table[slot, SQUARES] + gradient * gradient
+        table[slot, GRADIENTS], table[slot, SQUARES] = total, squares
+        was = place[slot]
+        if full and was < 0:
+            scale = delta + math.sqrt(squares)
+            z = _weight(total, scale, cut, growth, step)
+            now = PLAYS if scale * (z * z) >= floor else IDLE
+            touches += 1
+            if was != now:
+                place[slot] = now
+            if was == IDLE and now == IDLE:
+                continue
+        todo[count] = slot
+        count += 1
+    pace[TOUCHES] += touches
+    return count if full else 0
+
+
 @compiled(uses=descent)
 def dual_averaging(rows, seen, trees, clock, numbers, scores):
-    """B-ARDA (l2) and l1-ARDA (l1). ``trees``: (leaf, winner, until) of features kept and left out, and a pace."""
+    """B-ARDA (l2) and l1-ARDA (l1).
+
+    ``trees`` are (leaf, winner, until) of features kept and of those left out, a pace, and room for the features of an
+    example.
+    """
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     moves = numbers[L1] > 0.0 or numbers[L2] > 0.0
     for k in range(order.size):
-        row, score = order[k], 0.0
+        row, score, t = order[k], 0.0, clock[ROUNDS]
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _averaged(slots[e], clock[ROUNDS], table, numbers) * values[e]
+                score += _averaged(slots[e], t, table, numbers) * values[e]
         scores[k] = score + clock[SHIFT]
         if not np.isfinite(scores[k]):
             return k
         pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
-        clock[ROUNDS] += 1.0
-        t = clock[ROUNDS]
+        clock[ROUNDS] = t = t + 1.0
+        full, touched = clock[KEPT] == numbers[BUDGET], 0
         if pull != 0.0:
-            for e in range(begins[row], begins[row + 1]):
-                gradient, slot = -pull * values[e], slots[e]
-                table[slot, GRADIENTS] += gradient
-                table[slot, SQUARES] += gradient * gradient
+            touched = _touch(row, rows, pull, t, seen, trees, full, numbers)
             if numbers[INTERCEPT] > 0.0:
                 clock[SHIFT_SUM] -= pull
                 clock[SHIFT_SPREAD] += pull * pull
                 clock[SHIFT] = -numbers[STEP] * clock[SHIFT_SUM] / (numbers[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
-        if moves and clock[KEPT] == numbers[BUDGET]:
-            _renew(trees[0], False, t, seen, numbers)
-            _renew(trees[1], True, t, seen, numbers)
-        if pull != 0.0:
-            for e in range(begins[row], begins[row + 1]):
-                _enter(slots[e], trees, t, seen, clock, numbers)
+            if not full:
+                _fill(row, begins, slots, trees, t, seen, clock, numbers)
+        if full and MANY * touched < place.size:
+            if moves:
+                _renew(trees[0], False, t, seen, numbers)
+                _renew(trees[1], True, t, seen, numbers)
+            _play_touched(trees[3], touched, trees, t, seen, numbers)
+        elif full:
+            play_all(trees[0], False, t, seen, numbers)
+            play_all(trees[1], True, t, seen, numbers)
         if clock[KEPT] == numbers[BUDGET]:
             _exchange(trees, t, seen, numbers)
     return order.size
