@@ -146,7 +146,7 @@ class Learner:
         leaf, pace = np.full(leaves, -1, dtype=np.int32), np.zeros(averaging.PACE)
         if self._trees is not None:
             leaf[: self._kept.size], pace = self._kept[:leaves], self._trees[2]
-        pace[averaging.FACTOR] = max(pace[averaging.FACTOR], averaging.LEEWAY)
+        pace[averaging.LEEWAY] = pace[averaging.LEEWAY] or averaging.FIRST
         todo = np.zeros(0, dtype=np.int32) if self._trees is None else self._trees[3]
         self._trees = (_tree(leaf, leaves if capped else 2), _tree(leaf[:0], room if capped else 2), pace, todo)
         self._kept = leaf

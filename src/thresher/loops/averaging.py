@@ -35,8 +35,8 @@ GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their s
 NEAR = 1e-13  # relative; rounding of scores stays well below
 TINY = 1e-290  # scores below may be on the way to underflow
 IDLE, PLAYS = -1, -2  # in ``place``, of features left out: too far below to play, or not
-FLOOR, TOUCHES, FACTOR, PACE = range(4)  # places in ``pace``, and its length
-LEEWAY = 1.5  # how far below the worst feature kept the floor is
+FLOOR, TOUCHES, LEEWAY, PACE = range(4)  # places in ``pace``, and its length
+FIRST, NEAREST = 1.5, 1.1  # leeway: how far below the worst feature kept the floor is, as a factor
 MANY = 8  # where more than one in so many features has matches to be played again, all matches are
 
 
@@ -103,25 +103,37 @@ def _leaf(at, tree, greatest, place):
 
 
 @compiled
+def _duel(a, b, t, table, ids, numbers):
+    """(the higher one of two features, the lower one, a round up to which that holds)."""
+    l1, growth = numbers[L1], numbers[L2] * numbers[STEP]
+    h, k = _scale(a, table, numbers), _scale(b, table, numbers)
+    y = _weight(table[a, GRADIENTS], h, l1 * t, growth * t, numbers[STEP])
+    z = _weight(table[b, GRADIENTS], k, l1 * t, growth * t, numbers[STEP])
+    one, two = h * (y * y), k * (z * z)
+    if one < two or (one == two and ids[a] < ids[b]):
+        a, b = b, a
+    return a, b, _holds(a, b, t, table, numbers)
+
+
+@compiled
 def _settle(node, tree, greatest, t, seen, numbers):
     """Play the match of a node between the winners below it."""
-    _, winner, until = tree
+    leaf, winner, until = tree
     table, ids, place = seen
     left, last = 2 * node, np.inf
-    if left >= winner.size:
-        a = _leaf(left - winner.size, tree, greatest, place)
-        b = _leaf(left + 1 - winner.size, tree, greatest, place)
-    else:
+    if left < winner.size:
         a, b, last = winner[left], winner[left + 1], min(until[left], until[left + 1])
-    if a >= 0 and b >= 0:
-        one, two = _merit(a, t, table, numbers), _merit(b, t, table, numbers)
-        if one < two or (one == two and ids[a] < ids[b]):
-            a, b = b, a
-        last = min(last, _holds(a, b, t, table, numbers))
-        winner[node] = a if greatest else b
+    elif greatest:
+        at = left - winner.size
+        a, b = (at if place[at] == PLAYS else -1), (at + 1 if place[at + 1] == PLAYS else -1)
     else:
-        winner[node] = max(a, b)
-    until[node] = last
+        a, b = leaf[left - winner.size], leaf[left + 1 - winner.size]
+    if a < 0 or b < 0:
+        winner[node], until[node] = max(a, b), last
+        return
+    high, low, stands = _duel(a, b, t, table, ids, numbers)
+    winner[node] = high if greatest else low
+    until[node] = min(last, stands)
 
 
 @compiled
@@ -198,11 +210,12 @@ def _play_touched(todo, count, trees, t, seen, numbers):
 def _lower(floor, out, pace, t, seen, numbers):
     """Let those play who are below the old floor and not below a new one under ``floor``, at the cost of a full scan.
 
-    If the last one was not long ago the next floor is much lower: in the long run scans cost no more than touches.
+    It is much further below the worst feature kept than the old one was, and comes nearer again when there were as many
+    touches as half of the features: in the long run scans cost no more than touches.
     """
     table, _, place = seen
-    pace[FACTOR] = min(pace[FACTOR] * pace[FACTOR], 1e200) if pace[TOUCHES] < place.size else LEEWAY
-    pace[FLOOR], pace[TOUCHES] = (floor / pace[FACTOR] if pace[FACTOR] < 1e100 else 0.0), 0.0
+    pace[LEEWAY] = min(pace[LEEWAY] * pace[LEEWAY], 1e200)
+    pace[FLOOR], pace[TOUCHES] = (floor / pace[LEEWAY] if pace[LEEWAY] < 1e100 else 0.0), 0.0
     for slot in range(place.size):
         if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0 and _merit(slot, t, table, numbers) >= pace[FLOOR]:
             place[slot] = PLAYS
@@ -220,8 +233,9 @@ def _exchange(trees, t, seen, numbers):
         if least < pace[FLOOR]:
             _lower(least, out, pace, t, seen, numbers)
             continue
-        if 8.0 * pace[TOUCHES] > place.size:
-            pace[FLOOR], pace[TOUCHES], pace[FACTOR] = max(pace[FLOOR], least / LEEWAY), 0.0, LEEWAY
+        if 2.0 * pace[TOUCHES] > place.size:
+            pace[LEEWAY], pace[TOUCHES] = max(math.sqrt(pace[LEEWAY]), NEAREST), 0.0
+        pace[FLOOR] = max(pace[FLOOR], least / pace[LEEWAY])
         if best < 0:
             return
         most = _merit(best, t, table, numbers)
