@@ -41,7 +41,7 @@ bench: $(VENV)/.bench  ## benchmarks; writes the tables of docs/benchmarks.md
 
 fuzz: $(VENV)/.test  ## random bytes for every reader, SECONDS for each
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
-	cd $(VENV) && for kind in svmlight csv npz model; do \
+	cd $(VENV) && for kind in svmlight csv npz model checkpoint; do \
 	  bin/python ../tests/fuzz/fuzz_readers.py $$kind -max_total_time=$(SECONDS) -max_len=4096 || exit 1; done
 
 clean:

@@ -356,7 +356,7 @@ def test_memory_of_the_state_is_constant_once_all_features_were_seen():
         for k in range(20):
             clf.partial_fit(X[np.roll(np.arange(120), k)], y[np.roll(np.arange(120), k)], classes=BOTH)
             one, slots = clf._state.learners[0][0], clf._state.slots
-            arrays = [one._table, one.place, one._kept, one.clock, slots._ids, slots.cells]
+            arrays = [one._table, one.place, one._kept, one.clock, slots._ids, slots._cells]
             arrays += [part for tree in (one._trees or ())[:2] for part in tree]
             sizes.append(sum(array.nbytes for array in arrays))
         assert len(set(sizes[1:])) == 1, method

@@ -23,7 +23,7 @@ WRONG = [
     ({"method": "sofs", "loss": "hinge"}, "loss must be one of 'squared_hinge'"),
     ({"hash_bits": 31}, "hash_bits must be at most 30, got 31"),
     ({"hash_bits": 0}, "hash_bits must be a whole number of at least 1"),
-    ({"class_weight": "even"}, "class_weight must be one of None, 'balanced'; got 'even'"),
+    ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dict, got 'even'"),
     ({"class_weight": 3}, "class_weight must be None, 'balanced' or a dict, got 3"),
     ({"class_weight": {5: 1.0}}, "class_weight names 5, which is not a class"),
     ({"method": "ofs", "step_size": 10.0, "l2": 0.1}, "step_size times l2 must be below 1 for method='ofs'"),
@@ -84,7 +84,9 @@ def test_after_a_refused_batch_all_is_as_before(method):
         assert clf.n_features_in_ == width
     for name, value in (("budget", 7), ("delta", 0.5), ("fit_intercept", False), ("hash_bits", 5)):
         old = getattr(clf, name)
-        with pytest.raises(ValueError, match=f"{name.replace('fit_', '')} was .* cannot be changed now: fit anew"):
+        with pytest.raises(
+            ValueError, match=f"{name.replace('fit_', '')} cannot be changed after learning began .*: fit anew"
+        ):
             clf.set_params(**{name: value}).partial_fit(X, y)
         clf.set_params(**{name: old})
         assert state_of(clf) == before, name

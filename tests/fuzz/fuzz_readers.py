@@ -1,15 +1,18 @@
-"""Feed the readers what libFuzzer thinks of: ``python tests/fuzz/fuzz_readers.py svmlight|csv|npz|model [options]``.
+"""Feed the readers what libFuzzer thinks of: ``python tests/fuzz/fuzz_readers.py KIND [options]``.
 
-Options are libFuzzer's: ``-max_total_time=600``, ``-max_len=4096``, a folder of seeds. Any bytes are read or
-refused; what is read as svmlight must be what scikit-learn reads. Needs atheris: ``make fuzz`` installs it.
+Kinds are svmlight, csv, npz, model and checkpoint. Options are libFuzzer's: ``-max_total_time=600``,
+``-max_len=4096``, a folder of seeds. Any bytes are read or refused; what is read as svmlight must be what scikit-learn
+reads. Needs atheris: ``make fuzz`` installs it.
 """
 
 import contextlib
+import hashlib
 import io
 import os
 import sys
 import tempfile
 import warnings
+import zipfile
 
 import atheris
 import numpy as np
@@ -18,11 +21,12 @@ from sklearn.datasets import load_svmlight_file
 import thresher.loops.text  # noqa: F401  (compiled code cannot be instrumented, so it is imported before)
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataError, ModelFileError
+from thresher.estimators.stream import StreamClassifier
 
 with atheris.instrument_imports(include=["thresher.io", "thresher.data.text", "thresher.models"]):
     from thresher.data.text import parsed, svmlight_rows
     from thresher.io import read
-    from thresher.models import load
+    from thresher.models import load, read_checkpoint, save_checkpoint
 
 FOLDER = tempfile.mkdtemp(prefix="thresher-fuzz-")
 SEEDS = {
@@ -33,6 +37,7 @@ SEEDS = {
     "csv": [b'a,b,label\n1,2,x\n"3",4,"y, z"\n', b"1;2;3\n4;5;6\n"],
     "npz": [],
     "model": [b'{"format": "thresher-model", "format_version": 1}'],
+    "checkpoint": [],
 }
 
 
@@ -66,6 +71,31 @@ def file_of(kind):
     return one
 
 
+DIGITS = 64
+X = np.array([[1.0, 0.0, 2.0], [0.0, -1.0, 0.5], [3.0, 1.0, 0.0]])
+
+
+def checkpoint(content):
+    """A checkpoint whose digest is right, whatever else it is: refused, or it can be learnt on."""
+    path = os.path.join(FOLDER, "x.npz")
+    with open(path, "wb") as file:
+        file.write(content + hashlib.sha256(content).hexdigest().encode())
+    with contextlib.suppress(InvalidDataError, ModelFileError), np.errstate(all="ignore"):
+        clf, _ = read_checkpoint(path)
+        if clf.n_features_in_ == X.shape[1]:
+            clf.partial_fit(X, clf.classes_[[0, 1, 0]])
+            assert clf.budget is None or clf.selection_.features.size <= clf.budget * clf.classes_.size
+
+
+def checkpoint_seeds(folder):
+    """Small checkpoints without their digests, of the two kinds of learners."""
+    for method in ("b-arda", "ada-fobos", "sofs"):
+        path = os.path.join(folder, method)
+        save_checkpoint(StreamClassifier(2, method).partial_fit(X, [0, 1, 0], classes=[0, 1]), path)
+        with open(path, "rb+") as file:
+            file.truncate(os.path.getsize(path) - DIGITS)
+
+
 def main():
     """Start the fuzzer on the reader named first, on top of a few seeds."""
     warnings.simplefilter("ignore")
@@ -77,14 +107,17 @@ def main():
             file.write(seed)
     if kind == "npz":
         np.savez(os.path.join(seeds, "dense.npz"), X=np.eye(2), y=np.arange(2))
+    if kind == "checkpoint":
+        checkpoint_seeds(seeds)
+        zipfile.ZipExtFile._update_crc = lambda self, data: None  # no fuzzer finds a sum that fits
     for name, content in (
         ("csv", SEEDS["csv"][0]),
         ("svmlight", SEEDS["svmlight"][0]),
     ):  # compile first
         (svmlight if name == "svmlight" else file_of(name))(content)
-    atheris.Setup(
-        [*sys.argv, "-timeout=10", "-rss_limit_mb=1500", seeds], svmlight if kind == "svmlight" else file_of(kind)
-    )
+    longer = ["-max_len=16384"] if kind == "checkpoint" else []  # the last one counts
+    target = {"svmlight": svmlight, "checkpoint": checkpoint}.get(kind) or file_of(kind)
+    atheris.Setup([*sys.argv, *longer, "-timeout=10", "-rss_limit_mb=1500", seeds], target)
     atheris.Fuzz()
 
 

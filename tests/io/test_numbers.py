@@ -34,7 +34,7 @@ def test_every_float_comes_back(value):
 
 
 @settings(deadline=None)
-@given(st.integers(0, 10**22), st.integers(-340, 290), st.sampled_from(["", "+", "-"]), st.sampled_from("eE"))
+@given(st.integers(0, 10**22), st.integers(-340, 285), st.sampled_from(["", "+", "-"]), st.sampled_from("eE"))
 @example(9007199254740993, 0, "", "e")  # half way between two floats
 @example(9007199254740993, 5, "", "e")
 @example(18014398509481990, 22, "", "e")

@@ -36,10 +36,10 @@ def test_looking_up_without_insertion_changes_nothing():
     slots = Slots()
     known = np.arange(0, 6000, 2)
     slots.find(known, insert=True)
-    cells, count = slots.cells.copy(), slots.count
+    cells, count = slots._cells.copy(), slots.count
     found = slots.find(np.arange(6000))
     np.testing.assert_array_equal(found, np.where(np.arange(6000) % 2, -1, np.arange(6000) // 2))
-    np.testing.assert_array_equal(slots.cells, cells)
+    np.testing.assert_array_equal(slots._cells, cells)
     assert slots.count == count == 3000
     assert slots.find(np.array([2**62])).tolist() == [-1]
     assert slots.find(np.zeros(0, dtype=np.int64), insert=True).size == 0
@@ -62,11 +62,11 @@ def test_memory_follows_the_ids_met_and_not_their_size():
     large.find(np.arange(20_000) * 2**48, insert=True)
     for slots in (small, large):
         assert slots._ids.size == 1 << 15
-        assert slots.cells.size == 1 << 16
-    before = large.cells
+        assert slots._cells.size == 1 << 16
+    before = large._cells
     for _ in range(5):
         large.find(np.arange(20_000) * 2**48, insert=True)
-    assert large.cells is before
+    assert large._cells is before
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

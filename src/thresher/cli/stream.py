@@ -1,5 +1,6 @@
 """``thresher stream``."""
 
+import contextlib
 import os
 import time
 
@@ -11,10 +12,10 @@ from thresher.cli.inspect import describe, facts
 from thresher.cli.select import check_usage
 from thresher.cli.show import Examples, Voice, add, grid, number
 from thresher.cli.start import DONE, INTERRUPTED
-from thresher.data.stream import TextStream
-from thresher.data.text import opened
+from thresher.data.stream import LARGEST, TextStream
+from thresher.data.text import TOLD, opened
 from thresher.data.workers import unbroken
-from thresher.errors import InvalidDataError
+from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 from thresher.io.svmlight import shown
 from thresher.io.table import tidy_labels
@@ -51,7 +52,12 @@ def run(
     with voice.heard(), opened(file) as text, Examples(voice.speaks) as bar:
         clf.verbose = bar if bar.shown else 0
         stream = TextStream(
-            text, shown(file), skip_bad=skip_bad, live=file == "-", lines_seen=work.lines if skip_seen else 0
+            text,
+            shown(file),
+            skip_bad=skip_bad,
+            live=file == "-",
+            largest=LARGEST,
+            lines_seen=work.lines if skip_seen else 0,
         )
         work.before = 0 if skip_seen else work.lines
         try:
@@ -64,6 +70,8 @@ def run(
         raise failed or (
             KeyboardInterrupt() if interrupted else InvalidDataError(f"{shown(file)}: there is no row in it")
         )
+    if clf._state.ran_away:  # the last checkpoint is better than what there is now
+        raise failed
     model = work.finish(file)
     report(voice, work, model, progressive, file)
     if failed is not None:
@@ -92,7 +100,11 @@ def resumed(resume, given, classes):
     if given or classes is not None:
         name = next(iter(given), "classes")
         raise WrongUsage(f"--{name.replace('_', '-')} cannot be changed by --resume: it is in the checkpoint")
-    return read_checkpoint(resume)
+    clf, position = read_checkpoint(resume)
+    counts = [position.get(name, 0) for name in ("lines", "bad")]
+    if not all(type(count) is int and count >= 0 for count in counts) or not isinstance(position.get("out", ""), str):
+        raise ModelFileError(f"{resume}: its position in a stream is not one of thresher stream: {position}")
+    return clf, position
 
 
 def check_checkpoint(checkpoint, resume, file, out):
@@ -123,17 +135,22 @@ class Work:
         waiting, known = [], getattr(self.clf, "classes_", None)
         if classes is not None:
             known = named_classes(classes)
-        for batch in stream:
-            waiting.append(batch)
-            known = known if known is not None else classes_in(waiting, stream.name)
-            if known is not None:
-                self.learn_each(waiting, known, stream)
-        if waiting:
-            self.learn_each(waiting, classes_in(waiting, stream.name, at_last=True), stream)
+        try:
+            for batch in stream:
+                waiting.append(batch)
+                known = known if known is not None else classes_in(waiting, stream.name)
+                if known is not None:
+                    self.learn_each(waiting, known, stream)
+        except (InvalidDataError, KeyboardInterrupt):
+            if known is None:  # what came before is not lost
+                with contextlib.suppress(InvalidDataError):
+                    self.learn_each(waiting, classes_in(waiting, stream.name, at_last=True), stream)
+            raise
+        self.learn_each(waiting, classes_in(waiting, stream.name, at_last=True) if waiting else known, stream)
 
     def learn_each(self, waiting, classes, stream):
         """The batches that wait, one by one."""
-        while waiting:
+        while waiting and classes.size:
             self.learn(waiting.pop(0), classes, stream)
 
     def learn(self, batch, classes, stream):
@@ -142,7 +159,7 @@ class Work:
         told = [
             f"{stream.name}: line {batch.lines[row]}: label {tidy_labels(labels[[row]])[0]} is none of the classes "
             f"{', '.join(map(str, classes))}; name all labels with --classes"
-            for row in wrong[: stream.TOLD]
+            for row in wrong[:TOLD]
         ]
         if wrong.size and stream.skip_bad:
             stream.note_bad(wrong.size, told)
@@ -191,14 +208,14 @@ def named_classes(words):
         found = np.unique(tidy_labels(np.array([float(word) for word in words.split(",")])))
     except ValueError:
         raise WrongUsage(f"--classes are numbers with commas between them, got {words!r}") from None
-    if found.size < 2:
+    if found.size < 2 or not np.isfinite(found).all():
         raise WrongUsage(f"--classes must name two labels or more, got {words!r}")
     return found
 
 
 def classes_in(batches, name, at_last=False):
     """The labels there will be, judged by those in the first batches; None while it is too early to say."""
-    labels = np.unique(np.concatenate([batch.labels for batch in batches]))
+    labels = np.unique(np.concatenate([np.zeros(0), *(batch.labels for batch in batches)]))
     usual = [pair for pair in USUAL if np.isin(labels, pair).all() and labels.size]
     if usual and (labels.size == 2 or at_last):
         return usual[0]

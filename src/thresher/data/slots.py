@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from thresher.data.workers import unbroken
 from thresher.loops import slots as loops
 
 FIRST = 1024
+MOST = 2**30  # slots have 32 bits
 
 
 class Slots:
@@ -24,18 +26,22 @@ class Slots:
         """Slots of the ids ``wanted`` as int32; -1 for one that was never met, or, with ``insert``, a new slot."""
         found, done = np.empty(wanted.size, dtype=np.int32), 0
         while True:
-            more, self.count = loops.find(wanted[done:], self.cells, self._ids, self.count, found[done:], insert)
-            done += more
+            with unbroken():  # cells, ids and their count belong together
+                more, self.count = loops.find(wanted[done:], self._cells, self._ids, self.count, found[done:], insert)
+                done += more
+                if done < wanted.size:
+                    self._make_room(2 * self.count)
             if done == wanted.size:
                 return found
-            self._make_room(2 * self.count)
 
     def _make_room(self, count):
         room = 1 << int(count - 1).bit_length()
+        if room > MOST:
+            raise MemoryError(f"{MOST:,} features were seen, and no more can be told apart: use hash_bits")
         ids = np.empty(room, dtype=np.int64)
         ids[: self.count] = self._ids[: self.count]
-        self._ids, self.cells = ids, np.full(2 * room, -1, dtype=np.int32)
-        loops.place(self.cells, self._ids, self.count)
+        self._ids, self._cells = ids, np.full(2 * room, -1, dtype=np.int32)
+        loops.place(self._cells, self._ids, self.count)
 
 
 def hashed(ids, bits):

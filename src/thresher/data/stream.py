@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.slots import hashed
-from thresher.data.text import pieces, svmlight_lines
+from thresher.data.text import TOLD, pieces, svmlight_lines
 from thresher.errors import InvalidDataError
 
 AT_ONCE = 1 << 20  # entries of a dense matrix that are looked through at a time
@@ -91,13 +91,13 @@ class TextStream:
     """Batches out of svmlight text, as it comes in. Indices are the numbers of the columns, whatever their base.
 
     A bad line ends the stream with an error, after a batch of what stands before it; with ``skip_bad`` it is counted in
-    ``bad``, and the first few are told in ``complaints``. The first ``lines_seen`` lines are passed over.
+    ``bad``, and the first few are told in ``complaints``. Values above ``largest`` make a line bad. The first
+    ``lines_seen`` lines are passed over.
     """
 
-    TOLD = 5
-
-    def __init__(self, stream, name, *, skip_bad=False, live=False, lines_seen=0):
-        self.stream, self.name, self.skip_bad, self.live, self.lines_seen = stream, name, skip_bad, live, lines_seen
+    def __init__(self, stream, name, *, skip_bad=False, live=False, lines_seen=0, largest=np.inf):
+        self.stream, self.name, self.skip_bad, self.live = stream, name, skip_bad, live
+        self.lines_seen, self.largest = lines_seen, largest
         self.bad, self.complaints = 0, []
 
     def __iter__(self):
@@ -108,21 +108,21 @@ class TextStream:
                 continue
             if line <= self.lines_seen:
                 piece, line = piece.split(b"\n", self.lines_seen - line + 1)[-1], self.lines_seen + 1
-            rows, starts, bad = svmlight_lines(piece, None if self.skip_bad else 0)
+            rows, starts, bad, errors = svmlight_lines(piece, None if self.skip_bad else 0, self.largest)
             breaks = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n"))
-            wrong = line + np.searchsorted(breaks, [error.at for error in bad])
-            told = [f"{self.name}: line {at}: {error}" for at, error in zip(wrong[: self.TOLD], bad, strict=False)]
+            wrong = line + np.searchsorted(breaks, bad)
+            told = [f"{self.name}: line {at}: {error}" for at, error in zip(wrong, errors, strict=False)]
             if self.skip_bad:
-                self.note_bad(len(bad), told)
-            done = past - 1 if self.skip_bad or not bad else int(wrong[0]) - 1
+                self.note_bad(bad.size, told)
+            done = past - 1 if self.skip_bad or not bad.size else int(wrong[0]) - 1
             yield Batch(_matrix(rows), rows.labels, line + np.searchsorted(breaks, starts), done)
-            if bad and not self.skip_bad:
+            if bad.size and not self.skip_bad:
                 raise InvalidDataError(told[0])
 
     def note_bad(self, count, told):
         """Bad lines were passed over."""
         self.bad += count
-        self.complaints = (self.complaints + told)[: self.TOLD]
+        self.complaints = (self.complaints + told)[:TOLD]
 
 
 def _matrix(rows):

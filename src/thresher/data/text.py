@@ -5,6 +5,7 @@ The text is never held in full: as many pieces as there are threads are in memor
 
 import bz2
 import gzip
+import io
 import sys
 import zlib
 from collections import deque
@@ -19,6 +20,7 @@ from thresher.loops import text as loops
 
 PIECE = 1 << 22  # bytes
 LONGEST_LINE = 1 << 30  # bytes
+TOLD = 5  # bad lines of which it is told what is wrong
 MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
 PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
@@ -39,10 +41,45 @@ def opened(path):
     with ExitStack() as stack:
         stream = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
         head = stream.peek(4)[:4]
+        if 0 < len(head) < 4:  # a pipe gives what it has; wait for the rest
+            head = stream.read(4)
+            stream = io.BufferedReader(_Rest(head, stream))
         for magic, unpack in PACKED.items():
             if head.startswith(magic):
                 stream = stack.enter_context(unpack(stream))
         yield stream
+
+
+class _Rest(io.RawIOBase):
+    """Bytes that were read too early, then what follows."""
+
+    def __init__(self, head, stream):
+        self.head, self.stream = head, stream
+
+    def readable(self):
+        """It is."""
+        return True
+
+    def readinto(self, buffer):
+        """As of any raw stream."""
+        data = self.head or self.stream.read1(len(buffer))
+        self.head = data[len(buffer) :]
+        buffer[: len(data[: len(buffer)])] = data[: len(buffer)]
+        return len(data[: len(buffer)])
+
+
+def _block(stream, most, live):
+    """(up to ``most`` bytes, the error that ended them or None); a ``live`` stream is not waited for to fill them."""
+    read, found = getattr(stream, "read1", stream.read), []
+    while most > 0:
+        try:
+            found.append(read(most))
+        except (EOFError, OSError, zlib.error) as error:
+            return b"".join(found), error
+        most -= len(found[-1])
+        if live or not found[-1]:
+            break
+    return b"".join(found), None
 
 
 def pieces(stream, name, line=1, live=False):
@@ -50,14 +87,14 @@ def pieces(stream, name, line=1, live=False):
 
     A ``live`` stream is not waited for until there is a whole piece.
     """
-    rest, first = [], True
+    rest = []
+    block, error = _block(stream, len(MARK), live=False)
+    begin = block.removeprefix(MARK)
     while True:
-        try:
-            block = (stream.read1 if live else stream.read)(PIECE)
-        except (EOFError, OSError, zlib.error) as error:
-            raise InvalidDataError(f"{name}: cannot be unpacked: {error}; the file is cut off or damaged") from None
-        if first:
-            block, first = block.removeprefix(MARK), False
+        block, error = _block(stream, PIECE, live) if error is None else (b"", error)
+        block, begin = begin + block, b""
+        if error is not None:
+            block = block[: block.rfind(b"\n") + 1]  # whole lines before the damage are good
         cut = block.rfind(b"\n") + 1
         if cut == 0 and block:
             rest.append(block)
@@ -70,6 +107,8 @@ def pieces(stream, name, line=1, live=False):
         piece = b"".join(rest)
         if piece:
             yield line, piece
+        if error is not None:
+            raise InvalidDataError(f"{name}: cannot be unpacked: {error}; the file is cut off or damaged")
         if not block:
             return
         line += piece.count(b"\n")
@@ -125,16 +164,25 @@ def with_room(loop, columns):
 
 def svmlight_rows(piece):
     """The Rows of a piece of svmlight text."""
-    rows, _, bad = svmlight_lines(piece, most_bad=0)
-    if bad:
-        raise bad[0]
-    return rows
+    lines = svmlight_lines(piece, most_bad=0)
+    if lines.told:
+        raise lines.told[0]
+    return lines.rows
 
 
-def svmlight_lines(piece, most_bad=None):
-    """(Rows, at which byte each of them begins, the BadText of each line that is none).
+class Lines(NamedTuple):
+    """Rows, the byte at which each begins, those at which bad lines are bad, and a BadText for the first of these."""
 
-    With ``most_bad`` it ends before the bad line that is one too many, which is the last of the list.
+    rows: Rows
+    starts: np.ndarray
+    bad: np.ndarray
+    told: list
+
+
+def svmlight_lines(piece, most_bad=None, largest=np.inf):
+    """The Lines of a piece of svmlight text; with values larger than ``largest`` in size a line is bad.
+
+    With ``most_bad`` it ends before the bad line that is one too many, which is the last of those told.
     """
     text = np.frombuffer(piece, dtype=np.uint8)
     lines, pairs = piece.count(b"\n") + 1, piece.count(b":")
@@ -145,43 +193,52 @@ def svmlight_lines(piece, most_bad=None):
         lambda hard: loops.svmlight(text, labels, ends, starts, indices, values, hard, wrong_at), 3
     )
     wrong, at, rows, hards, entries, tidy, bads = returned
-    bad = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:bads].tolist()]
-    if wrong != loops.OK:
-        bad.append(BadText(_complaint(wrong, piece, at), at))
-    lost = []
-    for slot, begun, stop in hard[:hards].tolist():
-        row = -1 - slot if slot < 0 else int(np.searchsorted(ends[:rows], slot, side="right"))
+    wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, at]]])
+    told = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:TOLD].tolist()]
+    lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
+    found = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
+    found = Lines(found, starts[:rows].copy(), wrong_at[:, 1], told)
+    too_large = np.flatnonzero(np.abs(found.rows.values) > largest)
+    for entry in too_large:
+        row = int(np.searchsorted(ends[:rows], entry, side="right"))
+        complaint = f"the value {values[entry]:.3g} is too large: {largest:g} in size is the limit"
+        lost.setdefault(row, BadText(complaint, int(starts[row])))
+    if lost:
+        found = _without(found, lost, most_bad)
+    rows = found.rows
+    rows = rows._replace(indices=narrowed(rows.indices, np.int32), values=narrowed(rows.values, np.float32))
+    return found._replace(rows=rows)
+
+
+def _hard_numbers(piece, hard, labels, values, ends):
+    """Fill in numbers that the loop has left to Python; the rows of those that are beyond float64, with a BadText."""
+    lost = {}
+    for slot, begun, stop in hard:
+        row = -1 - slot if slot < 0 else int(np.searchsorted(ends, slot, side="right"))
         try:
             number = hard_number(piece, begun, stop)
         except BadText as error:
-            lost.append((row, error))
+            lost.setdefault(row, error)
             continue
         if slot >= 0:
             values[slot] = number
         else:
             labels[row] = number
-    found = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
-    starts = starts[:rows].copy()
-    if lost:
-        found, starts, bad = _without(found, starts, bad, lost, most_bad)
-    return (
-        found._replace(indices=narrowed(found.indices, np.int32), values=narrowed(found.values, np.float32)),
-        starts,
-        bad,
-    )
+    return lost
 
 
-def _without(rows, starts, bad, lost, most_bad):
-    """Rows without those that a number too large for float64 has ``lost``, in the order of the text."""
-    bad = sorted([*bad, *(error for _, error in lost)], key=lambda error: error.at)
-    kept = np.ones(starts.size, dtype=bool)
-    kept[[row for row, _ in lost]] = False
-    if most_bad is not None and len(bad) > most_bad:
-        bad = bad[: most_bad + 1]
-        kept &= starts < bad[-1].at
-    entries = np.repeat(kept, rows.lengths)
-    left = Rows(rows.labels[kept], rows.lengths[kept], rows.indices[entries], rows.values[entries], rows.tidy)
-    return left, starts[kept], bad
+def _without(lines, lost, most_bad):
+    """Lines without the rows ``lost``, which become bad ones."""
+    told = sorted([*lines.told, *lost.values()], key=lambda error: error.at)[:TOLD]
+    bad = np.sort(np.concatenate([lines.bad, [error.at for error in lost.values()]])).astype(np.int64)
+    kept = np.ones(lines.starts.size, dtype=bool)
+    kept[list(lost)] = False
+    if most_bad is not None and bad.size > most_bad:
+        bad, told = bad[: most_bad + 1], told[: most_bad + 1]
+        kept &= lines.starts < bad[-1]
+    entries, rows = np.repeat(kept, lines.rows.lengths), lines.rows
+    rows = Rows(rows.labels[kept], rows.lengths[kept], rows.indices[entries], rows.values[entries], rows.tidy)
+    return Lines(rows, lines.starts[kept], bad, told)
 
 
 def narrowed(numbers, dtype):
@@ -216,5 +273,7 @@ def _complaint(wrong, piece, at):
     if wrong == loops.NO_COLON or (wrong == loops.BAD_INDEX and ":" not in word):
         return f"features are written as index:value, got {word!r}"
     if wrong == loops.BAD_INDEX:
+        if word.split(":")[0].isdigit():
+            return f"the index of a feature must be at most {loops.LARGEST_INDEX}, got {word!r}"
         return f"a feature must begin with a whole number of at least 0 as its index, got {word!r}"
     return f"the value of a feature must be a finite number, got {word!r}"

@@ -160,3 +160,36 @@ def class_weights(class_weight, classes):
     if unknown:
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()}")
     return np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
+
+
+def several(name, given, default, least, most):
+    """The values of a parameter that is a number or a list of numbers from ``least`` to ``most``."""
+    if given is None:
+        return [default]
+    found = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    if not found:
+        raise ValueError(f"{name} is an empty list: give a number or several")
+    found = [positive(name, value, zero=least == 0.0) for value in found]
+    if min(found) < least or max(found) > most:
+        raise ValueError(f"{name} must lie between {least:g} and {most:g}, got {given!r}")
+    return found
+
+
+def codes_of(y, classes):
+    """The number of the class of each label; ValueError names the first that is none."""
+    codes = np.searchsorted(classes, y)
+    codes[codes == classes.size] = 0
+    wrong = np.flatnonzero(classes[codes] != y)
+    if wrong.size:
+        row = int(wrong[0])
+        raise InvalidDataError(
+            f"y holds {y.tolist()[row]!r} (row {row} of the batch), which is none of the classes {classes.tolist()}; "
+            "name all labels in classes at the first call of partial_fit"
+        )
+    return codes
+
+
+def with_weight(X, codes, weights):
+    """The rows whose weight is not zero."""
+    kept = np.flatnonzero(weights)
+    return (X, codes, weights) if kept.size == weights.size else (X[kept], codes[kept], weights[kept])

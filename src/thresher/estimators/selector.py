@@ -15,6 +15,7 @@ from thresher.data.door import checked_sparse
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 
 FLOATS = (np.float64, np.float32)
+WIDEST = 2**36  # columns that a mask is made for
 
 
 class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -74,6 +75,8 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if indices:
             return self.selection_.features.copy()
+        if self._width > WIDEST:
+            raise ValueError(f"a mask over {self._width:,} columns does not fit memory: take get_support(indices=True)")
         mask = np.zeros(self._width, dtype=bool)
         mask[self.selection_.features] = True
         return mask

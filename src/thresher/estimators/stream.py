@@ -3,6 +3,7 @@
 import itertools
 import math
 import numbers
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -20,8 +21,10 @@ from thresher.families.online import METHODS, PLACES, Learners
 
 AT_ONCE = 1 << 14  # rows of a batch that are laid out at a time
 MOST_BITS = 30
-HEAVIEST = 1e20  # weight of an example
-LARGEST = {"step_size": 1e10, "l2": 1e10, "l1": 1e10, "gamma": 1e60}
+MOST_FEATURES = 2**30  # of a budget
+RANGES = {"step_size": (1e-60, 1e10), "l2": (0.0, 1e10), "l1": (0.0, 1e10), "gamma": (1e-20, 1e60)}
+MOST_SETTINGS = 1000
+LIGHTEST, HEAVIEST = 1e-60, 1e20  # weight of an example
 
 
 class StreamClassifier(SelectorClassifier):
@@ -131,19 +134,20 @@ class StreamClassifier(SelectorClassifier):
 
         X is neither changed nor kept, but its entries are copied (of CSR only their columns).
         """
-        self._forget()
         self._checked_options()
+        self._number_of_passes(passes, (1, 1))
         X, y = self._checked_batch(X, y, first=True, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
         weights = check.row_weights(sample_weight, None, codes, classes)
-        passes = self._number_of_passes(passes, X.shape)
-        state = self._begun(classes)
-        rng, state.progress = check_random_state(self.random_state), StreamProgress(passes * len(codes))
+        state, rng = self._begun(classes), check_random_state(self.random_state)
         each = self._checked_weights(weights, classes)
-        X, codes, weights = with_weight(X, codes, weights)
+        X, codes, weights = check.with_weight(X, codes, weights)
         rows = state.prepared(*entries_of(X, self.hash_bits))
+        passes = self._number_of_passes(passes, (X.shape[0], state.slots.count if self._by_number else X.shape[1]))
+        state.progress = StreamProgress(passes * len(codes))
+        self._forget("n_features_in_", "feature_names_in_")
         self._state = state
-        self._widen(X)
+        self._widen(X, anew=True)
         state.progress.begin(state)
         try:
             for _ in range(passes):
@@ -163,7 +167,7 @@ class StreamClassifier(SelectorClassifier):
         """
         first = not hasattr(self, "_state")
         options = self._checked_options()
-        if not first and getattr(self._state, "options", None) != options:
+        if not first and (getattr(self._state, "options", None) != options or self._state.ran_away):
             raise ValueError(self._cannot_go_on(options))
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
@@ -173,11 +177,11 @@ class StreamClassifier(SelectorClassifier):
         if not first and not np.array_equal(classes, self.classes_):
             raise ValueError(f"classes={classes.tolist()} are not those of before, {self.classes_.tolist()}")
         X, y = self._checked_batch(X, y, first=first)
-        codes, weights = codes_of(y, classes), check.sample_weights(sample_weight, X.shape[0])
+        codes, weights = check.codes_of(y, classes), check.sample_weights(sample_weight, X.shape[0])
         each = self._checked_weights(weights, classes)
         if not weights.any():
             return self._undone(first)
-        X, codes, weights = with_weight(X, codes, weights)
+        X, codes, weights = check.with_weight(X, codes, weights)
         state = self._state = self._begun(classes) if first else self._state
         self._widen(X)
         state.progress.begin(state)
@@ -196,6 +200,8 @@ class StreamClassifier(SelectorClassifier):
     @property
     def selection_(self):
         """The Selection of the best setting so far."""
+        if not hasattr(self, "_state"):
+            raise AttributeError("there is no selection_ yet: call fit or partial_fit first")
         return self._state.selection
 
     @property
@@ -211,6 +217,8 @@ class StreamClassifier(SelectorClassifier):
     @property
     def n_features_seen_(self):
         """Features met so far."""
+        if not hasattr(getattr(self, "_state", None), "slots"):
+            raise AttributeError("n_features_seen_ is known after fit and partial_fit alone, not of a model file")
         return self._state.slots.count
 
     def _set_selection(self, selection):
@@ -226,7 +234,7 @@ class StreamClassifier(SelectorClassifier):
             for s, each in enumerate(state.settings)
         ]
         self.progressive_loss_, self.progressive_accuracy_ = float(state.loss(best)), float(state.accuracy(best))
-        self.trace_ = state.records[best].milestones
+        self.trace_ = list(state.records[best].milestones)
 
     # ---------------------------------------------------------------------------------------------------------- checks
 
@@ -236,17 +244,29 @@ class StreamClassifier(SelectorClassifier):
         method = METHODS[name]
         if self.budget is None and not method.endless:
             raise ValueError(f"budget must be a whole number with method={name!r}, got None")
+        budget = None if self.budget is None else check.whole("budget", self.budget)
+        if budget is not None and budget > MOST_FEATURES:
+            raise ValueError(f"budget must be at most {MOST_FEATURES}")
         settings = []
         for each in PLACES:
             given = getattr(self, each)
             if each in method.parameters:
                 default = method.parameters[each]
-                settings.append([(each, value) for value in values_of(each, given, default)])
+                settings.append([(each, value) for value in check.several(each, given, default, *RANGES[each])])
             elif given is not None:
                 takers = [key for key, other in METHODS.items() if each in other.parameters]
                 raise ValueError(f"{each} is not used by method={name!r}, only by {', '.join(takers)}; leave it out")
         if self.hash_bits is not None and check.whole("hash_bits", self.hash_bits) > MOST_BITS:
             raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {self.hash_bits!r}")
+        for each in ("fit_intercept", "open_ended"):
+            if not isinstance(getattr(self, each), (bool, np.bool_, numbers.Integral)):
+                raise ValueError(f"{each} must be True or False, got {getattr(self, each)!r}")
+        if self.class_weight not in (None, "balanced") and not isinstance(self.class_weight, dict):
+            raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}")
+        if math.prod(map(len, settings)) > MOST_SETTINGS:
+            raise ValueError(
+                f"at most {MOST_SETTINGS} settings can learn side by side, got {math.prod(map(len, settings))}"
+            )
         if not callable(self.verbose) and not isinstance(self.verbose, numbers.Integral):
             raise ValueError(f"verbose must be 0, 1, 2 or a function, got {self.verbose!r}")
         settings = [dict(each) for each in itertools.product(*settings)]
@@ -256,17 +276,18 @@ class StreamClassifier(SelectorClassifier):
         return {
             "method": name,
             "settings": settings,
-            "budget": None if self.budget is None else check.whole("budget", self.budget),
+            "budget": budget,
             "delta": check.positive("delta", self.delta),
             "loss": method.loss if self.loss is None else check.one_of("loss", self.loss, method.losses),
             "intercept": bool(self.fit_intercept),
             "hash_bits": self.hash_bits,
+            "open_ended": bool(self.open_ended),
         }
 
     def _begun(self, classes):
         """Learners that know nothing yet."""
         options = self._checked_options()
-        own = {key: value for key, value in options.items() if key != "hash_bits"}
+        own = {key: value for key, value in options.items() if key not in ("hash_bits", "open_ended")}
         state = Learners(n_classes=classes.size, **own)
         state.options, state.classes, state.progress = options, classes, StreamProgress()
         return state
@@ -277,12 +298,15 @@ class StreamClassifier(SelectorClassifier):
                 "this model came from a model file, which does not hold what is needed to learn on; "
                 "take a checkpoint (thresher.save_checkpoint, thresher.load_checkpoint), or fit anew"
             )
+        if self._state.ran_away:
+            return "the numbers ran away in an earlier batch: fit anew, or go on from a checkpoint, with a smaller step"
         old = self._state.options
-        changed = [key for key in options if old[key] != options[key]]
-        return f"{changed[0]} was {old[changed[0]]!r} when learning began and cannot be changed now: fit anew"
+        changed = next(key for key in options if old[key] != options[key])
+        name = " or ".join(old["settings"][0]) if changed == "settings" else changed
+        return f"{name} cannot be changed after learning began ({changed} was {old[changed]!r}): fit anew"
 
-    def _forget(self):
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_state"]:
+    def _forget(self, *but):
+        for name in [name for name in vars(self) if (name.endswith("_") or name == "_state") and name not in but]:
             delattr(self, name)
 
     def _undone(self, first):
@@ -296,6 +320,9 @@ class StreamClassifier(SelectorClassifier):
         if self._by_number:
             X = checked_sparse(X) if sparse.issparse(X) else X
             options |= {"dtype": FLOATS, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
+            if first and hasattr(X, "columns"):
+                message = "columns are told apart by number, not by name: their order must stay the same"
+                warnings.warn(message, UserWarning, stacklevel=3)
             X, y = check_X_y(X, y, estimator=self, **options)
         else:
             X, y = self._structured(X, reset=first, y=y, **options)
@@ -311,14 +338,20 @@ class StreamClassifier(SelectorClassifier):
         else:
             each = check.class_weights(each, classes)
         largest = float(weights.max(initial=0.0)) * (float(each.max()) if isinstance(each, np.ndarray) else 1.0)
-        if largest > HEAVIEST:
-            raise InvalidDataError(f"an example has the weight {largest:.3g}; at most {HEAVIEST:g} is allowed: rescale")
+        positive = weights[weights > 0.0]
+        least = float(positive.min(initial=np.inf)) * (float(each.min()) if isinstance(each, np.ndarray) else 1.0)
+        for weight in (largest, least):
+            if 0.0 < weight < LIGHTEST or HEAVIEST < weight < np.inf:
+                raise InvalidDataError(
+                    f"an example has the weight {weight:.3g}; it must lie between {LIGHTEST:g} and {HEAVIEST:g}"
+                )
         return each
 
-    def _widen(self, X):
+    def _widen(self, X, anew=False):
         """Columns that are told apart by number may be more than before."""
         if self._by_number:
-            self.n_features_in_ = max(getattr(self, "n_features_in_", 0), X.shape[1])
+            self.n_features_in_ = X.shape[1] if anew else max(getattr(self, "n_features_in_", 0), X.shape[1])
+            vars(self).pop("feature_names_in_", None)
 
     def _checked(self, X, dtype=FLOATS):
         check_is_fitted(self)
@@ -366,36 +399,3 @@ class Frozen:
 
     def __init__(self, selection):
         self.selection = selection
-
-
-def values_of(name, given, default):
-    """The values of a parameter that is a number or a list of numbers."""
-    if given is None:
-        return [default]
-    several = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
-    if not several:
-        raise ValueError(f"{name} is an empty list: give a number or several")
-    found = [check.positive(name, value, zero=name in ("l1", "l2")) for value in several]
-    if max(found) > LARGEST[name]:
-        raise ValueError(f"{name} must be at most {LARGEST[name]:g}, got {max(found):g}")
-    return found
-
-
-def with_weight(X, codes, weights):
-    """The rows whose weight is not zero."""
-    kept = np.flatnonzero(weights)
-    return (X, codes, weights) if kept.size == weights.size else (X[kept], codes[kept], weights[kept])
-
-
-def codes_of(y, classes):
-    """The number of the class of each label; ValueError names the first that is none."""
-    codes = np.searchsorted(classes, y)
-    codes[codes == classes.size] = 0
-    wrong = np.flatnonzero(classes[codes] != y)
-    if wrong.size:
-        row = int(wrong[0])
-        raise InvalidDataError(
-            f"y holds {y.tolist()[row]!r} (row {row} of the batch), which is none of the classes {classes.tolist()}; "
-            "name all labels in classes at the first call of partial_fit"
-        )
-    return codes

@@ -17,7 +17,7 @@ from thresher.loops import averaging, descent
 from thresher.results import Milestone, Selection, Trace
 
 LOSSES = {"squared_hinge": descent.SQUARED_HINGE, "hinge": descent.HINGE, "logistic": descent.LOGISTIC}
-AT_ONCE = 4096  # examples between looks at the clock
+AT_ONCE = 4096  # examples in a row that Ctrl-C has to wait for
 PLACES = {"step_size": descent.STEP, "l2": descent.L2, "l1": descent.L1, "gamma": descent.GAMMA}
 
 
@@ -189,7 +189,7 @@ class Learners:
         problems = 1 if n_classes == 2 else n_classes
         self.learners = [[Learner(method, each, **options) for _ in range(problems)] for each in settings]
         self.records = [Record() for _ in settings]
-        self.slots, self.examples = Slots(), 0
+        self.slots, self.examples, self.ran_away = Slots(), 0, False
         self.totals = np.zeros(
             n_classes + 2
         )  # weights seen of each class, of all, and these times those of the classes
@@ -216,13 +216,13 @@ class Learners:
         """A part without a milestone before its end."""
         ids, scores = self.slots.ids, np.empty((len(self.settings), len(self.learners[0]), order.size))
         costs = weights * self._class_weights(codes, weights, class_weight)
-        self._selection = None
+        self._selection, self.ran_away = None, True  # until all have learnt
         for c in range(scores.shape[1]):
             signs = np.where(codes == (1 if self.n_classes == 2 else c), 1.0, -1.0)
             laid_out = (order, rows.begins, rows.slots, rows.values, signs, costs)
             for s, learners in enumerate(self.learners):
                 learners[c].learn(laid_out, ids, rows.longest, scores[s, c])
-        self.examples += order.size
+        self.examples, self.ran_away = self.examples + order.size, False
         self.totals[-1] = running(self.totals[-1], costs)[-1]
         for s, record in enumerate(self.records):
             taken_for = scores[s, 0] > 0.0 if self.n_classes == 2 else scores[s].argmax(axis=0)
@@ -312,6 +312,7 @@ class Learners:
                 f"{self.examples:,} example{'' if self.examples == 1 else 's'} learnt",
                 None,
                 Trace(),
+                budget=int(self.learners[0][0].numbers[descent.BUDGET]) if self.made["budget"] is not None else 0,
             )
         return self._selection
 

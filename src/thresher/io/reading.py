@@ -73,7 +73,7 @@ def read(
     if not table.X.shape[0]:
         raise InvalidDataError(f"{shown(path)}: there is no row in it")
     table = _completed(table, path, labels, names)
-    if layout is not None and table.X.shape[1] != layout.n_features:
+    if layout is not None and not layout.open_ended and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(
             f"{shown(path)}: {table.X.shape[1]} columns, but the model was fitted to {layout.n_features}"
         )

@@ -27,7 +27,7 @@ from thresher.loops.descent import (
     SHIFT_SPREAD,
     SHIFT_SUM,
     STEP,
-    pull_of,
+    judged,
 )
 from thresher.loops.jit import compiled
 
@@ -79,7 +79,8 @@ def _holds(high, low, t, table, numbers):
         return np.inf  # both are zero, and stay so
     p, q = math.sqrt(h) * rest, math.sqrt(k) * other
     h_t, k_t = h + growth * t, k + growth * t
-    if (p / h_t) * (p / h_t) < TINY:
+    z = numbers[STEP] * rest / h_t
+    if min(z * z, h * (z * z)) < TINY:
         return t
     falls = l1 * math.sqrt(k) * h_t if other > 0.0 else 0.0  # of the lower one, times the other's denominator
     doubt = NEAR * (p * k_t + q * h_t + l1 * t * (math.sqrt(h) * k_t + math.sqrt(k) * h_t))
@@ -102,7 +103,7 @@ def _leaf(at, tree, greatest, place):
     return tree[0][at]
 
 
-@compiled
+@compiled(inline=True)
 def _duel(a, b, t, table, ids, numbers):
     """(the higher one of two features, the lower one, a round up to which that holds)."""
     l1, growth = numbers[L1], numbers[L2] * numbers[STEP]
@@ -115,7 +116,7 @@ def _duel(a, b, t, table, ids, numbers):
     return a, b, _holds(a, b, t, table, numbers)
 
 
-@compiled
+@compiled(inline=True)
 def _settle(node, tree, greatest, t, seen, numbers):
     """Play the match of a node between the winners below it."""
     leaf, winner, until = tree
@@ -217,8 +218,9 @@ def _lower(floor, out, pace, t, seen, numbers):
     pace[LEEWAY] = min(pace[LEEWAY] * pace[LEEWAY], 1e200)
     pace[FLOOR], pace[TOUCHES] = (floor / pace[LEEWAY] if pace[LEEWAY] < 1e100 else 0.0), 0.0
     for slot in range(place.size):
-        if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0 and _merit(slot, t, table, numbers) >= pace[FLOOR]:
-            place[slot] = PLAYS
+        if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0:
+            merit = _merit(slot, t, table, numbers)
+            place[slot] = PLAYS if merit > 0.0 and merit >= pace[FLOOR] else IDLE
     play_all(out, True, t, seen, numbers)
 
 
@@ -233,7 +235,7 @@ def _exchange(trees, t, seen, numbers):
         if least < pace[FLOOR]:
             _lower(least, out, pace, t, seen, numbers)
             continue
-        if 2.0 * pace[TOUCHES] > place.size:
+        if pace[TOUCHES] > place.size:
             pace[LEEWAY], pace[TOUCHES] = max(math.sqrt(pace[LEEWAY]), NEAREST), 0.0
         pace[FLOOR] = max(pace[FLOOR], least / pace[LEEWAY])
         if best < 0:
@@ -264,7 +266,8 @@ def _touch(row, rows, pull, t, seen, trees, full, numbers):
         if full and was < 0:
             scale = delta + math.sqrt(squares)
             z = _weight(total, scale, cut, growth, step)
-            now = PLAYS if scale * (z * z) >= floor else IDLE
+            merit = scale * (z * z)
+            now = PLAYS if merit > 0.0 and merit >= floor else IDLE
             touches += 1
             if was != now:
                 place[slot] = now
@@ -292,10 +295,10 @@ def dual_averaging(rows, seen, trees, clock, numbers, scores):
             if place[slots[e]] >= 0:
                 score += _averaged(slots[e], t, table, numbers) * values[e]
         scores[k] = score + clock[SHIFT]
-        if not np.isfinite(scores[k]):
+        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        if np.isnan(pull):
             return k
-        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
-        clock[ROUNDS] = t = t + 1.0
+        t = clock[ROUNDS]
         full, touched = clock[KEPT] == numbers[BUDGET], 0
         if pull != 0.0:
             touched = _touch(row, rows, pull, t, seen, trees, full, numbers)

@@ -4,7 +4,7 @@ What all of them share. ``rows`` is (order, begins, slots, values, signs, weight
 signs[k]; the entries of a row are begins[row] to begins[row + 1]. ``seen`` is (table, ids, place): a line of ``table``
 for each feature, its id, and whether it has a weight (dual averaging: where among those kept; below 0 where not).
 ``clock`` holds what moves beside, ``numbers`` the parameters. Scores before each update go into ``scores``. Returned is
-how many rounds there were: all, or those before the first whose score is not finite.
+how many rounds there were: all, or those before the first whose score or loss is not finite.
 
 Here are the methods that look only at the example and at what has a weight. ``work`` is (kept, keys): the slots that
 have a weight, with room for those of an example more, and a number for each.
@@ -35,10 +35,14 @@ def _suffered(kind, margin):
 
 
 @compiled
-def pull_of(sign, weight, score, clock, numbers):
-    """What a unit of a feature adds to minus its gradient; the loss is counted."""
+def judged(score, sign, weight, clock, numbers):
+    """A round begins: what a unit of a feature adds to minus its gradient; nan where numbers have run away."""
     loss, slope = _suffered(int(numbers[LOSS_KIND]), sign * score)
     clock[LOSS] += weight * loss
+    if not np.isfinite(score + clock[LOSS]):
+        return np.nan
+    clock[ROUNDS] += 1.0
+    clock[ERROR] = 0.0
     return sign * slope * weight
 
 
@@ -163,11 +167,9 @@ def mirror_descent(rows, seen, work, clock, numbers, scores):
     for k in range(order.size):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        if not np.isfinite(scores[k]):
+        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        if np.isnan(pull):
             return k
-        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
-        clock[ROUNDS] += 1.0
-        clock[ERROR] = 0.0
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
                 _step(slots[e], numbers[L2] * table[slots[e], WEIGHT] - pull * values[e], table, numbers)
@@ -211,11 +213,9 @@ def composite_descent(rows, seen, work, clock, numbers, scores):
             if place[slots[e]] >= 0:
                 score += _shrunk(slots[e], clock[ROUNDS], table, numbers) * values[e]
         scores[k] = score + clock[SHIFT]
-        if not np.isfinite(scores[k]):
+        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        if np.isnan(pull):
             return k
-        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
-        clock[ROUNDS] += 1.0
-        clock[ERROR] = 0.0
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
                 slot = slots[e]
@@ -248,11 +248,9 @@ def plain_descent(rows, seen, work, clock, numbers, scores):
     for k in range(order.size):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        if not np.isfinite(scores[k]):
+        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        if np.isnan(pull):
             return k
-        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
-        clock[ROUNDS] += 1.0
-        clock[ERROR] = 0.0
         for at in range(int(clock[KEPT])):
             table[kept[at], WEIGHT] *= rest
         if pull == 0.0:
@@ -285,11 +283,9 @@ def confidence_weighting(rows, seen, work, clock, numbers, scores):
     for k in range(order.size):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        if not np.isfinite(scores[k]):
+        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        if np.isnan(pull):
             return k
-        pull = pull_of(signs[k], weights[k], scores[k], clock, numbers)
-        clock[ROUNDS] += 1.0
-        clock[ERROR] = 0.0
         if pull == 0.0:
             continue
         gamma, spread = numbers[GAMMA] / weights[k], 0.0

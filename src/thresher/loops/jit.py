@@ -13,17 +13,19 @@ from thresher.errors import CompilationCacheWarning
 REGROUP = frozenset({"reassoc", "nsz"})
 
 
-def compiled(function=None, *, regroup_sums=False, uses=None):
+def compiled(function=None, *, regroup_sums=False, uses=None, inline=False):
     """Compile ``function`` at its first call; ``regroup_sums`` lets the sums of a dot product vectorise.
 
     The order of a regrouped sum is fixed when the loop is compiled, so equal input still gives equal bits. ``uses`` is
-    another module whose loops it calls: what is kept on disk is then not used when that module has changed.
+    another module whose loops it calls: what is kept on disk is then not used when that module has changed. ``inline``
+    makes it part of its callers, where handing over tuples of arrays would cost more than the work itself.
     """
     if function is None:
-        return lambda f: compiled(f, regroup_sums=regroup_sums, uses=uses)
+        return lambda f: compiled(f, regroup_sums=regroup_sums, uses=uses, inline=inline)
     if uses is not None:  # Numba names its files after the function, and looks at the age of its own module only
         function.__qualname__ += f"-{zlib.crc32(pathlib.Path(uses.__file__).read_bytes()):08x}"
     options = {"nogil": True, "fastmath": set(REGROUP) if regroup_sums else False}
+    options |= {"inline": "always"} if inline else {}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no directory that it may write

@@ -23,7 +23,7 @@ QID = np.frombuffer(b"qid:", dtype=np.uint8)
 
 MOST_DIGITS = 19  # of a whole number that always fits 64 bits
 LARGEST_POWER = 300  # of ten, either way: beyond lie subnormal and infinite numbers
-LARGEST_INDEX = 2**62
+LARGEST_INDEX = 2**63 - 2  # the number of columns is one more
 EXACT = np.uint64(2**53)
 TENS = np.array([10.0**q for q in range(23)])  # exact in float64
 U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
@@ -172,9 +172,10 @@ def _index(text, at, end):
         at += 1
     index, begun = np.int64(0), at
     while at < end and ZERO <= text[at] <= NINE:
-        if index >= LARGEST_INDEX // 10:
+        digit = np.int64(text[at] - ZERO)
+        if index > (LARGEST_INDEX - digit) // 10:
             return np.int64(-1), at
-        index = 10 * index + np.int64(text[at] - ZERO)
+        index = 10 * index + digit
         at += 1
     return (index if at > begun else np.int64(-1)), at
 

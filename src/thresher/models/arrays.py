@@ -70,14 +70,23 @@ class ArrayReader:
             need(stat.S_ISREG(os.stat(path).st_mode), "its .npz is not a file")
             self.file = open(path, "rb")  # noqa: SIM115  closed by __exit__
             try:
-                self._open(sha256)
+                found = hashlib.file_digest(self.file, "sha256").hexdigest()
+                need(found == sha256, "its .npz is not the one it was saved with (sha256 differs)")
+                self._open()
             except BaseException:
                 self.file.close()
                 raise
 
-    def _open(self, sha256):
-        found = hashlib.file_digest(self.file, "sha256").hexdigest()
-        need(found == sha256, "its .npz is not the one it was saved with (sha256 differs)")
+    @classmethod
+    def of(cls, file):
+        """A reader of an .npz that is open, and that was found to be as it was written."""
+        reader = cls()
+        reader.file = file
+        file.seek(0, os.SEEK_END)
+        reader._open()
+        return reader
+
+    def _open(self):
         self.left = self.file.tell()
         try:
             self.archive = zipfile.ZipFile(self.file)
@@ -93,6 +102,24 @@ class ArrayReader:
     def __exit__(self, *_):
         if self.file is not None:
             self.file.close()
+
+    def take(self, name):
+        """The bytes of the member ``name``, a vector of bytes."""
+        info = self.unread.pop(f"{name}.npy", None)
+        need(info is not None, f"it lacks its {name}")
+        good = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size <= self.left
+        need(good, f"its {name} is larger than the file")
+        try:
+            with self.archive.open(info) as member:
+                content = member.read()
+        except BROKEN as error:
+            raise Damaged(f"its {name} cannot be read ({shown(str(error))})") from error
+        start = len(MAGIC) + 2
+        length = int.from_bytes(content[start - 2 : start], "little")
+        header, body = HEADER.fullmatch(content[start : start + length]), content[start + length :]
+        good = content.startswith(MAGIC) and header is not None and header[1] == b"|u1"
+        need(good and header[2].rstrip(b",") == b"%d" % len(body), f"its {name} is no vector of bytes")
+        return body
 
     def close_checked(self):
         """Raise unless every member has been asked for."""

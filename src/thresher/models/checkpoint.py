@@ -17,13 +17,13 @@ import numpy as np
 
 from thresher.errors import ModelFileError
 from thresher.estimators.stream import StreamClassifier
-from thresher.io.npz import BROKEN
+from thresher.families.online import SECOND_ORDER
 from thresher.loops import averaging, descent
 from thresher.models.arrays import ArrayReader, ArrayWriter
 from thresher.models.checks import Damaged, keys, need, number, shown, whole
 from thresher.models.document import MOST_FEATURES
 from thresher.models.extras import get_milestones, put_milestones
-from thresher.models.files import MOST_BYTES, checked_source, parsed, shown_path, sync_folder, write_synced
+from thresher.models.files import checked_source, parsed, shown_path, sync_folder, write_synced
 from thresher.models.registry import KINDS, kind_of
 from thresher.models.values import get_classes, get_parameter, get_strings, put_parameter, put_strings, put_typed
 
@@ -51,7 +51,9 @@ def save_checkpoint(clf, path, *, position=None):
     if name != "StreamClassifier" or not hasattr(clf._state, "learners"):
         raise TypeError("only a StreamClassifier that was not loaded from a model file has a state to write")
     writer = ArrayWriter(inline=0)
-    document = _document(writer, clf, checked_source(position))
+    if clf._state.ran_away:
+        raise ValueError("the numbers of this StreamClassifier ran away: there is nothing to go on from")
+    document = _document(writer, clf, checked_source(position, "position"))
     writer.members["document"] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
     path = os.path.realpath(path)
     if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):
@@ -60,6 +62,10 @@ def save_checkpoint(clf, path, *, position=None):
     scratch = os.path.join(folder, f".thresher-{secrets.token_hex(8)}.tmp")
     try:
         write_synced(scratch, lambda file: _write(file, writer))
+        try:
+            _read(scratch)
+        except Damaged as error:  # rather keep what is there
+            raise ValueError(f"this checkpoint could not be read again, so it is not written: {error}") from error
         os.replace(scratch, path)
         sync_folder(folder)
     finally:
@@ -104,6 +110,8 @@ def _document(writer, clf, position):
     state = clf._state
     own = getattr(clf, "feature_names_in_", None)
     given = clf.get_params(deep=False) | {"random_state": None, "verbose": 0}
+    if isinstance(given["class_weight"], dict):
+        given["class_weight"] = dict(given["class_weight"])
     names = [f"setting{s}.class{c}" for s, each in enumerate(state.learners) for c in range(len(each))]
     parts = [
         {
@@ -135,37 +143,22 @@ def _document(writer, clf, position):
 
 def _read(path):
     """The state in a file whose digest is right."""
+    need(stat.S_ISREG(os.stat(path).st_mode), "it is not a file")
     with open(path, "rb") as file:
-        need(stat.S_ISREG(os.fstat(file.fileno()).st_mode), "it is not a file")
-        size, digest, whole_file = os.fstat(file.fileno()).st_size, hashlib.sha256(), hashlib.sha256()
+        need(file.read(1) != b"{", "it is a model file, which thresher.load reads")
+        size, digest = file.seek(0, os.SEEK_END), hashlib.sha256()
         need(size > DIGITS, "it is cut short")
+        file.seek(0)
         while file.tell() < size - DIGITS:
             block = file.read(min(1 << 20, size - DIGITS - file.tell()))
             need(block, "it changes while it is read")
             digest.update(block)
-            whole_file.update(block)
-        last = file.read()
-        whole_file.update(last)
-    need(digest.hexdigest().encode() == last, "it is not as it was written (its checksum differs), perhaps cut short")
-    document = parsed(_document_in(path))
-    with ArrayReader(path, whole_file.hexdigest()) as reader:
-        reader.unread.pop("document.npy", None)
-        found = _restored(reader, document)
+        written = digest.hexdigest().encode() == file.read()
+        need(written, "it is not as it was written (its checksum differs), perhaps cut short")
+        reader = ArrayReader.of(file)
+        found = _restored(reader, parsed(reader.take("document")))
         reader.close_checked()
     return found
-
-
-def _document_in(path):
-    try:
-        with zipfile.ZipFile(path) as archive:
-            info = archive.getinfo("document.npy")
-            need(info.compress_type == zipfile.ZIP_STORED and info.file_size <= MOST_BYTES, "its document is too large")
-            with archive.open(info) as member:
-                found = np.lib.format.read_array(member, allow_pickle=False, max_header_size=1000)
-    except BROKEN as error:
-        raise Damaged(f"it is no file of arrays ({shown(str(error))})") from error
-    need(found.dtype == np.uint8 and found.ndim == 1, "its document is not one")
-    return found.tobytes()
 
 
 def _restored(reader, document):
@@ -173,12 +166,13 @@ def _restored(reader, document):
     version = whole(document.get("format_version"), "format_version", 1)
     need(version <= VERSION, f"it was written by a newer thresher (format {version}): upgrade thresher to read it")
     keys(document, KEYS, "the document")
-    clf = _estimator(reader, document["parameters"])
+    classes = get_classes(reader, document["classes"])
+    need(isinstance(document["learners"], list), "learners are not a list")
+    clf = _estimator(reader, document["parameters"], len(document["learners"]), classes.size)
     clf.n_features_in_ = whole(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
     if document["names"] is not None:
         names = get_strings(reader, document["names"], clf.n_features_in_, "names")
         clf.feature_names_in_ = np.array(names, dtype=object)
-    classes = get_classes(reader, document["classes"])
     state = clf._begun(classes)
     ids = reader.get(document["ids"], "<i8", (None,), "ids")
     width = clf._width
@@ -192,26 +186,29 @@ def _restored(reader, document):
     for key in ("mistakes", "milestones"):
         need(isinstance(document[key], list) and len(document[key]) == len(state.settings), f"{key} do not fit")
     mistakes = [number(each, "mistakes") for each in document["mistakes"]]
+    need(all(0.0 <= each <= totals[-2] for each in mistakes), "there are more mistakes than examples")
     milestones = [get_milestones(reader, each, "milestones") for each in document["milestones"]]
-    problems = 1 if classes.size == 2 else classes.size
-    parts = document["learners"]
-    need(isinstance(parts, list) and len(parts) == problems * len(state.settings), "learners do not fit")
-    learnt = [_learner(reader, part, state.learners[0][0], ids.size, examples) for part in parts]
+    learnt = [_learner(reader, part, state.learners[0][0], ids.size, examples) for part in document["learners"]]
     need(isinstance(document["position"], dict), "position is not an object")
     state.put_back(ids, examples, totals, mistakes, milestones, learnt)
+    try:
+        clf._checked_weights(np.ones(1), classes)
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"class_weight cannot be used ({shown(str(error))})") from error
     clf._state = state
     clf._set_learnt()
     return clf, document["position"]
 
 
-def _estimator(reader, given):
-    """A StreamClassifier with these parameters, which are checked."""
+def _estimator(reader, given, n_learners, n_classes):
+    """A StreamClassifier with these parameters, which are checked, and which ask for so many learners."""
     kind = KINDS["StreamClassifier"]
     keys(given, kind.cls().get_params(deep=False), "parameters")
     found = {key: get_parameter(reader, value, f"parameter {key}") for key, value in given.items()}
     clf = StreamClassifier(**found)
     try:
-        kind.check(clf)
+        settings = len(clf._checked_options()["settings"])
+        need(n_learners == settings * (1 if n_classes == 2 else n_classes), "learners do not fit settings and classes")
     except (TypeError, ValueError) as error:
         raise Damaged(f"a parameter cannot be used ({shown(str(error))})") from error
     return clf
@@ -226,6 +223,10 @@ def _learner(reader, value, like, count, examples):
     good = bool(((kept >= 0) & (kept < count)).all()) and np.unique(kept).size == kept.size
     need(good and kept.size <= like.numbers[descent.BUDGET], "features kept are not among those seen, or are too many")
     need(clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size, "a clock is wrong")
-    spread = averaging.SQUARES if like.method.averages else descent.SPREAD
-    need(bool((table[:, spread] >= 0).all()) and clock[descent.SHIFT_SPREAD] >= 0, "a sum of squares is negative")
+    spread = table[:, averaging.SQUARES if like.method.averages else descent.SPREAD]
+    least = min(spread.min(initial=1.0), clock[descent.SHIFT_SPREAD])
+    need(
+        least > 0 if like.method.loop is SECOND_ORDER else least >= 0,
+        "a sum of squares is negative, or a variance not positive",
+    )
     return table, kept, clock

@@ -16,7 +16,7 @@ from thresher.models.registry import KINDS, kind_of
 from thresher.models.values import get_classes, get_parameter, get_strings, put_parameter, put_strings, put_typed
 
 FORMAT, VERSION = "thresher-model", 1
-MOST_FEATURES = 2**62
+MOST_FEATURES = 2**63 - 1
 LIBRARIES = ("thresher", "numpy", "scipy", "scikit-learn", "python")
 FINGERPRINT = ("rows", "columns", "digest")
 LONG = ("trace", "path")  # come last, where they are in no reader's way

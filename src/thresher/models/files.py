@@ -84,6 +84,7 @@ def shown_path(name):
 def _read(path):
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
+    need(not data.startswith(b"PK"), "it is an archive, not JSON; checkpoints are for thresher.load_checkpoint")
     document = parsed(data)
     check_format(document)
     return _decoded(document, os.path.dirname(os.path.realpath(path)))
@@ -167,17 +168,17 @@ def as_text(value, indent=0):
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def checked_source(source):
+def checked_source(source, name="source"):
     """``source`` as a dict of JSON values, or an error that says what is wrong."""
     if source is None:
         return {}
     if not isinstance(source, dict):
-        raise TypeError(f"source must be a dict, got {type(source).__name__}")
+        raise TypeError(f"{name} must be a dict, got {type(source).__name__}")
     try:
         found = json.loads(json.dumps(source, allow_nan=False, default=_number_of))
         _check_depth(found, DEEPEST - 1)
     except (TypeError, ValueError, RecursionError, Damaged) as error:
-        raise TypeError(f"source must hold values that JSON knows: {error}") from error
+        raise TypeError(f"{name} must hold values that JSON knows: {error}") from error
     return found
 
 
