@@ -1,8 +1,11 @@
 """What was learnt can be moved and asked about without harm: pickles, hashing, empty and weightless batches."""
 
+import pathlib
 import pickle
+import signal
 import subprocess
 import sys
+import zlib
 
 import joblib
 import numpy as np
@@ -10,9 +13,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from thresher import StreamClassifier
+from thresher import StreamClassifier, load_checkpoint, save_checkpoint
+from thresher.data.workers import unbroken
 from thresher.estimators.progress import StreamProgress
 from thresher.families.online import METHODS
+from thresher.loops import averaging, descent
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 400)) * (RNG.random((400, 400)) < 0.1)
@@ -117,3 +122,60 @@ def test_progress_counts_from_the_first_batch_and_verbose_is_checked(monkeypatch
 def test_weights_whose_squares_would_overflow_are_refused():
     with pytest.raises(ValueError, match="weight 1e\\+200"):
         StreamClassifier(5).partial_fit(X, y, classes=BOTH, sample_weight=np.full(400, 1e200))
+
+
+def test_numbers_that_ran_away_are_not_learnt_on_nor_saved(tmp_path):
+    """OFS under the squared hinge has steps that grow with the loss: it says so, and an older checkpoint stays."""
+    clf = StreamClassifier(3, "ofs", loss="squared_hinge", step_size=1.0, l2=0.0)
+    clf.partial_fit(X[:60], y[:60], classes=BOTH)
+    save_checkpoint(clf, tmp_path / "state.npz")
+    with pytest.raises(ValueError, match="is not finite"):
+        clf.partial_fit(np.tile(1e6 * X, (50, 1)), np.tile(y, 50))
+    with pytest.raises(ValueError, match="ran away"):
+        clf.partial_fit(X, y)
+    with pytest.raises(ValueError, match="ran away"):
+        save_checkpoint(clf, tmp_path / "state.npz")
+    assert load_checkpoint(tmp_path / "state.npz").n_examples_ == 60
+
+
+def test_an_endless_width_is_no_number_of_columns():
+    wide = sparse.csr_array((np.ones(4), [0, 7, 2**62, 5], [0, 2, 4]), shape=(2, 2**63 - 1))
+    clf = StreamClassifier(2, open_ended=True).fit(wide, [0, 1], passes="paper")
+    assert clf.n_examples_ == 2 * 4  # 2 x (4 features seen) / 2 rows
+    assert clf.get_support(indices=True).size == 2
+    with pytest.raises(ValueError, match=r"get_support\(indices=True\)"):
+        clf.get_support()
+
+
+def test_limits_and_names_are_told_of():
+    with pytest.raises(ValueError, match="at most 1000 settings"):
+        StreamClassifier(step_size=[0.1] * 100, l2=[0.1] * 100).fit(X, y)
+    with pytest.raises(ValueError, match="budget must be at most"):
+        StreamClassifier(10**400).fit(X, y)
+    with pytest.warns(UserWarning, match="by number, not by name"):
+        StreamClassifier(5, open_ended=True).fit(pd.DataFrame(X), y)
+    clf = StreamClassifier(5).fit(X, y)
+    with pytest.raises(ValueError, match="passes"):
+        clf.fit(X, y, passes=0)
+    assert clf.n_examples_ == 4000  # still there
+    clf.trace_.clear()
+    assert clf.partial_fit(X, y).trace_
+
+
+def test_ctrl_c_waits_for_what_belongs_together():
+    done = []
+
+    def work():
+        with unbroken():
+            signal.raise_signal(signal.SIGINT)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_loops_kept_on_disk_are_named_after_the_module_they_use():
+    digest = f"{zlib.crc32(pathlib.Path(descent.__file__).read_bytes()):08x}"
+    assert averaging.dual_averaging.py_func.__qualname__.endswith(digest)

@@ -237,9 +237,8 @@ def stream(
 ):
     """Learn from a stream, one line after the other, with a hard limit on the number of features.
 
-    FILE is svmlight/LIBSVM text, plain, .gz or .bz2; without it standard input is read. Features are told apart by
-    their indices, which may be of any size, and new ones may come at any time. Every line is judged before it is learnt
-    from.
+    FILE is svmlight/LIBSVM text, plain, .gz or .bz2; without it standard input is read. Features are known by their
+    indices, of any size; new ones may come at any time. Every line is judged before it is learnt from.
 
     ```
     zcat clicks.svm.gz | thresher stream --budget 100 --progressive --checkpoint state.npz --out model.json

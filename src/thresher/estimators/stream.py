@@ -195,8 +195,6 @@ class StreamClassifier(SelectorClassifier):
             self._set_learnt()
         return self
 
-    # ------------------------------------------------------------------------------------------------ what was learnt
-
     @property
     def selection_(self):
         """The Selection of the best setting so far."""
@@ -235,8 +233,6 @@ class StreamClassifier(SelectorClassifier):
         ]
         self.progressive_loss_, self.progressive_accuracy_ = float(state.loss(best)), float(state.accuracy(best))
         self.trace_ = list(state.records[best].milestones)
-
-    # ---------------------------------------------------------------------------------------------------------- checks
 
     def _checked_options(self):
         """What the learners are made of; raises for parameters that cannot be, before any work is done."""
