@@ -20,6 +20,11 @@ from thresher.io import read
 COMMAND = [sys.executable, "-m", "thresher"]
 
 
+def heed_ctrl_c():
+    """For children of a test run in the background, where shells have SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def thresh(*arguments, given=None, folder=None, check=0):
     """Run a command; its exit code must be ``check``, and there must be no traceback."""
     done = subprocess.run(
@@ -358,7 +363,7 @@ def test_ctrl_c_writes_the_best_model_so_far_and_progress_is_shown(tmp_path):
     child = subprocess.Popen(
         [*COMMAND, "select", "long.npz", "-o", "m.json", "--tol", "1e-12"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"},
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"}, preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     os.close(theirs)
     seen = ""

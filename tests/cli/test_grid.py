@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import thresher
-from tests.cli.test_commands import COMMAND, as_json, read_all, thresh
+from tests.cli.test_commands import COMMAND, as_json, heed_ctrl_c, read_all, thresh
 from thresher.datasets import make_wide
 from thresher.io import read
 
@@ -142,7 +142,7 @@ def test_ctrl_c_writes_the_points_reached_and_progress_is_shown(tmp_path):
     child = subprocess.Popen(
         [*COMMAND, "grid", "long.npz", "-o", "m.json", "--betas", "100", "--alphas", "200"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"},
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"}, preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     os.close(theirs)
     seen = ""

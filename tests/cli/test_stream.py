@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import thresher
-from tests.cli.test_commands import COMMAND, as_json, thresh
+from tests.cli.test_commands import COMMAND, as_json, heed_ctrl_c, thresh
 from thresher import StreamClassifier
 from thresher.cli import main
 from thresher.cli import stream as stream_module
@@ -518,7 +518,7 @@ def child(folder):
         if piece is not None:
             code = f"import sys; from thresher.data import text; text.PIECE = {piece}; from thresher.cli import main; "
             command = [sys.executable, "-c", code + "sys.exit(main())"]
-        begun.append(subprocess.Popen([*command, *map(str, arguments)], cwd=folder, **options))
+        begun.append(subprocess.Popen([*command, *map(str, arguments)], cwd=folder, preexec_fn=heed_ctrl_c, **options))
         return begun[-1]
 
     yield one
