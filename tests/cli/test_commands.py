@@ -1,12 +1,16 @@
-"""The real command in a child process, on real files."""
+"""The commands on real files; what needs a process of its own runs in a child."""
 
+import contextlib
 import gzip
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import thresher
+from thresher.cli import main
 from thresher.datasets import make_wide
 from thresher.io import read
 
@@ -25,8 +30,25 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def thresh(*arguments, given=None, folder=None, check=0):
-    """Run a command; its exit code must be ``check``, and there must be no traceback."""
+def thresh(*arguments, given="", folder=".", check=0):
+    """Run a command in this process; its exit code must be ``check``, and there must be no traceback."""
+    out, err, stdin = io.StringIO(), io.StringIO(), io.TextIOWrapper(io.BufferedReader(io.BytesIO(given.encode())))
+    before = signal.getsignal(signal.SIGTERM)
+    with (
+        contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "stdin", stdin), warnings.catch_warnings(),
+    ):  # fmt: skip
+        warnings.simplefilter("default")
+        code = main([str(each) for each in arguments])
+    signal.signal(signal.SIGTERM, before)
+    done = subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+    assert "Traceback" not in done.stderr
+    assert done.returncode == check, done.stderr
+    return done
+
+
+def in_child(*arguments, given=None, folder=None, check=0):
+    """The same in a process of its own."""
     done = subprocess.run(
         [*COMMAND, *map(str, arguments)], input=given, capture_output=True, text=True, cwd=folder, timeout=300
     )
@@ -133,7 +155,7 @@ def test_parquet(folder, made):
 
 def test_standard_input_and_output(folder, model):
     text = (folder / "test.svm").read_text()
-    done = thresh("predict", model, "-", "--out", "-", "--scores", given=text)
+    done = in_child("predict", model, "-", "--out", "-", "--scores", given=text)
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     table = read(folder / "test.svm")
     clf = thresher.load(model)
