@@ -253,7 +253,7 @@ def stream(
     budget
         How many features may have a weight, for each class; 100 if not given.
     method
-        b-arda if not given: best with few features; b-amd and ofs are faster; sofs, l1-arda and ada-fobos.
+        b-arda if not given: best on most data when features are few.
     loss
         squared_hinge if not given, hinge for ofs.
     step_size

@@ -42,8 +42,8 @@ class StreamClassifier(SelectorClassifier):
         The number of features that may have a weight, for each class. None, for "l1-arda" and "ada-fobos" alone: as
         many as ``l1`` leaves.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}, default="b-arda"
-        How weights are learnt and cut. "b-arda" is best on most data with few features; "b-amd" and "ofs" take about a
-        third of the time.
+        How weights are learnt and cut. "b-arda" is best on most data with few features, and as fast as the others where
+        examples are sparse.
     loss : {"squared_hinge", "hinge", "logistic"}, default=None
         None: the method's own, hinge for "ofs", else squared hinge, max(0, 1 - y v)^2. "sofs" has no other.
     step_size : float or list of floats, default=None
@@ -243,15 +243,6 @@ class StreamClassifier(SelectorClassifier):
         budget = None if self.budget is None else check.whole("budget", self.budget)
         if budget is not None and budget > MOST_FEATURES:
             raise ValueError(f"budget must be at most {MOST_FEATURES}")
-        settings = []
-        for each in PLACES:
-            given = getattr(self, each)
-            if each in method.parameters:
-                default = method.parameters[each]
-                settings.append([(each, value) for value in check.several(each, given, default, *RANGES[each])])
-            elif given is not None:
-                takers = [key for key, other in METHODS.items() if each in other.parameters]
-                raise ValueError(f"{each} is not used by method={name!r}, only by {', '.join(takers)}; leave it out")
         if self.hash_bits is not None and check.whole("hash_bits", self.hash_bits) > MOST_BITS:
             raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {self.hash_bits!r}")
         for each in ("fit_intercept", "open_ended"):
@@ -259,19 +250,11 @@ class StreamClassifier(SelectorClassifier):
                 raise ValueError(f"{each} must be True or False, got {getattr(self, each)!r}")
         if self.class_weight not in (None, "balanced") and not isinstance(self.class_weight, dict):
             raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}")
-        if math.prod(map(len, settings)) > MOST_SETTINGS:
-            raise ValueError(
-                f"at most {MOST_SETTINGS} settings can learn side by side, got {math.prod(map(len, settings))}"
-            )
         if not callable(self.verbose) and not isinstance(self.verbose, numbers.Integral):
             raise ValueError(f"verbose must be 0, 1, 2 or a function, got {self.verbose!r}")
-        settings = [dict(each) for each in itertools.product(*settings)]
-        large = [each for each in settings if name == "ofs" and each["step_size"] * each["l2"] >= 1.0]
-        if large:
-            raise ValueError(f"step_size times l2 must be below 1 for method='ofs', got {large[0]}")
         return {
             "method": name,
-            "settings": settings,
+            "settings": self._checked_settings(name, method),
             "budget": budget,
             "delta": check.positive("delta", self.delta),
             "loss": method.loss if self.loss is None else check.one_of("loss", self.loss, method.losses),
@@ -279,6 +262,26 @@ class StreamClassifier(SelectorClassifier):
             "hash_bits": self.hash_bits,
             "open_ended": bool(self.open_ended),
         }
+
+    def _checked_settings(self, name, method):
+        """Every combination of the values given for the parameters of the method."""
+        values = []
+        for each in PLACES:
+            given = getattr(self, each)
+            if each in method.parameters:
+                default = method.parameters[each]
+                values.append([(each, value) for value in check.several(each, given, default, *RANGES[each])])
+            elif given is not None:
+                takers = [key for key, other in METHODS.items() if each in other.parameters]
+                raise ValueError(f"{each} is not used by method={name!r}, only by {', '.join(takers)}; leave it out")
+        count = math.prod(map(len, values))
+        if count > MOST_SETTINGS:
+            raise ValueError(f"at most {MOST_SETTINGS} settings can learn side by side, got {count}")
+        settings = [dict(each) for each in itertools.product(*values)]
+        large = [each for each in settings if name == "ofs" and each["step_size"] * each["l2"] >= 1.0]
+        if large:
+            raise ValueError(f"step_size times l2 must be below 1 for method='ofs', got {large[0]}")
+        return settings
 
     def _begun(self, classes):
         """Learners that know nothing yet."""

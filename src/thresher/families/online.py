@@ -55,7 +55,7 @@ class Learner:
     """One two-class problem under one setting."""
 
     def __init__(self, method, setting, *, budget, delta, loss, intercept):
-        self.method, numbers = METHODS[method], np.zeros(descent.NUMBERS)
+        self.method, self.setting, numbers = METHODS[method], setting, np.zeros(descent.NUMBERS)
         for name, value in setting.items():
             numbers[PLACES[name]] = value
         numbers[descent.BUDGET] = np.inf if budget is None else budget
@@ -97,8 +97,8 @@ class Learner:
         work = self._trees if self.method.averages else (self._kept, self._keys)
         if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
             raise InvalidDataError(
-                f"the score of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: values of X, weights or "
-                "the step size are too large; scale X, and begin anew"
+                f"under {self.setting} the loss of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: "
+                "values of X, weights or the step size are too large; scale X, leave this setting out, and begin anew"
             )
 
     def weights(self, count, ids):
@@ -190,9 +190,8 @@ class Learners:
         self.learners = [[Learner(method, each, **options) for _ in range(problems)] for each in settings]
         self.records = [Record() for _ in settings]
         self.slots, self.examples, self.ran_away = Slots(), 0, False
-        self.totals = np.zeros(
-            n_classes + 2
-        )  # weights seen of each class, of all, and these times those of the classes
+        # weights of the examples seen: of each class, of all, and of all times those of the classes
+        self.totals = np.zeros(n_classes + 2)
         self._selection = None
 
     def prepared(self, begins, ids, values):

@@ -211,8 +211,8 @@ def _play_touched(todo, count, trees, t, seen, numbers):
 def _lower(floor, out, pace, t, seen, numbers):
     """Let those play who are below the old floor and not below a new one under ``floor``, at the cost of a full scan.
 
-    It is much further below the worst feature kept than the old one was, and comes nearer again when there were as many
-    touches as half of the features: in the long run scans cost no more than touches.
+    It is further below the worst feature kept than the old one was, and comes nearer again when there were as many
+    touches as there is room for features: in the long run scans cost no more than touches.
     """
     table, _, place = seen
     pace[LEEWAY] = min(pace[LEEWAY] * pace[LEEWAY], 1e200)
