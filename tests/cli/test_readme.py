@@ -24,4 +24,4 @@ def test_console_lines_of_the_readme_run_as_they_stand(tmp_path):
     assert "20 of 3,000 features" in done.stdout
     assert len((tmp_path / "predictions.txt").read_text().splitlines()) == 1000
     assert thresher.load(tmp_path / "model.json").selection_.features.size == 20
-    assert thresher.load(tmp_path / "stream.json").n_examples_ == 2000
+    assert thresher.load(tmp_path / "stream.json").n_examples_ == 1500

@@ -172,7 +172,8 @@ def test_as_json_of_a_packed_file_with_settings_side_by_side(folder, inside):
     losses = [each["progressive_loss"] for each in found["settings"]]
     assert found["progressive_loss"] == min(losses) == clf.progressive_loss_
     assert found["progressive_accuracy"] == clf.progressive_accuracy_
-    assert found["trace"] == [vars(each) for each in clf.trace_]
+    assert found["trace"][:-1] == [vars(each) for each in clf.trace_]
+    assert found["trace"][-1]["examples"] == 500  # and where it ended
     assert (found["lines"], found["bad_lines"], found["n_examples"], found["features_seen"]) == (500, 0, 500, 60)
     assert (found["model"], found["classes"], found["warnings"]) == ("s.json", [-1, 1], [])
     assert found["examples_a_second"] > 0
@@ -181,6 +182,17 @@ def test_as_json_of_a_packed_file_with_settings_side_by_side(folder, inside):
     assert weights == dict(zip(clf.selection_.features.tolist(), clf.selection_.weights.tolist(), strict=True))
     seen = inside("inspect", "s.json", "--json").found
     assert all(seen[key] == found[key] for key in ("features", "setting", "settings", "intercept", "n_examples"))
+
+
+def test_features_are_known_by_their_indices_and_files_without_such_are_refused(folder, inside):
+    """A table has column numbers, which may be off by one without a sign."""
+    inside("stream", "train.svm", "--budget", 5, "--quiet")
+    np.savez("table.npz", X=np.eye(3), y=[0, 1, 0])
+    assert "give it svmlight text" in inside("predict", "model.json", "table.npz", check=1).stderr
+    assert (
+        "indices are taken as they are"
+        in inside("predict", "model.json", "test.svm", "--index-base", 1, check=2).stderr
+    )
 
 
 def test_inspect_in_words(folder, inside):

@@ -239,7 +239,7 @@ def test_the_first_lines_are_passed_over_for_every_number_of_them(monkeypatch):
     """In any pieces; lines that are blank, comments or bad count as lines."""
     content = AWKWARD.replace(b"-1\n\r\n", b"-1\nbad line\n")
     numbers = [3, 5, 6, 8, 9, 10, 11]
-    for piece, seen in itertools.product((1, 3, 10, 50, 1 << 22), range(15)):
+    for piece, seen in itertools.product((1, 3, 10, 50, 1 << 22), range(13)):
         monkeypatch.setattr(text_module, "PIECE", piece)
         stream = TextStream(io.BytesIO(content), "x", skip_bad=True, lines_seen=seen)
         parts = list(stream)
@@ -250,6 +250,8 @@ def test_the_first_lines_are_passed_over_for_every_number_of_them(monkeypatch):
         assert not parts or parts[-1].done == 12
     with pytest.raises(InvalidDataError, match="x: line 7: "):
         list(TextStream(io.BytesIO(content), "x", lines_seen=6))
+    with pytest.raises(InvalidDataError, match="x: it ends after 12 lines, but 13 were learnt from"):
+        list(TextStream(io.BytesIO(content), "x", lines_seen=13))
     assert sum(part.labels.size for part in TextStream(io.BytesIO(content), "x", lines_seen=7)) == 4
 
 

@@ -40,6 +40,13 @@ def more_data(voice, model, file, used, *, kind=None, index_base=None, **options
         int(model.estimator.n_features_in_), names, source.get("index_base"), tuple(used), source.get("label_column"),
         open_ended=bool(source.get("open_ended")),
     )  # fmt: skip
+    if layout.open_ended and kind != "svmlight":
+        raise ValueError(
+            f"{path_of(file)} is {kind}, but the model was learnt from a stream of svmlight text and knows features by "
+            "their indices there: give it svmlight text"
+        )
+    if layout.open_ended and index_base is not None:
+        raise WrongUsage("--index-base is not for models of thresher stream: indices are taken as they are")
     if kind == "svmlight" and layout.index_base is None and index_base is None:
         raise ValueError(
             f"{path_of(file)}: the model was not fitted to svmlight text; say with --index-base which index its first "
@@ -48,13 +55,13 @@ def more_data(voice, model, file, used, *, kind=None, index_base=None, **options
     return data_of(voice, file, kind=kind, layout=layout, index_base=index_base, **options)
 
 
-def check_out(out, *inputs):
+def check_out(out, *inputs, option="--out"):
     """Refuse, before any work is done, a place where nothing can be written or where an input is."""
     if not out or os.path.isdir(out):
-        raise WrongUsage(f"--out {out!r} is no name of a file to write")
+        raise WrongUsage(f"{option} {out!r} is no name of a file to write")
     for each in inputs:
         if each not in (None, "-") and os.path.exists(out) and os.path.exists(each) and os.path.samefile(out, each):
-            raise WrongUsage(f"--out {out} is a file to be read; it would be lost")
+            raise WrongUsage(f"{option} {out} is a file to be read; it would be lost")
     folder = os.path.dirname(os.path.abspath(out))
     try:
         with tempfile.TemporaryFile(dir=folder):

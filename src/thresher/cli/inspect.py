@@ -110,8 +110,7 @@ def origin(voice, model):
         i, j = place_of(clf)
         voice.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
     elif isinstance(clf, StreamClassifier):
-        for each in clf.settings_ if len(clf.settings_) > 1 else ():
-            voice.say(f"setting: {', '.join(f'{name} {value:.6g}' for name, value in each.items())}")
+        say_settings(voice, clf)
     else:
         voice.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples")
     data, file = document["data"] or {}, model.source.get("file")
@@ -119,6 +118,12 @@ def origin(voice, model):
     fingerprint = f"{clf.n_examples_:,} examples" if isinstance(clf, StreamClassifier) else fingerprint
     voice.say(f"data: {file + ', ' if file else ''}{fingerprint}")
     voice.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
+
+
+def say_settings(voice, clf):
+    """What each setting of a stream came to, if there were several."""
+    for each in clf.settings_ if len(clf.settings_) > 1 else ():
+        voice.say(f"setting: {', '.join(f'{name} {value:.6g}' for name, value in each.items())}")
 
 
 def place_of(path):

@@ -8,7 +8,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import check_out, path_of
-from thresher.cli.inspect import describe, facts
+from thresher.cli.inspect import describe, facts, say_settings
 from thresher.cli.select import check_usage
 from thresher.cli.show import Examples, Voice, add, grid, number
 from thresher.cli.start import DONE, INTERRUPTED
@@ -67,16 +67,17 @@ def run(
         except InvalidDataError as error:  # told when what was learnt before is safe
             failed = error
     if not hasattr(clf, "classes_"):
-        raise failed or (
-            KeyboardInterrupt() if interrupted else InvalidDataError(f"{shown(file)}: there is no row in it")
-        )
+        left_out = f" ({number(stream.bad, 'bad line')} left out, first {stream.complaints[0]})" if stream.bad else ""
+        nothing = InvalidDataError(f"{shown(file)}: there is no row in it{left_out}")
+        raise failed or (KeyboardInterrupt() if interrupted else nothing)
     if clf._state.ran_away:  # the last checkpoint is better than what there is now
         raise failed
     model = work.finish(file)
     report(voice, work, model, progressive, file)
+    ended = "ended by an error; what was learnt before" if failed else "interrupted; what was learnt"
+    voice.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
     if failed is not None:
         raise failed
-    voice.say(f"\n{'interrupted; what was learnt' if interrupted else 'the model'} is in {out}")
     return INTERRUPTED if interrupted else DONE
 
 
@@ -110,12 +111,12 @@ def resumed(resume, given, classes):
 def check_checkpoint(checkpoint, resume, file, out):
     """Refuse to lose what another run has learnt, before any work is done."""
     if checkpoint is not None:
-        check_out(checkpoint, file)
+        check_out(checkpoint, file, option="--checkpoint")
         same = resume is not None and os.path.exists(checkpoint) and os.path.samefile(checkpoint, resume)
         if os.path.exists(checkpoint) and not same:
             raise WrongUsage(f"--checkpoint {checkpoint} is there already; go on from it with --resume, or remove it")
     elif resume is not None:
-        check_out(resume, file)
+        check_out(resume, file, option="--resume")
     if os.path.abspath(out) in [os.path.abspath(each) for each in (checkpoint, resume) if each is not None]:
         raise WrongUsage(f"{out} cannot be both the model and the checkpoint")
 
@@ -128,6 +129,8 @@ class Work:
         self.lines, self.bad = int(position.get("lines", 0)), int(position.get("bad", 0))
         self.before, self.bad_before, self.complaints = 0, self.bad, []
         self.seconds, self.learnt = 0.0, 0
+        begun = hasattr(clf, "classes_")
+        self.advice = "leave such lines out with --skip-bad" if begun else "name all labels with --classes"
         self.saved_at, self.saved = time.monotonic(), getattr(clf, "n_examples_", 0)
 
     def learn_all(self, stream, classes):
@@ -158,7 +161,7 @@ class Work:
         X, labels, done, wrong = batch.X, batch.labels, batch.done, np.flatnonzero(~np.isin(batch.labels, classes))
         told = [
             f"{stream.name}: line {batch.lines[row]}: label {tidy_labels(labels[[row]])[0]} is none of the classes "
-            f"{', '.join(map(str, classes))}; name all labels with --classes"
+            f"{', '.join(map(str, classes))}; {self.advice}"
             for row in wrong[:TOLD]
         ]
         if wrong.size and stream.skip_bad:
@@ -245,10 +248,17 @@ def report(voice, work, model, progressive, file):
     if progressive:
         show_trace(voice, clf)
     describe(voice, model, top=SHOWN)
+    say_settings(voice, clf)
     more = {} if work.checkpoint is None else {"checkpoint": work.checkpoint}
-    trace = {"trace": [vars(each) for each in clf.trace_]} if progressive else {}
+    trace = {"trace": [vars(each) for each in record_of(clf)]} if progressive else {}
     voice.report(model=work.out, lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
                  examples_a_second=speed, **more, **facts(model), **trace)  # fmt: skip
+
+
+def record_of(clf):
+    """The milestones, and where it stands now."""
+    now = clf._state.standing
+    return clf.trace_ if clf.trace_ and clf.trace_[-1].examples == now.examples else [*clf.trace_, now]
 
 
 def show_trace(voice, clf):
@@ -256,7 +266,7 @@ def show_trace(voice, clf):
     table = grid(
         "examples", "loss", "accuracy", "features", "truncation error", title="\nEach example before it was learnt"
     )
-    for each in clf.trace_:
+    for each in record_of(clf):
         add(
             table, f"{each.examples:,}", f"{each.loss:.4g}", f"{each.accuracy:.4f}", each.features,
             f"{each.truncation_error:.3g}",

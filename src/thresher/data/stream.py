@@ -98,12 +98,13 @@ class TextStream:
     def __init__(self, stream, name, *, skip_bad=False, live=False, lines_seen=0, largest=np.inf):
         self.stream, self.name, self.skip_bad, self.live = stream, name, skip_bad, live
         self.lines_seen, self.largest = lines_seen, largest
-        self.bad, self.complaints = 0, []
+        self.came, self.bad, self.complaints = 0, 0, []
 
     def __iter__(self):
         """Every piece as a Batch."""
         for line, piece in pieces(self.stream, self.name, live=self.live):
             past = line + piece.count(b"\n") + (not piece.endswith(b"\n"))
+            self.came = past - 1
             if past - 1 <= self.lines_seen:
                 continue
             if line <= self.lines_seen:
@@ -118,6 +119,11 @@ class TextStream:
             yield Batch(_matrix(rows), rows.labels, line + np.searchsorted(breaks, starts), done)
             if bad.size and not self.skip_bad:
                 raise InvalidDataError(told[0])
+        if self.came < self.lines_seen:
+            raise InvalidDataError(
+                f"{self.name}: it ends after {self.came:,} lines, but {self.lines_seen:,} were learnt from: is it the "
+                "same stream, from its beginning?"
+            )
 
     def note_bad(self, count, told):
         """Bad lines were passed over."""

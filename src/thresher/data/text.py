@@ -267,7 +267,9 @@ def _complaint(wrong, piece, at):
     """What to tell the user about the word at ``at``."""
     word = token(piece, at)
     if wrong == loops.BAD_LABEL:
-        several = "; rows with several labels are not supported, and csv must be called so (--kind csv)"
+        several = (
+            "; rows with several labels are not supported, and csv is not svmlight text (select --kind csv reads it)"
+        )
         several = several if "," in word or ";" in word else ""
         return f"a row must begin with a number as its label, got {word!r}{several}"
     if wrong == loops.NO_COLON or (wrong == loops.BAD_INDEX and ":" not in word):

@@ -9,8 +9,9 @@ from thresher.io.table import tidy_labels
 def batches(path, *, skip_bad=False):
     r"""(X, y) of some thousand lines of svmlight text at a time, for ``partial_fit`` of an open-ended StreamClassifier.
 
-    X is a CSR matrix whose column numbers are the indices as they are written, and which is as wide as the largest of
-    them asks for. "-" is standard input, of which a batch is what has come in so far; gzip and bzip2 are unpacked.
+    X is a CSR matrix whose column numbers are the indices as they are written (as ``read`` gives with
+    ``index_base=0``), and which is as wide as the largest of them asks for. "-" is standard input, of which a batch is
+    what has come in so far; gzip and bzip2 are unpacked.
 
     A bad line raises InvalidDataError with its number, after the batch of what stands before it; with ``skip_bad`` it
     is left out.

@@ -29,6 +29,7 @@ from thresher.models.values import get_classes, get_parameter, get_strings, put_
 
 FORMAT, VERSION = "thresher-checkpoint", 1
 DIGITS = 64
+LEAST = 1e-200  # variance: far below what streams come to, far above what cannot be divided by
 KEYS = (
     "format", "format_version", "parameters", "n_features_in", "names", "classes", "ids", "examples", "totals",
     "mistakes", "milestones", "learners", "position",
@@ -45,7 +46,7 @@ def save_checkpoint(clf, path, *, position=None):
     path : str or path-like
         Where to write, for example ``"state.npz"``.
     position : dict, default=None
-        Where in the stream it was, in values that JSON knows; ``read_checkpoint`` gives it back.
+        Where in the stream it was, in values that JSON knows; ``thresher.models.read_checkpoint`` gives it back.
     """
     name, _ = kind_of(clf)
     if name != "StreamClassifier" or not hasattr(clf._state, "learners"):
@@ -145,7 +146,9 @@ def _read(path):
     """The state in a file whose digest is right."""
     need(stat.S_ISREG(os.stat(path).st_mode), "it is not a file")
     with open(path, "rb") as file:
-        need(file.read(1) != b"{", "it is a model file, which thresher.load reads")
+        start = file.read(2)
+        need(not start.startswith(b"{"), "it is a model file, which thresher.load reads")
+        need(start == b"PK", "it is no checkpoint, or cut short or not as it was written")
         size, digest = file.seek(0, os.SEEK_END), hashlib.sha256()
         need(size > DIGITS, "it is cut short")
         file.seek(0)
@@ -225,8 +228,6 @@ def _learner(reader, value, like, count, examples):
     need(clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size, "a clock is wrong")
     spread = table[:, averaging.SQUARES if like.method.averages else descent.SPREAD]
     least = min(spread.min(initial=1.0), clock[descent.SHIFT_SPREAD])
-    need(
-        least > 0 if like.method.loop is SECOND_ORDER else least >= 0,
-        "a sum of squares is negative, or a variance not positive",
-    )
+    lowest = LEAST if like.method.loop is SECOND_ORDER else 0.0
+    need(least >= lowest, "a sum of squares is negative, or a variance not positive")
     return table, kept, clock

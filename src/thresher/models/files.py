@@ -84,7 +84,10 @@ def shown_path(name):
 def _read(path):
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
-    need(not data.startswith(b"PK"), "it is an archive, not JSON; checkpoints are for thresher.load_checkpoint")
+    need(
+        not data.startswith(b"PK"),
+        "it is an archive, not JSON; checkpoints are for thresher.load_checkpoint and thresher stream --resume",
+    )
     document = parsed(data)
     check_format(document)
     return _decoded(document, os.path.dirname(os.path.realpath(path)))
