@@ -198,8 +198,7 @@ def svmlight_lines(piece, most_bad=None, largest=np.inf):
     lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
     found = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
     found = Lines(found, starts[:rows].copy(), wrong_at[:, 1], told)
-    too_large = np.flatnonzero(np.abs(found.rows.values) > largest)
-    for entry in too_large:
+    for entry in np.flatnonzero(np.abs(found.rows.values) > largest) if np.isfinite(largest) else ():
         row = int(np.searchsorted(ends[:rows], entry, side="right"))
         complaint = f"the value {values[entry]:.3g} is too large: {largest:g} in size is the limit"
         lost.setdefault(row, BadText(complaint, int(starts[row])))

@@ -24,6 +24,7 @@ QID = np.frombuffer(b"qid:", dtype=np.uint8)
 MOST_DIGITS = 19  # of a whole number that always fits 64 bits
 LARGEST_POWER = 300  # of ten, either way: beyond lie subnormal and infinite numbers
 LARGEST_INDEX = 2**63 - 2  # the number of columns is one more
+LARGEST_TENTH, LARGEST_DIGIT = divmod(LARGEST_INDEX, 10)
 EXACT = np.uint64(2**53)
 TENS = np.array([10.0**q for q in range(23)])  # exact in float64
 U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
@@ -173,7 +174,7 @@ def _index(text, at, end):
     index, begun = np.int64(0), at
     while at < end and ZERO <= text[at] <= NINE:
         digit = np.int64(text[at] - ZERO)
-        if index > (LARGEST_INDEX - digit) // 10:
+        if index >= LARGEST_TENTH and (index > LARGEST_TENTH or digit > LARGEST_DIGIT):
             return np.int64(-1), at
         index = 10 * index + digit
         at += 1
