@@ -89,7 +89,7 @@ def about():
     return (
         f"Accuracy on the sets' own test parts, %, mean ± sd over {len(SEEDS)} random orders, of StreamClassifier "
         "without intercept, delta = 0.01, ceil(2 d / n) passes as in the paper (farm_ads 10 instead of 34). In "
-        "brackets: the same for a literal port in C++ (SEEDS.md; numpy permutations of the same seeds, farm_ads one "
+        "brackets: the same for a literal port in C++ (numpy permutations of the same seeds, farm_ads one "
         "run; arcene 201 passes there, as the authors count the label as a column, and 200 here). Agreement is "
         f"{RULE}; for farm_ads sd_ref is taken to be ours. Settings: on dexter the authors' own; elsewhere the most "
         "accurate progressively (test-then-train on the training stream; test rows have no part in it) of a coarse "

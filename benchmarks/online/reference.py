@@ -1,4 +1,4 @@
-"""What a literal port of the six methods reached on the same data: SEEDS.md, "Reference numbers measured here"."""
+"""What a literal port of the methods to C++ reached on the same data, before there was this library."""
 
 from typing import NamedTuple
 

@@ -24,7 +24,7 @@ FEW, MANY = 5, 3000  # of runs with l1 those with so many features are shown
 HEADER = ("data", "l1 method", "l1", "features", "accuracy", "the same budget with", "accuracy", "difference")
 PEERS = ("data", "contestant", "passes", "penalty or budget", "features", "accuracy", "µs an example", "peak MiB")
 PORT = (
-    "The port of SEEDS.md, l1-ARDA / B-ARDA over two orders: dexter at 384 features 93.00 / 93.50, 264 93.00 / 92.67, "
+    "The literal port, l1-ARDA / B-ARDA over two orders: dexter at 384 features 93.00 / 93.50, 264 93.00 / 92.67, "
     "121 91.33 / 90.17, 47 85.67 / 89.83, 11 68.00 / 86.83; basehock at 711 94.35 / 95.48, 408 94.03 / 95.85, 116 "
     "92.02 / 94.47, 80 91.27 / 91.83, 42 89.38 / 85.55. Ada-Fobos never got below 484 features there."
 )

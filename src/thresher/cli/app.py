@@ -75,6 +75,8 @@ Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
 Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_positive)]
+Method = Annotated[Literal["b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"] | None, Parameter(group=MODEL)]
+Loss = Annotated[Literal["squared_hinge", "hinge", "logistic"] | None, Parameter(group=MODEL)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 

@@ -14,6 +14,8 @@ from thresher.cli.app import (
     IndexBase,
     Jobs,
     Kind,
+    Loss,
+    Method,
     Numbers,
     Point,
     Text,
@@ -212,10 +214,8 @@ def stream(
     /,
     *,
     budget: Annotated[int | None, Parameter(group=MODEL), Count] = None,
-    method: Annotated[
-        Literal["b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"] | None, Parameter(group=MODEL)
-    ] = None,
-    loss: Annotated[Literal["squared_hinge", "hinge", "logistic"] | None, Parameter(group=MODEL)] = None,
+    method: Method = None,
+    loss: Loss = None,
     step_size: Numbers = None,
     l2: Numbers = None,
     l1: Numbers = None,

@@ -31,7 +31,7 @@ class StreamClassifier(SelectorClassifier):
     """Linear classifier that learns from a stream, one example after the other, and has at most ``budget`` features.
 
     After every example the weights are cut back to the budget. What an example costs depends on its own non-zero values
-    and on the budget, not on how many features there are; each feature that was ever seen takes about 100 bytes.
+    and on the budget, not on how many features there are; each feature that was ever seen takes 50 to 100 bytes.
 
     Every example is judged before it is learnt from, so ``progressive_accuracy_`` is an honest estimate for data that
     come in the same way. More than two classes are learnt one against the rest, each with a budget of its own.
