@@ -164,7 +164,8 @@ def report(quick=False):
     with pinned():
         rows, streams = list(against_rows(quick)), list(stream_rows(quick))
     literally = (
-        "B-ARDA with l2 > 0 (settings of the literal port), `StreamClassifier.fit` on CSR, the whole call by the rounds, "
+        "B-ARDA with l2 > 0 (settings of the literal port), `StreamClassifier.fit` on CSR, the whole call by the "
+        "rounds, "
         "against the algorithm as it is written, compiled with Numba, in the same process and the same orders: every "
         "round computes z and H z² of all features seen so far, in a loop without branches that the compiler "
         "vectorises, and takes the B largest: with a heap that begins with those kept before (the best we found), with "

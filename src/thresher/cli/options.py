@@ -273,8 +273,7 @@ def stream(
     hash_bits
         Hash features to 2^N columns, so that memory has a limit.
     classes
-        All labels that there will be, with commas: --classes -1,1. Without it -1,1 or 0,1 where the first lines have
-        such labels, else those of the first 10,000 lines.
+        All labels, with commas: -1,1. Without it those of the first 10,000 lines; -1,1 and 0,1 are known at once.
     skip_bad
         Leave out lines that cannot be read, and count them; without it the first one ends the stream.
     checkpoint
