@@ -1,0 +1,25 @@
+"""Golden fits: what a fit gave when it was recorded, it gives today."""
+
+import json
+
+import pytest
+
+from tests.golden.fits import FITS
+from tests.golden.record import FILE, differences
+
+RECORD = json.loads(FILE.read_text())
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_fits_give_what_was_recorded(name):
+    """Equal to rounding; ``python -m tests.golden`` compares bit for bit on the machine that made the record."""
+    found = differences(RECORD[name], FITS[name](), name, rtol=1e-7, atol=1e-9)
+    assert not found, "\n".join(found)
+
+
+def test_differences_see_a_changed_number():
+    old = {"weights": [1.0, 2.0], "features": [3, 4]}
+    assert differences(old, {"weights": [1.0, 2.0 + 1e-6], "features": [3, 4]}, "x", rtol=1e-7)
+    assert differences(old, {"weights": [1.0, 2.0], "features": [3, 5]}, "x", rtol=1e-7)
+    assert differences(old, {"weights": [1.0], "features": [3, 4]}, "x", rtol=1e-7)
+    assert not differences(old, {"weights": [1.0, 2.0 + 1e-12], "features": [3, 4]}, "x", rtol=1e-7)
