@@ -14,8 +14,8 @@ from thresher.data.block import Block
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, granted_cores
 from thresher.optim import apg, newton
 from thresher.optim.losses import LOSSES
-from thresher.optim.master import Problem
 from thresher.optim.penalties import KSupport
+from thresher.optim.problem import MarginProblem
 
 REAL = ("leukemia", "prostate", "rcv1_subsets", "madelon")
 SOLVERS = {"newton": newton, "apg": apg}
@@ -98,7 +98,7 @@ def blocks(sizes, workers):
 
 def duel(name, block, y, loss, gap, sizes):
     """One row: both solvers in turn, ``sizes.repeats`` times, after a first round that compiles."""
-    problem = Problem(y, np.full(y.size, C), LOSSES[loss])
+    problem = MarginProblem(y, np.full(y.size, C), LOSSES[loss])
     given = (block, problem, gap, sizes.limit)
     solves = {key: partial(solve_once, solver, *given) for key, solver in SOLVERS.items()}
     runs = {key: [] for key in solves}

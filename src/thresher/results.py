@@ -4,8 +4,37 @@ import time
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
+
+
+class StopReason(Enum):
+    """Why a fit ended; the value is what it says where nothing more particular is known."""
+
+    REACHED = "as many features as asked for"
+    CONVERGED = "converged"
+    SMALL_DECREASE = "converged: the objective hardly falls"
+    MAX_TIME = "stopped early: max_time reached"
+    MAX_ITER = "stopped early: max_iter reached"
+    NO_LOSS = "no loss is left: the features taken fit the data perfectly"
+    NO_SCORE = "no other feature has a non-zero score"
+    NOT_CONVERGED = "not converged"
+    INTERRUPTED = "interrupted"
+    STREAM = "end of the examples"
+
+
+class Stop(NamedTuple):
+    """Why a fit ended, with a sentence for people; the reason's own where none is given."""
+
+    reason: StopReason
+    sentence: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.sentence or self.reason.value
 
 
 @dataclass(frozen=True)
@@ -221,6 +250,7 @@ class Selection:
     budget: int = 0
     forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     interrupted: bool = False
+    stop: StopReason | None = None  # None: a model file that does not say
 
     def check(self):
         """Raise AssertionError unless ids are sorted, unique and matched by finite weights, zero only where forced."""

@@ -354,7 +354,7 @@ def test_wrong_weights_are_refused(weights, message):
 def test_fewer_features_than_asked_is_said():
     with pytest.warns(FewerFeaturesWarning, match="3 features came back, 10 were asked for: no other feature"):
         FGMClassifier(10).fit(np.where(np.arange(400) < 3, X, 0.0), y)
-    with pytest.warns(FewerFeaturesWarning, match="max_iter=1 turns are done"):
+    with pytest.warns(FewerFeaturesWarning, match="stopped early: max_iter=1 reached"):
         FGMClassifier(50, max_iter=1, overshoot=None).fit(X, y)
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
         FGMClassifier().fit(np.ones((200, 5)), y)
@@ -372,7 +372,7 @@ def test_max_time_returns_what_was_found():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
         clf = FGMClassifier(400, max_time=0.05, features_per_turn=1).fit(*big)
-    assert clf.selection_.stop_reason == "max_time is over"
+    assert clf.selection_.stop_reason == "stopped early: max_time reached"
     assert 1 <= clf.selection_.features.size < 400
 
 

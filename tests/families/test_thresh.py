@@ -9,23 +9,24 @@ import pytest
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.door import as_design
-from thresher.engine import growth, threshing
+from thresher.engine import machines as machines_module
+from thresher.engine import threshing
 from thresher.families.fgm import fgm, growth_target
 from thresher.optim import newton
 from thresher.optim.losses import LOSSES
-from thresher.optim.master import Problem
 from thresher.optim.penalties import KSupport
+from thresher.optim.problem import MarginProblem
 from thresher.results import Trace, as_asked
 
 
 def shared(Y, cost, loss="squared_hinge", *, shift=True):
     """One problem for all classes: they have their columns in common."""
-    return [Problem(Y.T.ravel(), np.tile(cost, Y.shape[1]), LOSSES[loss], shift, classes=Y.shape[1])]
+    return [MarginProblem(Y.T.ravel(), np.tile(cost, Y.shape[1]), LOSSES[loss], shift, classes=Y.shape[1])]
 
 
 def apart(Y, cost, loss="squared_hinge", *, shift=True):
     """A problem for each class."""
-    return [Problem(y, cost, LOSSES[loss], shift) for y in np.atleast_2d(Y.T)]
+    return [MarginProblem(y, cost, LOSSES[loss], shift) for y in np.atleast_2d(Y.T)]
 
 
 def run(X, problems, *, wanted=None, overshoot="auto", **options):
@@ -236,7 +237,7 @@ def test_models_grown_together_equal_those_grown_alone(loss, overshoot, wanted):
     """Same features and weights, for the pick and for each station; scans are shared, so they do not add up."""
     X, _, Y, cost = many_classes(50, 30, seed=6)
     costs = [cost, 0.05 * cost, 4.0 * cost]
-    problems = [Problem(y, c, LOSSES[loss]) for y, c in zip(Y.T, costs, strict=True)]
+    problems = [MarginProblem(y, c, LOSSES[loss]) for y, c in zip(Y.T, costs, strict=True)]
     together = run(X, problems, wanted=wanted, overshoot=overshoot)
     alone = [run(X, [one], wanted=wanted, overshoot=overshoot) for one in problems]
     scans = [sum(step.kind == "scan" for step in each.trace.steps) for each in (together, *alone)]
@@ -345,7 +346,7 @@ def test_a_deadline_in_the_past_returns_what_there_is():
     for posed in POSED:
         X, problems = POSED[posed]("squared_hinge")
         found = run(X, problems, wanted=20, overshoot=2.0, deadline=time.perf_counter())
-        assert found.stop_reason == "max_time is over"
+        assert found.stop_reason == "stopped early: max_time reached"
         assert found.features.size >= 1
         assert max(np.count_nonzero(w) for w in np.atleast_2d(found.weights.T)) <= 20
 
@@ -386,7 +387,7 @@ def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((48, 10)) @ rng.standard_normal((10, 600)) + 0.3 * rng.standard_normal((48, 600))
     y = np.where(X[:, :5].sum(axis=1) > 0, 1.0, -1.0)
-    one, design, picks = Problem(y, np.full(48, 10.0), LOSSES[loss]), as_design(X), []
+    one, design, picks = MarginProblem(y, np.full(48, 10.0), LOSSES[loss]), as_design(X), []
     for tol in (threshing.STATION_TOL, 1e-13):
         monkeypatch.setattr(threshing, "STATION_TOL", tol)
         path = fgm(design, [one], Trace(), wanted=10, overshoot="auto").path
@@ -397,18 +398,18 @@ def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
 def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
     """Never above the dual value with the scores of all columns, and equal to it for as many as were kept."""
     X, y, cost = problem(60, 80, 4)
-    one, machines, see = Problem(y, cost, LOSSES["squared_hinge"]), [], growth._Machine.see
+    one, machines, see = MarginProblem(y, cost, LOSSES["squared_hinge"]), [], machines_module.Machine.see
 
     def noting(machine, ids, squares):
         see(machine, ids, squares)
         machines.append((machine.sight, machine.kept))
 
-    monkeypatch.setattr(growth._Machine, "see", noting)
+    monkeypatch.setattr(machines_module.Machine, "see", noting)
     fgm(as_design(X), [one], Trace(), wanted=3, overshoot=2.0)
     for sight, kept in machines:
-        squares = np.sort((X.T @ (sight.alpha * y)) ** 2)[::-1]
+        squares = np.sort((X.T @ sight.dual.vector) ** 2)[::-1]
         for number in range(1, 81):
-            exact = one.dual_value(sight.alpha, float(squares[:number].sum()))
-            assert sight.bound(one, number) <= exact * (1.0 + 1e-12)
+            exact = sight.dual.bound(float(squares[:number].sum()))
+            assert sight.bound(number) <= exact * (1.0 + 1e-12)
             if number <= kept:
-                assert sight.bound(one, number) == pytest.approx(exact, rel=1e-12)
+                assert sight.bound(number) == pytest.approx(exact, rel=1e-12)

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 from tests.laws.storages import BLOCKS, matrix
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
+from thresher.data import block as block_module
 from thresher.data import workers
+from thresher.data.block import ArrayBlock
 from thresher.data.dense import DenseBlock
 from thresher.engine.threshing import stops
-from thresher.optim import columns as columns_module
-from thresher.optim import newton
-from thresher.optim.columns import Columns
+from thresher.optim import elimination, newton
 from thresher.optim.elimination import eliminate, inverted
 from thresher.optim.losses import LOSSES
-from thresher.optim.master import Problem, Start
+from thresher.optim.master import Start
 from thresher.optim.penalties import KSupport
+from thresher.optim.problem import MarginProblem
 
 SHAPES = {"tall": (60, 12), "wide": (20, 30), "separable": (15, 24)}
 POSED = [
@@ -40,7 +41,7 @@ def pose(shape, loss, *, shift=True, count=1, seed=0):
     else:
         X, _, Y, cost = many_classes(n, m, count, seed)
         labels = list(Y.T)
-    return X, dense(X), [Problem(y, cost, LOSSES[loss], shift) for y in labels]
+    return X, dense(X), [MarginProblem(y, cost, LOSSES[loss], shift) for y in labels]
 
 
 def yardstick(problems):
@@ -110,7 +111,7 @@ def test_what_a_solution_says_of_itself(shape, loss, shift, count):
             assert (found.b != 0.0) == shift
             assert found.loss == pytest.approx(one.loss.value(one.y, z + found.b, one.cost), rel=1e-9)
             assert found.objective == pytest.approx(0.5 * found.w @ found.w + found.loss, rel=1e-12)
-            np.testing.assert_allclose(found.scores, X[:, station.kept].T @ (found.alpha * one.y), atol=1e-10)
+            np.testing.assert_allclose(found.scores, X[:, station.kept].T @ (found.dual.vector), atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -136,7 +137,7 @@ def test_greedy_elimination_by_hand(loss):
         sets.append(list(left))
         w = subsets.ridge(X[:, left], y, cost, loss)[1]
         del left[int(np.argmin(np.abs(w)))]
-    found = down(dense(X), [Problem(y, cost, LOSSES[loss])], range(9, 0, -1))
+    found = down(dense(X), [MarginProblem(y, cost, LOSSES[loss])], range(9, 0, -1))
     assert [station.kept.tolist() for station in found] == sets
 
 
@@ -173,7 +174,7 @@ def test_the_pool_stays_while_others_are_left(loss, count, numbers):
 def test_the_pool_alone_competes_by_weight():
     """Below the pool the order is that of an elimination that begins there."""
     X, y, cost = problem(60, 20, 3)
-    posed = [Problem(y, cost, LOSSES["logistic"])]
+    posed = [MarginProblem(y, cost, LOSSES["logistic"])]
     pooled = down(dense(X), posed, range(20, 0, -1), pool=8)
     alone = down(dense(X[:, :8]), posed, range(8, 0, -1))
     for one, other in zip(pooled[12:], alone, strict=True):
@@ -258,7 +259,7 @@ def test_the_way_over_newton_gives_the_same_stations(loss, count, monkeypatch):
 def test_columns_of_very_different_size_that_tell_all_samples_apart(seed, shift, C):
     """Margins of thousands on the way: exponentials underflow, and nothing else happens."""
     X = np.random.default_rng(seed).standard_normal((6, 10)) * 10.0 ** np.arange(3, -2, -0.5)
-    one = Problem(np.tile([1.0, -1.0], 3), np.full(6, C), LOSSES["logistic"], shift)
+    one = MarginProblem(np.tile([1.0, -1.0], 3), np.full(6, C), LOSSES["logistic"], shift)
     stations = down(dense(X), [one], range(10, 0, -1), tol=1e-6, first_tol=1e-12 * one.at_zero())
     assert [station.kept.size for station in stations] == list(range(10, 0, -1))
 
@@ -270,7 +271,7 @@ def test_entries_that_drown_the_penalty_cost_accuracy_only(hostile, loss):
     """The second derivative is singular to rounding: still a station for each number, and bounds that hold."""
     X, y, cost = problem(40, 10, 0)
     X = hostile(X)
-    one = Problem(y, 1e3 * cost, LOSSES[loss], True)
+    one = MarginProblem(y, 1e3 * cost, LOSSES[loss], True)
     stations = down(dense(X), [one], range(X.shape[1], 0, -1), tol=1e-6)
     assert [station.kept.size for station in stations] == list(range(X.shape[1], 0, -1))
     for station in stations:
@@ -294,8 +295,8 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, count, 
     X = np.round(X * 64) / 64
     block, numbers = BLOCKS[storage](X), range(X.shape[1], 0, -1)
     small = down(block, problems, numbers)
-    monkeypatch.setattr(columns_module, "DENSE", 0)
-    assert not Columns(block).is_array
+    monkeypatch.setattr(elimination, "DENSE", 0)
+    assert block.gathered(elimination.DENSE) is block
     for one, other in zip(small, down(block, problems, numbers), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, rel=1e-9)
@@ -307,13 +308,12 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, count, 
 @pytest.mark.parametrize("kind", ["array", "block"])
 def test_products_of_columns(storage, kind, monkeypatch):
     """combine, correlate, gram and take are those of numpy, also on some of the columns."""
-    monkeypatch.setattr(columns_module, "DENSE", 1 << 20 if kind == "array" else 0)
-    monkeypatch.setattr(columns_module, "AT_ONCE", 5)
+    monkeypatch.setattr(block_module, "AT_ONCE", 5)
     X, rng = matrix(), np.random.default_rng(3)
-    whole, keep = Columns(BLOCKS[storage](X)), np.array([0, 2, 4, 5, 11, 20])
+    whole, keep = BLOCKS[storage](X).gathered(1 << 20 if kind == "array" else 0), np.array([0, 2, 4, 5, 11, 20])
     for found, A in ((whole, X), (whole.take(keep), X[:, keep]), (whole.take(keep).take([1, 3]), X[:, [2, 5]])):
         assert found.shape == A.shape
-        assert found.is_array == (kind == "array")
+        assert isinstance(found, ArrayBlock) == (kind == "array")
         W, V = rng.standard_normal((A.shape[1], 3)), rng.standard_normal((A.shape[0], 2))
         np.testing.assert_allclose(found.combine(W), A @ W, atol=1e-11)
         np.testing.assert_allclose(found.combine(W[:, 0]), A @ W[:, 0], atol=1e-11)
@@ -329,9 +329,9 @@ def test_products_of_columns_do_not_depend_on_the_number_of_threads(shape, monke
     rng = np.random.default_rng(0)
     X, W, V = rng.standard_normal(shape), rng.standard_normal((shape[1], 5)), rng.standard_normal((shape[0], 5))
     d = rng.standard_normal(shape[0]) * (rng.random(shape[0]) < 0.7)
-    one = Columns(DenseBlock(np.asfortranarray(X)))
+    one = DenseBlock(np.asfortranarray(X)).gathered(X.size)
     with workers.Workers(3) as three, workers.ONE_BLAS_THREAD:
-        many = Columns(DenseBlock(np.asfortranarray(X), three))
+        many = DenseBlock(np.asfortranarray(X), three).gathered(X.size)
         for product, given, plain in (("combine", W, X @ W), ("correlate", V, X.T @ V), ("gram", d, (X.T * d) @ X)):
             found = getattr(many, product)(given)
             assert np.array_equal(found, getattr(one, product)(given))

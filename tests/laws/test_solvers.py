@@ -6,10 +6,13 @@ import pytest
 from tests.oracles import convex
 from tests.problems import many_classes, problem
 from thresher.data.door import as_design
+from thresher.data.repeated import RepeatedBlock
 from thresher.optim import apg, dual_newton, newton
+from thresher.optim.layout import Layout
 from thresher.optim.losses import LOSSES
-from thresher.optim.master import Problem, Start
+from thresher.optim.master import Start
 from thresher.optim.penalties import GroupSum, KSupport
+from thresher.optim.problem import MarginProblem
 
 
 def dual(block, problem, penalty, start=None, **options):
@@ -25,7 +28,7 @@ def pose(shape, loss, *, shift=True, seed=0, **options):
     n, p = SHAPES[shape]
     X, y, cost = problem(n, p, seed, noise=0.0 if shape == "separable" else 1.0, **options)
     block = as_design(np.asfortranarray(X)).take(np.arange(p))
-    return X, y, cost, block, Problem(y, cost, LOSSES[loss], shift)
+    return X, y, cost, block, MarginProblem(y, cost, LOSSES[loss], shift)
 
 
 @pytest.mark.parametrize(("solver", "loss"), CASES)
@@ -58,9 +61,9 @@ def test_several_classes_share_one_scaling(loss, shift, shape, way, monkeypatch)
     if way == "by conjugate gradients":
         monkeypatch.setattr(newton, "DENSE", 0)
     block = as_design(np.asfortranarray(X)).take(np.arange(shape[1]))
-    posed = Problem(Y.T.ravel(), np.tile(cost, 3), LOSSES[loss], shift, classes=3)
+    posed = MarginProblem(Y.T.ravel(), np.tile(cost, 3), LOSSES[loss], shift, classes=3)
     optimum, W, b, _ = convex.shared_scaling(X, Y, cost, 3, loss, shift=shift, forced=(0,))
-    found = newton.solve(posed.on(block), posed, KSupport(3, forced=1, classes=3), tol=1e-9 * posed.at_zero())
+    found = newton.solve(RepeatedBlock(block, 3), posed, KSupport(3, 1, Layout(classes=3)), tol=1e-9 * posed.at_zero())
     assert found.gap <= 1e-9 * posed.at_zero()
     assert found.objective == pytest.approx(optimum, abs=1e-6 * posed.at_zero())
     np.testing.assert_allclose(found.w.reshape(3, -1).T, W, atol=2e-3)

@@ -6,6 +6,10 @@ import numpy as np
 
 from thresher.data.workers import SERIAL
 
+AT_ONCE = 64  # columns that are made dense at a time when inner products are formed
+# BLAS products are cut at places that do not depend on the number of threads: nor does the result.
+TILE_ROWS, TILE_COLUMNS = 4096, 128
+
 
 def readonly(array):
     """A plain read-only view: memory maps and writable arrays then share one compiled loop."""
@@ -84,6 +88,19 @@ class Block(ABC):
     def joined(self, other):
         """One block with the columns of both; ``other`` is of the same kind."""
 
+    def gathered(self, most: int) -> "Block":
+        """The same columns as one float64 array, copied, where that has at most ``most`` entries; else itself."""
+        return ArrayBlock(self.toarray(), self.workers) if self.shape[0] * self.shape[1] <= most else self
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """X' diag(weights) X, (m, m), some columns at a time."""
+        m = self.shape[1]
+        out = np.empty((m, m))
+        for lo in range(0, m, AT_ONCE):
+            some = np.arange(lo, min(lo + AT_ONCE, m))
+            out[:, some] = self.correlate(weights[:, None] * self.take(some).toarray())
+        return out
+
     def column_ranges(self, per_worker=1):
         """Ranges of columns to share among threads; a storage may know a better cut."""
         return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16)
@@ -115,3 +132,80 @@ class Block(ABC):
     @abstractmethod
     def toarray(self):
         """The block as a dense float64 array in Fortran order, copied: for small blocks."""
+
+
+class ArrayBlock(Block):
+    """Columns as one float64 array in Fortran order, multiplied by BLAS on fixed tiles: for dense linear algebra."""
+
+    def __init__(self, X, workers=SERIAL):
+        self.X, self.workers = np.asfortranarray(X, dtype=np.float64), workers
+        self.shape, self.dtype, self.nbytes = self.X.shape, self.X.dtype, self.X.nbytes
+
+    @property
+    def entries(self):
+        """Number of stored numbers."""
+        return self.X.size
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        np.matmul(V, self.X[:, lo:hi], out=out)
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        out += W @ self.X[lo:hi].T
+
+    def combine(self, W):
+        """See Block."""
+        out = np.empty((self.shape[0], *W.shape[1:]))
+        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS)
+        return out
+
+    def correlate(self, V, work=None):
+        """See Block."""
+        out = np.empty((self.shape[1], *V.shape[1:]))
+        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), self.shape[1], TILE_COLUMNS)
+        return out
+
+    def gram(self, weights):
+        """See Block; rows without weight cost nothing."""
+        m, rows = self.shape[1], np.flatnonzero(weights)
+        out = np.empty((m, m))
+        A = self.X if rows.size == weights.size else self.X[rows]
+        B = A * weights[rows, None]
+
+        def below(lo, hi):
+            """The block column lo..hi from the diagonal down, and the same to its right."""
+            out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
+            out[lo:hi, hi:] = out[hi:, lo:hi].T
+
+        self._tiles(below, m, TILE_COLUMNS)
+        return out
+
+    def _tiles(self, function, length, step):
+        """``function(lo, hi)`` of all tiles, on threads where that pays."""
+        tiles = [(lo, min(lo + step, length)) for lo in range(0, length, step)]
+        self.workers.map(function, tiles, entries=self.entries)
+
+    def take(self, ids):
+        """See Block."""
+        return ArrayBlock(self.X[:, ids], self.workers)
+
+    def take_rows(self, ids):
+        """See Block."""
+        return ArrayBlock(self.X[ids], self.workers)
+
+    def column_squares(self, weights):
+        """See Block."""
+        return weights @ np.square(self.X)
+
+    def row_squares(self, weights):
+        """See Block."""
+        return np.square(self.X) @ weights
+
+    def joined(self, other):
+        """One block with the columns of both."""
+        return ArrayBlock(np.concatenate([self.X, other.X], axis=1), self.workers)
+
+    def toarray(self):
+        """See Block."""
+        return self.X.copy(order="F")

@@ -1,5 +1,7 @@
 """What is kept of a scan: small values that merge, so that chunks, threads and workers cannot change the answer."""
 
+from typing import Any, Protocol, Self
+
 import numpy as np
 
 SLICE = 65536  # scores looked at in one go: a slice stays in the second-level cache
@@ -8,6 +10,19 @@ SLICE = 65536  # scores looked at in one go: a slice stays in the second-level c
 def best_first(scores, ids):
     """Order by falling score, ties to the lower id."""
     return np.lexsort((ids, -scores))
+
+
+class Reducer(Protocol):
+    """What a scan hands its scores to: it starts one anew for each piece, and merges them in order."""
+
+    def started(self, first: int, scores: np.ndarray) -> Self:
+        """A new one that has seen ``scores`` (k, width) of the features first, first + 1, ..."""
+
+    def merged(self, other: Self) -> Self:
+        """A new one that has seen what both have seen."""
+
+    def result(self) -> Any:
+        """What was kept."""
 
 
 class TopK:

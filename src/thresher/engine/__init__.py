@@ -1,6 +1,7 @@
 """The turn that every family repeats: grow() scans, takes, solves and certifies; thresh() eliminates what was taken."""
 
-from thresher.engine.growth import Plan, grow
+from thresher.engine.growth import grow
+from thresher.engine.plans import GatherPlan, GrowthPlan
 from thresher.engine.threshing import thresh
 
-__all__ = ["Plan", "grow", "thresh"]
+__all__ = ["GatherPlan", "GrowthPlan", "grow", "thresh"]

@@ -1,125 +1,150 @@
-"""What crosses the border to the solvers' side: the columns taken, and what a scan saw of the others."""
+"""What crosses the border to the solvers' side: the units taken, and what a scan saw of the others."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thresher.data.block import Block
+from thresher.data.repeated import for_classes
 from thresher.data.stacked import stack
+from thresher.data.units import Members
+from thresher.optim.layout import Layout
 from thresher.optim.master import Solution, Start
+from thresher.optim.problem import DualPoint, Problem
 
 
 @dataclass(frozen=True)
 class Taken:
-    """The columns taken so far, in order of taking (forced ones first), and the solution on them.
+    """The units taken so far, in order of taking (forced ones first), their columns, and the solution on them.
 
-    The solution's w holds the weights of the first class on all columns, then those of the second, and so on.
+    ``turn`` says when each unit came. The columns of a unit lie side by side; ``layout`` tells which belong together.
     """
 
-    ids: np.ndarray
+    units: np.ndarray
+    columns: np.ndarray
     turn: np.ndarray
     block: Block | None
     solution: Solution
+    layout: Layout
     forced: int = 0
-    classes: int = 1
 
     @classmethod
-    def nothing(cls, problem):
-        """The model without columns."""
-        b, loss, alpha = problem.at(np.zeros_like(problem.y))
+    def nothing(cls, problem: Problem, *, grouped: bool = False) -> "Taken":
+        """The model without units; ``grouped``: those to come may have several columns."""
+        b, loss, dual = problem.at(np.zeros(problem.size))
         none = np.zeros(0, dtype=np.int64)
-        empty = Solution(np.zeros(0), np.zeros_like(problem.y), b, alpha, np.zeros(0), loss, loss, 0.0)
-        return cls(none, none, None, empty, classes=problem.classes)
+        empty = Solution(np.zeros(0), np.zeros(problem.size), b, dual, np.zeros(0), loss, loss, 0.0)
+        return cls(none, none, none, None, empty, Layout(none if grouped else None, problem.classes))
 
     @property
-    def lengths(self):
-        """The length of each column's weights over the classes."""
-        return np.sqrt((self.weights**2).sum(axis=1))
+    def lengths(self) -> np.ndarray:
+        """The length of each unit's weights."""
+        return np.sqrt(self.layout.squares(self.solution.w))
 
     @property
-    def weights(self):
+    def weights(self) -> np.ndarray:
         """The weights as (columns, classes)."""
-        return self.solution.w.reshape(self.classes, -1).T
+        return self.layout.by_class(self.solution.w).T
 
     @property
-    def squares(self):
-        """The squared score of each column, summed over the classes."""
-        return (self.solution.scores.reshape(self.classes, -1) ** 2).sum(axis=0)
+    def squares(self) -> np.ndarray:
+        """The squared score of each unit, summed over columns and classes."""
+        return self.layout.squares(self.solution.scores)
 
     @property
-    def positions(self):
-        """Positions of the columns in the model: the forced ones, and the others with non-zero weight."""
+    def positions(self) -> np.ndarray:
+        """Positions of the units in the model: the forced ones, and the others with non-zero weight."""
         return np.concatenate([np.arange(self.forced), self.forced + np.flatnonzero(self.lengths[self.forced :])])
 
     @property
-    def used(self):
-        """Number of columns in the model."""
+    def used(self) -> int:
+        """Number of units in the model."""
         return self.forced + int(np.count_nonzero(self.lengths[self.forced :]))
 
     @property
-    def start(self):
+    def start(self) -> Start:
         """Where the next solve begins."""
         return Start(self.solution.w, self.solution.z, self.solution.b, self.solution.memory)
 
-    def joined(self, ids, block):
-        """With more columns, at weight zero."""
-        W = np.concatenate([self.weights, np.zeros((ids.size, self.classes))])
+    @property
+    def columns_of_classes(self) -> Block:
+        """The columns as the solvers of this problem see them."""
+        return for_classes(self.block, self.layout.classes)
+
+    def joined(self, units: np.ndarray, members: Members, block: Block) -> "Taken":
+        """With more units, at weight zero."""
+        W = np.concatenate([self.weights, np.zeros((members.columns.size, self.layout.classes))])
         return replace(
             self,
-            ids=np.concatenate([self.ids, ids]),
-            turn=np.concatenate([self.turn, np.full(ids.size, self.turn.max(initial=0) + 1)]),
+            units=np.concatenate([self.units, units]),
+            columns=np.concatenate([self.columns, members.columns]),
+            turn=np.concatenate([self.turn, np.full(units.size, self.turn.max(initial=0) + 1)]),
             block=block if self.block is None else stack([self.block, block]),
+            layout=self.layout.joined(members.sizes),
             solution=replace(self.solution, w=W.T.ravel()),
         )
 
-    def solved(self, solution):
+    def solved(self, solution: Solution) -> "Taken":
         """With another solution on the same columns."""
         return replace(self, solution=solution)
 
-    def at(self, problem, W):
+    def at(self, W: np.ndarray) -> "Taken":
         """With the weights W (columns, classes)."""
         w = np.ascontiguousarray(W.T).ravel()
-        return replace(self, solution=replace(self.solution, w=w, z=problem.on(self.block).combine(w)))
+        return replace(self, solution=replace(self.solution, w=w, z=self.columns_of_classes.combine(w)))
 
-    def restricted(self, problem, keep):
-        """Only the columns at positions ``keep``, from memory."""
-        fewer = replace(self, ids=self.ids[keep], turn=self.turn[keep], block=self.block.take(keep))
-        fewer = replace(fewer, solution=replace(self.solution, memory=None)).at(problem, self.weights[keep])
-        b, loss, alpha = problem.at(fewer.solution.z, self.solution.b)
-        return fewer.solved(replace(fewer.solution, b=b, loss=loss, alpha=alpha))
+    def fewer(self, keep: np.ndarray, block: Block | None = None) -> "Taken":
+        """Only the units at positions ``keep``, with this block; the solution is still that of all."""
+        return replace(
+            self,
+            units=self.units[keep],
+            columns=self.columns[self.layout.columns(keep)],
+            turn=self.turn[keep],
+            block=block,
+            layout=self.layout.take(keep),
+        )
 
-    def heaviest(self, problem, number):
-        """At most ``number`` columns: the forced ones and those with the largest weights, none of them zero."""
+    def restricted(self, problem: Problem, keep: np.ndarray) -> "Taken":
+        """Only the units at positions ``keep``, from memory."""
+        columns = self.layout.columns(keep)
+        fewer = self.fewer(keep, self.block.take(columns))
+        fewer = fewer.solved(replace(self.solution, memory=None)).at(self.weights[columns])
+        b, loss, dual = problem.at(fewer.solution.z, self.solution.b)
+        return fewer.solved(replace(fewer.solution, b=b, loss=loss, dual=dual))
+
+    def heaviest(self, problem: Problem, number: int) -> "Taken":
+        """At most ``number`` units: the forced ones and those with the largest weights, none of them zero."""
         size = self.lengths
         size[: self.forced] = np.inf
         keep = np.sort(np.argsort(-size, kind="stable")[: min(number, self.used)])
         return self if keep.size == size.size else self.restricted(problem, keep)
 
-    def like(self, problem, other):
-        """``other``, which has some of these columns and neither block nor scores, with both."""
-        order = np.argsort(self.ids)
-        block = self.block.take(order[np.searchsorted(self.ids[order], other.ids)])
-        return replace(other, block=block).at(problem, other.weights)
+    def like(self, other: "Taken") -> "Taken":
+        """``other``, which has some of these units and neither block nor scores, with both."""
+        order = np.argsort(self.units)
+        keep = order[np.searchsorted(self.units[order], other.units)]
+        return replace(other, block=self.block.take(self.layout.columns(keep))).at(other.weights)
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a scan saw: a dual point, squared scores of the forced columns (summed) and the largest others.
+    """What a scan saw: a dual point, squared scores of the forced units (summed) and the largest others.
 
-    ``rest`` is the most that the squared score of a column can be which is not among them.
+    ``best`` are the best units not yet taken, ``rest`` is the most that the squared score of a unit can be which is not
+    among those in ``squares``.
     """
 
-    alpha: np.ndarray
+    dual: DualPoint
     forced: float
     squares: np.ndarray
     best: np.ndarray
     rest: float
 
-    def bound(self, problem, budget):
-        """The dual value: no model with ``budget`` columns besides the forced ones can go below.
+    def bound(self, budget: int) -> float:
+        """The dual value: no model with ``budget`` units besides the forced ones can go below.
 
-        Where more columns are asked for than scores were kept, unseen ones may stand in the place of small ones.
+        Where more units are asked for than scores were kept, unseen ones may stand in the place of small ones.
         """
         top = float(np.maximum(self.squares[:budget], self.rest).sum())
         unseen = max(0, budget - self.squares.size) * self.rest
-        return problem.dual_value(self.alpha, self.forced + top + unseen)
+        return self.dual.bound(self.forced + top + unseen)

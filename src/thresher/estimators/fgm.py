@@ -20,7 +20,7 @@ from thresher.estimators.progress import Progress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.families.fgm import fgm, growth_target, held_out
 from thresher.optim.losses import LOSSES
-from thresher.optim.master import Problem
+from thresher.optim.problem import MarginProblem
 from thresher.results import Trace
 
 DEFAULT_C = 1.0
@@ -254,10 +254,10 @@ class FGMClassifier(SelectorClassifier):
         """The models to fit: one for two classes or a shared support, else one for each class."""
         loss, shift = LOSSES[self.loss], bool(self.fit_intercept)
         if signs.ndim == 1:
-            return [Problem(signs, cost, loss, shift)]
+            return [MarginProblem(signs, cost, loss, shift)]
         if self.support == "shared":
-            return [Problem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
-        return [Problem(y, cost, loss, shift) for y in signs]
+            return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
+        return [MarginProblem(y, cost, loss, shift) for y in signs]
 
     def _chosen(self, design, signs, codes, weights, trace, options):
         """(C, what fit() sets): the value with the best accuracy on held-out samples; of equals the smallest."""

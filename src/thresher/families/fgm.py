@@ -1,13 +1,17 @@
 """The feature generating machine: docs/theory/fgm.md has the problem, the algorithm and what differs from the paper."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from thresher.engine.growth import Plan, grow
+from thresher.data.design import Design
+from thresher.data.units import EachColumn, Units
+from thresher.engine.growth import grow
+from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.results import Certificate, Path, Selection, Station, Trace, as_asked
+from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, as_asked
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # where no number is wanted, the path has every number of features up to this one
@@ -59,7 +63,7 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
         problems * len(plans),
         [plan for plan in plans for _ in problems],
         trace,
-        None if starts is None else [start for plan in plans for start in starts(plan.reach)],
+        None if starts is None else [start for plan in plans for start in starts(getattr(plan, "reach", None))],
         watch,
     )
     models = [_Model(problem, grown[number::count], plans, trace) for number, problem in enumerate(problems)]
@@ -68,7 +72,7 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
         for model in [] if interrupted else models:
             if overshoot is not None:
                 model.thresh()
-            if debias and plans[-1].reach is None:
+            elif debias:
                 model.refit()
     except KeyboardInterrupt:
         interrupted = True
@@ -82,15 +86,16 @@ def held_out(design, problems, trace, *, wanted, overshoot=None, debias=False, *
     tell which problem is posed best.
     """
     pool = None if wanted is None or overshoot is None else min(2 * wanted, pool_sizes(wanted, overshoot)[-1])
-    plan = planned(design, wanted, pool, **how)
-    plan = replace(plan, rough=True, at_least=pool or 0)
+    plan = replace(planned(design, wanted, pool, **how), rough=True)
+    if pool is not None:
+        plan = replace(plan, at_least=pool)
     apart = Trace(steps=trace.steps)  # the turns are not those of the fit, what they cost is
     grown = grow(design, problems, plan, apart)
     if grown[0].interrupted:  # nothing is chosen yet, so there is no model to keep
         raise KeyboardInterrupt
     for problem, each in zip(problems, grown, strict=True):
         model = _Model(problem, [each], [plan], apart)
-        if plan.reach is not None:
+        if pool is not None:
             model.thresh_to_pick()
         elif debias:
             model.refit()
@@ -98,32 +103,36 @@ def held_out(design, problems, trace, *, wanted, overshoot=None, debias=False, *
 
 
 def planned(
-    design, wanted, pool, *, per_turn=None, tol=1e-3, inner_tol=None, max_turns=100, deadline=None, forced=(),
-    master="k_support",
-):  # fmt: skip
-    """The plan for grow(): ``pool`` columns for elimination or, where it is None, ``wanted`` features.
+    design: Design,
+    wanted: int | None,
+    pool: int | None,
+    *,
+    units: Units | None = None,
+    per_turn: int | None = None,
+    tol: float = 1e-3,
+    penalty: PenaltyRule = k_support,
+    forced: Sequence[int] = (),
+    **common,
+) -> Plan:
+    """The plan for grow(): ``pool`` units for elimination or, where it is None, ``wanted`` ones.
 
-    ``per_turn`` is the budget B (None: by rule, and raised, in growth alone, when its optimum has fewer features than
-    wanted). ``master`` is "k_support", or "groups" for the paper's sub-problem (30), which may stall above ``tol``.
+    ``units`` to choose from are the columns unless others are given. ``per_turn`` is the budget B (None: by rule, and
+    raised, in growth alone, when its optimum has fewer units than wanted). ``penalty`` is that of the master problem:
+    the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. ``common``
+    are the other fields of a Plan.
     """
-    forced = tuple(int(j) for j in forced)
-    target = wanted if pool is None else min(design.shape[1], pool)
+    units = EachColumn(design.shape[1]) if units is None else units
+    target = wanted if pool is None else min(units.count, pool)
     budget = features_per_turn(target) if per_turn is None else per_turn
     if target is not None:
         budget = min(budget, max(target - len(forced), 1))
-    return Plan(
-        wanted,
-        budget,
-        may_raise=per_turn is None and master == "k_support",
-        tol=tol,
-        inner_tol=inner_tol,
-        min_decrease=tol if master == "groups" else 1e-3 * tol,
-        max_turns=max_turns,
-        deadline=deadline,
-        forced=forced,
-        master=master,
-        reach=None if pool is None else target,
-        at_least=0 if pool is None else 2 * wanted,
+    common |= {"units": units, "wanted": wanted, "budget": budget, "tol": tol, "penalty": penalty}
+    common |= {"forced": tuple(int(unit) for unit in forced)}
+    if pool is not None:
+        return GatherPlan(**common, reach=target, at_least=2 * wanted)
+    converges = penalty is k_support
+    return GrowthPlan(
+        **common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol
     )
 
 
@@ -136,15 +145,14 @@ class _Model:
     def __init__(self, problem, candidates, plans, trace):
         self.problem, self.candidates, self.plans, self.trace = problem, candidates, plans, trace
         self.grown, self.plan = candidates[-1], plans[-1]
-        self.way, self.reason = {}, self.grown.reason  # stations of elimination by number of columns; why it ended
+        self.way, self.stop = {}, self.grown.stop  # stations of elimination by number of units; why it ended
         taken = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
     @property
     def scores(self):
         """Scores of the pick, (samples, classes)."""
-        solution = self.pick.solution
-        return solution.z.reshape(self.problem.classes, -1).T + solution.b
+        return self.problem.by_class(self.pick.solution.z).T + self.pick.solution.b
 
     def pick_bound(self, number):
         """No model on any ``number`` columns goes below."""
@@ -162,7 +170,7 @@ class _Model:
             if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
                 trial.thresh_all()
                 self.grown, self.plan, self.way = grown, plan, trial.way
-                self.pick, self.reason = trial.pick, trial.reason
+                self.pick, self.stop = trial.pick, trial.stop
 
     @property
     def objective(self):
@@ -173,7 +181,7 @@ class _Model:
     def thresh_all(self):
         """Eliminate down to one column, every number from twice the wanted one on."""
         taken, wanted = (self.pick if self.plan.wanted is None else self.grown.taken), self.plan.wanted
-        most = taken.ids.size
+        most = taken.units.size
         if most:
             numbers = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
             self.eliminate(taken, numbers, exact=wanted and min(wanted, most))
@@ -181,34 +189,34 @@ class _Model:
     def thresh_to_pick(self):
         """Eliminate no further than to the pick, a tenth of the columns at once."""
         taken = self.grown.taken
-        if taken.ids.size:
-            target = min(self.plan.wanted, taken.ids.size)
-            self.eliminate(taken, stops(taken.ids.size, target, target))
+        if taken.units.size:
+            target = min(self.plan.wanted, taken.units.size)
+            self.eliminate(taken, stops(taken.units.size, target, target))
 
     def eliminate(self, taken, numbers, exact=None):
         """Walk through ``numbers``; the pick is the station with as many columns as wanted, or the last before it."""
-        wanted, rough = self.plan.wanted, self.plan.rough
-        options = {"pool": self.plan.reach, "exact": exact, "rough": rough, "deadline": self.plan.deadline}
+        wanted, rough, pool = self.plan.wanted, self.plan.rough, getattr(self.plan, "reach", None)
+        options = {"pool": pool, "exact": exact, "rough": rough, "deadline": self.plan.deadline}
         for left in thresh(taken, self.problem, self.grown.at_zero, numbers, self.trace, **options):
-            self.way[left.ids.size] = left
+            self.way[left.units.size] = left
         if wanted is not None:
-            target = min(wanted, taken.ids.size)
+            target = min(wanted, taken.units.size)
             if target not in self.way:
-                self.reason = "max_time is over"
-            last = taken.like(self.problem, self.way.get(target, self.way[min(self.way)]))
+                self.stop = Stop(StopReason.MAX_TIME)
+            last = taken.like(self.way.get(target, self.way[min(self.way)]))
             self.pick = last.heaviest(self.problem, target)
 
     def refit(self):
         """Give the pick the plain penalty 1/2 ||w||^2."""
-        if self.pick.ids.size:
+        if self.pick.units.size:
             with self.trace.step("debias"):
                 self.pick = refitted(self.pick, self.problem, self.plan.deadline)
 
-    def why(self):
-        """The reason to stop, in words."""
-        found, wanted = self.pick.used, self.plan.wanted
-        late = self.reason == "max_time is over"
-        return as_asked(wanted) if found == wanted and not late else self.reason
+    def why(self) -> Stop:
+        """The reason to stop."""
+        on_time = self.stop.reason is not StopReason.MAX_TIME
+        reached = self.pick.used == self.plan.wanted and on_time
+        return Stop(StopReason.REACHED, as_asked(self.plan.wanted)) if reached else self.stop
 
 
 def selection(design, models, trace, interrupted):
@@ -216,6 +224,7 @@ def selection(design, models, trace, interrupted):
     grown = [model.grown for model in models]
     pick = station(design, models, "pick", [model.pick for model in models])
     short = [model for model in models if model.pick.used != model.plan.wanted]
+    stop = Stop(StopReason.INTERRUPTED) if interrupted else (short or models)[0].why()
     certificate = Certificate(
         sum(each.taken.solution.objective for each in grown),
         sum(each.lower_bound for each in grown),
@@ -227,13 +236,14 @@ def selection(design, models, trace, interrupted):
         pick.features,
         pick.weights,
         pick.intercept,
-        "interrupted" if interrupted else (short or models)[0].why(),
+        stop.text,
         certificate,
         trace,
         path(design, models),
         budget=max(each.budget for each in grown),
-        forced=np.sort(design.numbers_in_X(np.asarray(models[0].plan.forced, dtype=np.int64))),
+        forced=forced_columns(design, models[0].plan),
         interrupted=interrupted,
+        stop=stop.reason,
     )
 
 
@@ -250,21 +260,32 @@ def path(design, models):
     return Path(each for each in found if each.features.size)
 
 
+def forced_columns(design: Design, plan: Plan) -> np.ndarray:
+    """The numbers in X of the columns that must be in the model."""
+    columns = plan.units.members(np.asarray(plan.forced, dtype=np.int64)).columns
+    return np.unique(design.numbers_in_X(columns))
+
+
 def station(design, models, phase, parts):
-    """What the models have in ``parts`` (a Taken each) as one Station, in the units and numbers of X."""
+    """What the models have in ``parts`` (a Taken each) as one Station, in the units and numbers of X.
+
+    A column that several units share has the sum of the weights that they give it.
+    """
     kept = [part.positions for part in parts]
-    ids = np.unique(np.concatenate([part.ids[at] for part, at in zip(parts, kept, strict=True)]))
-    classes = sum(part.classes for part in parts)
-    number = max(at.size for at in kept)
+    places = [part.layout.columns(positions) for part, positions in zip(parts, kept, strict=True)]
+    ids = np.unique(np.concatenate([part.columns[at] for part, at in zip(parts, places, strict=True)]))
+    classes = sum(part.layout.classes for part in parts)
+    number = max(positions.size for positions in kept)
     W, first, objective, bound = np.zeros((ids.size, classes)), 0, 0.0, 0.0
-    for model, part, at in zip(models, parts, kept, strict=True):
-        weights = part.weights[at]
-        W[np.searchsorted(ids, part.ids[at]), first : first + part.classes] = weights
+    for model, part, positions, at in zip(models, parts, kept, places, strict=True):
+        weights, last = part.weights[at], first + part.layout.classes
+        in_design = model.plan.units.in_design(part.units[positions], weights)
+        np.add.at(W[:, first:last], np.searchsorted(ids, part.columns[at]), in_design)
         objective += 0.5 * float((weights**2).sum()) + part.solution.loss
         bound += model.pick_bound(number)
-        first += part.classes
+        first = last
     weights, offset = design.in_units_of_X(ids, W)
-    intercept = np.concatenate([np.broadcast_to(part.solution.b, part.classes) for part in parts]) + offset
+    intercept = np.concatenate([np.broadcast_to(part.solution.b, part.layout.classes) for part in parts]) + offset
     if classes == 1:
         weights, intercept = weights[:, 0], float(intercept[0])
     return Station(phase, number, design.numbers_in_X(ids), weights, intercept, objective, bound)

@@ -18,15 +18,14 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=20000, deadline=
     """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
     start = Start.zero(block) if start is None else start
     gram, steepness = inner_products(block, start.memory)
-    kappa = float(problem.loss.curvature_bound(problem.cost).max())
+    kappa = float(problem.curvature_bound().max())
     w, z, b, rho = start.w, start.z, start.b, 1.0
     v, zv = w, z
     point = judged(block, problem, penalty, w, z, b)
     iteration, products = 0, 1
     while point.gap > tol and iteration < max_iter and not out_of_time(deadline):
         iteration += 1
-        _, _, alpha = problem.at(zv, b)
-        pull = block.correlate(alpha * problem.y)
+        pull = block.correlate(problem.at(zv, b).dual.vector)
         steepness = max(0.8 * steepness, 1e-12)
         while True:
             new = penalty.prox(v + pull / steepness, 1.0 / steepness)

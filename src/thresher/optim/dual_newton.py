@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresher.optim.losses import SquaredHinge
 from thresher.optim.master import judged, out_of_time
+from thresher.optim.problem import QuadraticDual
 
 MOST_SAMPLES, MOST_ENTRIES = 3000, 1 << 22
 FASTER = 3.0  # sigma rises by this factor each time the centre moves
@@ -25,11 +25,14 @@ IDLE = 20  # steps without any gain after which rounding has the last word
 INNER = 8  # Newton steps after which a sub-problem counts as too hard
 
 
-def suits(block, problem):
-    """Whether this solver can be used: its systems are as large as the number of samples."""
+def suits(block, problem, penalty):
+    """Whether this solver can be used: its systems are as large as the number of samples.
+
+    It needs a loss with a quadratic dual, and a penalty of single coordinates.
+    """
     n, m = block.shape
     few = n <= MOST_SAMPLES and n * m <= MOST_ENTRIES
-    return few and problem.classes == 1 and isinstance(problem.loss, SquaredHinge)
+    return few and penalty.layout.is_plain and isinstance(problem, QuadraticDual) and problem.dual_weights() is not None
 
 
 def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
@@ -38,14 +41,14 @@ def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
     best = judged(block, problem, penalty, start.w, start.z, start.b)
     bound, centre, sigma, inner, iteration, idle = best.bound, start.w, 1.0, 0, 0, 0
     dual = _Dual(X, problem, penalty, centre, sigma)
-    multiple = problem.loss.best_multiple(best.alpha, problem.cost, 2.0 * penalty.conjugate(best.scores))
-    v = multiple * best.alpha * problem.y
+    alpha = best.dual.alpha
+    v = problem.loss.best_multiple(alpha, problem.cost, 2.0 * penalty.conjugate(best.scores)) * alpha * problem.y
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
         iteration += 1
         at = dual.at(v)
         z = X @ at.w
         point = judged(block, problem, penalty, at.w, z, best.b)
-        own = problem.dual_value(v * problem.y, 2.0 * penalty.conjugate(at.scores))
+        own = problem.dual_at(v * problem.y).bound(2.0 * penalty.conjugate(at.scores))
         idle = 0 if point.objective < best.objective or max(point.bound, own) > bound else idle + 1
         bound = max(bound, point.bound, own)
         best = point if point.objective < best.objective else best
@@ -90,7 +93,7 @@ class _Dual:
 
     def step(self, v, at, z, b):
         """A better v: towards the Newton point, or else towards the dual point of ``at.w``, which always rises."""
-        y, plain = self.problem.y, self.problem.at(z, b)[2]
+        y, plain = self.problem.y, self.problem.at(z, b).dual.alpha
         for target, shortest in ((self._newton_point(v, at, z, plain), 0.02), (plain * y, 1e-9)):
             length = 1.0
             while length > shortest:
@@ -102,7 +105,7 @@ class _Dual:
 
     def _newton_point(self, v, at, z, plain):
         """The maximiser, nearly, of the second-order model of the dual around v with alpha >= 0."""
-        y, cost = self.problem.y, self.problem.cost
+        y, cost = self.problem.y, self.problem.dual_weights()
         full, level, share = self.penalty.piece(at.u, self.sigma)
         sign, sigma = np.sign(at.w[level]), self.sigma
         counts = (v != 0.0) | (plain > 0.0)

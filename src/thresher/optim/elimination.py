@@ -1,24 +1,28 @@
-"""Backward elimination on columns in memory: ever fewer columns under the plain penalty 1/2 ||w||^2, all solved.
+"""Backward elimination on columns in memory: ever fewer units under the plain penalty 1/2 ||w||^2, all solved.
 
 Where the second derivative H of the objective is known, the optimum without column j follows from the one with it:
-w - H^-1 e_j w_j / (H^-1)_jj. So a batch of columns is taken out one by one on this model alone, always the lightest;
-then all its stations are judged together by their own duality gaps, which two products with the columns do, and those
-that are not good enough get Newton steps, again together. Those before the first that is still not good enough, or
-that lacks another column than the weights before it tell, stand; H is brought up to date, and the next batch begins
-there.
+w - H^-1 e_j w_j / (H^-1)_jj. So a batch of units is taken out, column by column, on this model alone, always the
+lightest; then all its stations are judged together by their own duality gaps, which two products with the columns do,
+and those that are not good enough get Newton steps, again together. Those before the first that is still not good
+enough, or that lacks another column than the weights before it tell, stand; H is brought up to date, and the next batch
+begins there.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from thresher.data.block import Block
 from thresher.optim import newton
-from thresher.optim.columns import Columns
+from thresher.optim.layout import PLAIN, Layout
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import KSupport
+from thresher.optim.problem import Problem
 
+DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
 FIRST_BATCH, LARGEST_BATCH = 8, 64  # stations
 SCORES = 1 << 22  # entries: the scores of a batch on all samples are not more
 TIE_DIGITS = 9  # of the logarithm of squared weights: nearer ones are equal
@@ -29,9 +33,10 @@ COMPACT = 0.8  # columns are copied together when fewer than this share of them 
 
 
 class Station(NamedTuple):
-    """Positions of the columns that are left, and the solution of each problem on them."""
+    """Positions of the columns and of the units that are left, and the solution of each problem on them."""
 
     kept: np.ndarray
+    units: np.ndarray
     solutions: tuple[Solution, ...]
 
     @property
@@ -45,19 +50,31 @@ class Station(NamedTuple):
         return sum(solution.gap for solution in self.solutions)
 
 
-def eliminate(block, problems, starts, stops, *, forced=0, pool=None, tol, first_tol=None, deadline=None):
-    """Yield a Station for each number of columns in ``stops``, which falls; the lightest columns go first.
+def eliminate(
+    block: Block,
+    problems: Sequence[Problem],
+    starts: Sequence[Start],
+    stops: Iterable[int],
+    *,
+    layout: Layout = PLAIN,
+    forced: int = 0,
+    pool: int | None = None,
+    tol: float,
+    first_tol: float | None = None,
+    deadline: float | None = None,
+) -> Iterator[Station]:
+    """Yield a Station for each number of units in ``stops``, which falls; the lightest units go first.
 
-    ``problems`` share the columns, and a column weighs its length over all of them; ``starts`` are points on all
-    columns. The first ``forced`` columns never go, and the first ``pool`` not while more than so many are left. Each
-    station's gap is at most ``tol``, and that on all columns at most ``first_tol``: where this is small, nothing that
-    follows depends on the starts.
+    ``problems`` share the columns, and a unit weighs its length over all of them; ``layout`` tells which columns are a
+    unit (its classes do not matter here); ``starts`` are points on all columns. The first ``forced`` units never go,
+    and the first ``pool`` not while more than so many are left. Each station's gap is at most ``tol``, and that on all
+    columns at most ``first_tol``: where this is small, nothing that follows depends on the starts.
     """
-    field = _Field(block, problems, starts, forced, forced if pool is None else max(pool, forced), tol)
+    field = _Field(block, problems, starts, layout, forced, forced if pool is None else max(pool, forced), tol)
     stops, most = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0]))
     size = min(FIRST_BATCH, most)
     field.settle(tol if first_tol is None else first_tol, deadline, at_least=1)
-    if stops and stops[0] == block.shape[1]:
+    if stops and stops[0] == field.station.units.size:
         yield field.station
         del stops[0]
     while stops and not out_of_time(deadline):
@@ -77,22 +94,27 @@ def eliminate(block, problems, starts, stops, *, forced=0, pool=None, tol, first
 
 
 class _Field:
-    """The columns left, the station reached, and the second derivatives there.
+    """The columns left, the station reached, and the second derivatives there. ``unit`` has the unit of each column.
 
     ``plain`` are X'DX, ``inverse`` the inverses of the second derivatives with the shift eliminated, one for each
     problem; ``gone`` holds, for the batch looked ahead, the vectors u such that inverse - uu' is the inverse without
     the columns that go.
     """
 
-    def __init__(self, block, problems, starts, forced, pool, tol):
+    def __init__(self, block, problems, starts, layout, forced, pool, tol):
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
-        self.columns, self.here = Columns(block), np.arange(block.shape[1])
+        self.columns, self.here = block.gathered(DENSE), np.arange(block.shape[1])
+        self.unit = layout.unit_of(block.shape[1])
         everything = np.ones((1, block.shape[1]), dtype=bool)
         at = [self.judged(c, start.w[None], everything, start.b)[0] for c, start in enumerate(starts)]
-        self.station = Station(self.here, tuple(at))
-        self.D = [np.zeros_like(problem.y) for problem in problems]
+        self.station = self.on(self.here, at)
+        self.D = [np.zeros(problem.size) for problem in problems]
         self.plain = [np.zeros((block.shape[1],) * 2) for _ in problems]
         self.inverse, self.gone = [None] * len(problems), [None] * len(problems)
+
+    def on(self, kept, solutions):
+        """The Station on the columns ``kept``, which are whole units."""
+        return Station(kept, np.unique(self.unit[kept]), tuple(solutions))
 
     def judged(self, c, W, masks, b):
         """Solutions of problem ``c`` at the rows of W, each on the columns in its row of ``masks``."""
@@ -101,24 +123,22 @@ class _Field:
         spread[:, self.here] = W
         Z = np.ascontiguousarray(self.columns.combine(spread.T).T)
         at = [problem.at(z, b) for z in Z]
-        V = np.array([alpha for _, _, alpha in at]) * problem.y
+        V = np.array([each.dual.vector for each in at])
         scores = self.columns.correlate(V.T).T[:, self.here]
         solutions = []
-        for w, mask, z, (b, loss, alpha), score in zip(W, masks, Z, at, scores, strict=True):
+        for w, mask, z, (b, loss, dual), score in zip(W, masks, Z, at, scores, strict=True):
             w, score = w[mask], score[mask]
             objective = 0.5 * float(w @ w) + loss
-            bound = problem.loss.dual(alpha, problem.cost) - 0.5 * float(score @ score)
-            if objective - bound > self.tol:  # not yet enough: the best multiple of alpha may be
-                bound = problem.dual_value(alpha, float(score @ score))
-            solutions.append(Solution(w, z, b, alpha, score, loss, objective, bound))
+            bound = dual.value(float(score @ score))
+            if objective - bound > self.tol:  # not yet enough: the best multiple of the dual point may be
+                bound = dual.bound(float(score @ score))
+            solutions.append(Solution(w, z, b, dual, score, loss, objective, bound))
         return solutions
 
     def refresh(self, c, guard=1.0):
         """Second derivative of problem ``c`` at the station, and its inverse: samples with a new curvature cost."""
         problem, solution = self.problems[c], self.station.solutions[c]
-        D = problem.loss.guarded_curvature(
-            problem.y, solution.z + solution.b, problem.cost, guard * MORE, guard * LEAST * solution.w.size
-        )
+        D = problem.guarded_curvature(solution.z, solution.b, guard * MORE, guard * LEAST * solution.w.size)
         change = D - self.D[c]
         if 2 * np.count_nonzero(change) > np.count_nonzero(D):
             self.plain[c] = self.columns.gram(D)[np.ix_(self.here, self.here)]
@@ -154,7 +174,7 @@ class _Field:
     def set(self, c, solution):
         solutions = list(self.station.solutions)
         solutions[c] = solution
-        self.station = Station(self.station.kept, tuple(solutions))
+        self.station = self.station._replace(solutions=tuple(solutions))
 
     def stepped(self, c):
         """The best of a few points on the way of a Newton step of problem ``c``."""
@@ -192,17 +212,19 @@ class _Field:
             for c, row in enumerate(solutions):
                 W = np.zeros((bad.size, masks.shape[1]))
                 for r, t in enumerate(bad):
-                    W[r] = self.corrected(c, row[t], masks[t], self.station.kept.size - stops[t])
+                    W[r] = self.corrected(c, row[t], masks[t])
                 again = self.judged(c, W, masks[bad], row[bad[0]].b)
                 for t, solution in zip(bad, again, strict=True):
                     row[t] = better(row[t], solution)
-        return [Station(self.station.kept[masks[t]], tuple(row[t] for row in solutions)) for t in range(count)]
+        return [self.on(self.station.kept[masks[t]], [row[t] for row in solutions]) for t in range(count)]
 
     def modelled(self, stops):
         """(weights, columns left) at each stop, as the second-order model around the station has them."""
-        m, last = self.station.kept.size, stops[-1]
+        m, most = self.station.kept.size, self.station.units.size - stops[-1]
+        sizes = np.bincount(self.unit[self.station.kept])[self.station.units]
+        most = m - int(np.sort(sizes)[: sizes.size - most].sum())  # columns that so many units may have
         W = [s.w + G @ (s.scores - s.w) for s, G in zip(self.station.solutions, self.inverse, strict=True)]
-        self.gone = [np.zeros((m, m - last), order="F") for _ in W]
+        self.gone = [np.zeros((m, most), order="F") for _ in W]
         found, masks = [np.zeros((len(stops), m)) for _ in W], np.zeros((len(stops), m), dtype=bool)
         floors = [1.0 / (1.0 + plain.diagonal()) for plain in self.plain]  # of the inverse: rounding may go below
         left, t = np.arange(m), 0
@@ -222,27 +244,33 @@ class _Field:
                 kept[at, left] = w[left]
         return found, masks
 
-    def leaving(self, kept, size, stop):
-        """Positions in ``kept`` of the columns that go until ``stop`` are left, by squared length: the lightest.
+    def leaving(self, kept, squares, stop):
+        """Positions in ``kept`` of the columns that go until ``stop`` units are left: those of the lightest ones.
 
-        Of equals the one taken last goes; the pool only when the others are gone, forced columns never.
+        ``squares`` are the squared weights of the columns. Of equal units the one taken last goes; the pool only when
+        the others are gone, forced units never.
         """
-        later = (kept >= self.pool) if kept.size > self.pool else np.ones(kept.size, dtype=bool)
+        unit = self.unit[kept]
+        begins = np.flatnonzero(np.diff(unit, prepend=-1))
+        units, size = unit[begins], np.add.reduceat(squares, begins) if begins.size else squares
+        later = (units >= self.pool) if units.size > self.pool else np.ones(units.size, dtype=bool)
         rank = np.round(np.log(np.maximum(size, np.finfo(float).tiny)), TIE_DIGITS)
-        rank[kept < self.forced] = np.inf
-        return np.sort(np.lexsort((-kept, rank, ~later))[: kept.size - stop])
+        rank[units < self.forced] = np.inf
+        going = np.zeros(units.size, dtype=bool)
+        going[np.lexsort((-units, rank, ~later))[: units.size - stop]] = True
+        return np.flatnonzero(np.repeat(going, np.diff(np.append(begins, unit.size))))
 
     def is_right(self, station, next_one):
         """Whether the columns between two stations are those that the weights of the first tell to go."""
-        size = sum(solution.w**2 for solution in station.solutions)
-        leaving = self.leaving(station.kept, size, next_one.kept.size)
+        squares = sum(solution.w**2 for solution in station.solutions)
+        leaving = self.leaving(station.kept, squares, next_one.units.size)
         return np.array_equal(np.delete(station.kept, leaving), next_one.kept)
 
-    def corrected(self, c, solution, mask, t):
+    def corrected(self, c, solution, mask):
         """A Newton step from ``solution``, with the inverse that belongs to its columns."""
         residual = np.zeros(mask.size)
         residual[mask] = solution.scores - solution.w
-        U = self.gone[c][:, :t]
+        U = self.gone[c][:, : mask.size - np.count_nonzero(mask)]
         step = self.inverse[c] @ residual - U @ (U.T @ residual)
         out = np.zeros(mask.size)
         out[mask] = solution.w + step[mask]

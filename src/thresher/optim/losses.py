@@ -53,6 +53,10 @@ class Loss(ABC):
     def scaled_dual(self, alpha, cost, square):
         """Max over s >= 0 of dual(s alpha) - s^2 square / 2: the best bound in the direction alpha."""
 
+    def dual_weights(self, cost):
+        """The c with which the dual function is 1'alpha - sum alpha_i^2 / (2 c_i); None where it is another."""
+        return None
+
     def gradient(self, y, z, cost):
         """Derivative in z."""
         return -y * self.dual_point(y, z, cost)
@@ -146,6 +150,10 @@ class SquaredHinge(Loss):
     def scaled_dual(self, alpha, cost, square):
         """(1'alpha)^2 / (2 (sum alpha_i^2 / c_i + square))."""
         return 0.5 * self.best_multiple(alpha, cost, square) * float(alpha.sum())
+
+    def dual_weights(self, cost):
+        """See Loss."""
+        return cost
 
     def best_multiple(self, alpha, cost, square):
         """The s >= 0 at which ``scaled_dual`` is attained."""

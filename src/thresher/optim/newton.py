@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from thresher.optim import dual_newton
 from thresher.optim.master import Start, judged, out_of_time
+from thresher.optim.problem import DualPoint
 
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT = 2e7  # multiplications up to which a Newton step is always solved by factors, not by conjugate gradients
@@ -40,7 +41,7 @@ class Near(NamedTuple):
     z: np.ndarray
     b: float
     loss: float
-    alpha: np.ndarray
+    dual: DualPoint
     full: np.ndarray
     level: np.ndarray
     share: int
@@ -54,14 +55,14 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=200, deadline=No
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
         patience = PATIENCE_WIDE if block.shape[0] <= 1.5 * block.shape[1] else PATIENCE_TALL
-        if iteration == patience and dual_newton.suits(block, problem):
+        if iteration == patience and dual_newton.suits(block, problem, penalty):
             rest, enough = Start(best.w, best.z, best.b), max(tol, 1e-9 * best.objective)
             best = point = dual_newton.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
             learned = learned._replace(damping=1e-9 * learned.steepness)  # the right piece is found: nothing to damp
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
-        model = Model(block, problem, near, learned.damping)
+        model = Model(block, problem, penalty.layout, near, learned.damping)
         if model.direct_is_cheaper(learned.products):
             X = block.toarray() if X is None else X
             step, Xstep, more = model.minimised_directly(X)
@@ -86,7 +87,7 @@ def first_guess(block, problem, point):
     """Curvature of the loss along the first step."""
     along = block.combine(point.scores)
     length = float(point.scores @ point.scores)
-    curvature = problem.loss.curvature_bound(problem.cost)
+    curvature = problem.curvature_bound()
     steepness = float((curvature * along) @ along) / length if length > 0 else 1.0
     return Learned(max(steepness, 1e-10), 1e-3 * max(steepness, 1e-10))
 
@@ -99,12 +100,12 @@ def proximal_step(block, problem, penalty, point, steepness):
         w = penalty.prox(u, 1.0 / steepness)
         move = w - point.w
         z = point.z + block.combine(move)
-        b, loss, alpha = problem.at(z, point.b)
+        b, loss, dual = problem.at(z, point.b)
         allowed = point.loss - point.scores @ move + 0.5 * steepness * (move @ move)
         if loss <= allowed + 1e-13 * abs(point.loss):
             break
         steepness *= 2.0
-    return Near(w, z, b, loss, alpha, *penalty.piece(u, 1.0 / steepness)), steepness, tries
+    return Near(w, z, b, loss, dual, *penalty.piece(u, 1.0 / steepness)), steepness, tries
 
 
 class Model:
@@ -114,35 +115,41 @@ class Model:
     the second term is what eliminating the best shift leaves.
     """
 
-    def __init__(self, block, problem, near, damping):
-        self.block, self.near, self.damping = block, near, damping
+    def __init__(self, block, problem, layout, near, damping):
+        self.block, self.layout, self.near, self.damping = block, layout, near, damping
         self.D = problem.curvature(near.z, near.b)
-        self.classes, self.shifted = problem.classes, problem.fit_intercept and self.D.any()
+        self.problem, self.shifted = problem, problem.fit_intercept and self.D.any()
         self.active = near.full | near.level
         self.share = max(near.share, 1)
         self.slope, self.bend = self.on_the_level(near)
-        pull = block.correlate(near.alpha * problem.y)
+        pull = block.correlate(near.dual.vector)
         charge = np.where(near.full, near.w, 0.0) + self.slope * ((self.slope @ near.w) / self.share)
         self.residual = np.where(self.active, pull - charge, 0.0)
 
     def on_the_level(self, near):
         """(slope, bend): first and second derivatives of the lengths that share one square.
 
-        The length of a single weight is straight, so ``bend`` is None with one class; with several it is the factor
-        of  |v_j|^2 - (slope_j'v_j)^2  for each column j.
+        The length of a single weight is straight, so ``bend`` is None where each coordinate is a unit; else it is, for
+        each coordinate of unit g, the factor of  |v_g|^2 - (slope_g'v_g)^2.
         """
-        if self.classes == 1:
+        if self.layout.is_plain:
             return np.where(near.level, np.sign(near.w), 0.0), None
-        grid = near.w.reshape(self.classes, -1)
-        length = np.sqrt(np.einsum("cj,cj->j", grid, grid))
-        level = near.level.reshape(self.classes, -1)[0] & (length > 0.0)
+        length = self.layout.lengths(near.w)
+        level = self.layout.first(near.level) & (length > 0.0)
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=level)
-        return (grid * inverse).ravel(), inverse * (length[level].sum() / self.share)
+        bend = inverse * (length[level].sum() / self.share)
+        return near.w * self.layout.spread(inverse), self.layout.spread(bend)
 
     def bent(self, v):
         """The second derivative of the shared square, times v, but for the part along ``slope``."""
-        grid, slope = v.reshape(self.classes, -1), self.slope.reshape(self.classes, -1)
-        return (self.bend * (grid - slope * np.einsum("cj,cj->j", slope, grid))).ravel()
+        return self.bend * (v - self.slope * self.layout.spread(self.layout.dots(self.slope, v)))
+
+    def bent_matrix(self, at):
+        """The same as a matrix on the coordinates ``at``."""
+        unit = self.layout.spread(np.arange(self.layout.count(self.near.w.size // self.layout.classes)))[at]
+        slope = self.slope[at]
+        inside = np.where(unit[:, None] == unit, np.multiply.outer(slope, slope), 0.0)
+        return self.bend[at, None] * (np.eye(at.size) - inside)
 
     def direct_is_cheaper(self, products):
         """Whether forming the matrix costs less than as many products with the block as the last step took.
@@ -158,7 +165,7 @@ class Model:
         v = self.D * v
         if not self.shifted:
             return v
-        v, D = v.reshape(self.classes, -1), self.D.reshape(self.classes, -1)
+        v, D = self.problem.by_class(v), self.problem.by_class(self.D)
         return (v - D * (v.sum(axis=1) / np.maximum(D.sum(axis=1), TINY))[:, None]).ravel()
 
     def minimised_directly(self, X):
@@ -168,14 +175,14 @@ class Model:
         A, D = X[np.ix_(rows, at)], self.D[rows]
         H = (A * D[:, None]).T @ A
         if self.shifted:
-            of_class = rows // (self.D.size // self.classes)
+            of_class = rows // (self.D.size // self.problem.classes)
             for c in np.unique(of_class):
                 mean = D[of_class == c] @ A[of_class == c]
                 H -= np.multiply.outer(mean, mean / D[of_class == c].sum())
         slope = self.slope[at]
         H += np.multiply.outer(slope, slope / self.share)
         if self.bend is not None:
-            H += np.array([self.bent(row) for row in np.eye(self.near.w.size)[at]])[:, at]
+            H += self.bent_matrix(at)
         H[np.diag_indices_from(H)] += self.near.full[at] + self.damping
         step = np.zeros_like(self.near.w)
         try:
@@ -208,21 +215,17 @@ class Model:
         return step, Xstep, products
 
 
-def turned(w, old, classes):
-    """Which weights belong to a column whose weights point away from the ``old`` ones."""
-    return np.tile((w * old).reshape(classes, -1).sum(axis=0) < 0.0, classes)
-
-
 def search(block, problem, penalty, near, step, Xstep):
     """The best of a few points on the way from ``near`` along ``step``: (w, z, b, length of the step, products).
 
-    Columns whose weights would turn round on the shared level of the penalty stop at zero, where its kink is.
+    Units whose weights would point the other way on the shared level of the penalty stop at zero, where its kink is.
     """
+    layout = penalty.layout
     value, products = penalty.value(near.w) + near.loss, 0
     best = near.w, near.z, near.b, 0.0
     for t in STEPS:
         w, z = near.w + t * step, near.z + t * Xstep
-        flipped = near.level & turned(w, near.w, problem.classes)
+        flipped = near.level & layout.spread(layout.dots(w, near.w) < 0.0)
         if flipped.any():
             z = z - block.combine(np.where(flipped, w, 0.0))
             w[flipped] = 0.0

@@ -1,0 +1,86 @@
+"""A block used by several classes at once."""
+
+import numpy as np
+
+from thresher.data.block import ArrayBlock, Block
+
+
+class RepeatedBlock(Block):
+    """A block diagonal matrix that has ``base`` once for each of ``classes`` classes, in memory only once.
+
+    Vectors hold the numbers of the first class, then those of the second, and so on.
+    """
+
+    def __init__(self, base, classes):
+        self.base, self.classes, self.workers = base, classes, base.workers
+        self.shape = (classes * base.shape[0], classes * base.shape[1])
+        self.dtype, self.nbytes = base.dtype, base.nbytes
+
+    @property
+    def entries(self):
+        """Numbers that a product looks at."""
+        return self.classes * self.base.entries
+
+    def correlate(self, V, work=None):
+        """See Block; one vector is one product of all classes."""
+        if np.ndim(V) == 1:
+            return self.base.correlate(V.reshape(self.classes, -1).T).T.ravel()
+        return super().correlate(V, work)
+
+    def combine(self, W):
+        """See Block; one vector is one product of all classes."""
+        if np.ndim(W) == 1:
+            return self.base.combine(W.reshape(self.classes, -1).T).T.ravel()
+        return super().combine(W)
+
+    def correlate_into(self, V, lo, hi, out):
+        """See Block."""
+        n, m = self.base.shape
+        for c, a, b in self._overlaps(lo, hi, m):
+            rows = np.ascontiguousarray(V[:, c * n : (c + 1) * n])
+            self.base.correlate_into(rows, a - c * m, b - c * m, out[:, a - lo : b - lo])
+
+    def combine_into(self, W, lo, hi, out):
+        """See Block."""
+        n, m = self.base.shape
+        for c, a, b in self._overlaps(lo, hi, n):
+            rows = np.ascontiguousarray(W[:, c * m : (c + 1) * m])
+            self.base.combine_into(rows, a - c * n, b - c * n, out[:, a - lo : b - lo])
+
+    def _overlaps(self, lo, hi, length):
+        """(class, first, last) of what the range has of each class."""
+        for c in range(self.classes):
+            a, b = max(lo, c * length), min(hi, (c + 1) * length)
+            if a < b:
+                yield c, a, b
+
+    def take(self, ids):
+        """See Block; copied, and no longer repeated."""
+        return ArrayBlock(self.toarray(), self.workers).take(ids)
+
+    def take_rows(self, ids):
+        """See Block; copied, and no longer repeated."""
+        return ArrayBlock(self.toarray(), self.workers).take_rows(ids)
+
+    def column_squares(self, weights):
+        """See Block."""
+        parts = np.asarray(weights, dtype=np.float64).reshape(self.classes, -1)
+        return np.concatenate([self.base.column_squares(part) for part in parts])
+
+    def row_squares(self, weights):
+        """See Block."""
+        parts = np.asarray(weights, dtype=np.float64).reshape(self.classes, -1)
+        return np.concatenate([self.base.row_squares(part) for part in parts])
+
+    def joined(self, other):
+        """See Block; copied, and no longer repeated."""
+        return ArrayBlock(self.toarray(), self.workers).joined(ArrayBlock(other.toarray(), self.workers))
+
+    def toarray(self):
+        """See Block."""
+        return np.asfortranarray(np.kron(np.eye(self.classes), self.base.toarray()))
+
+
+def for_classes(block, classes):
+    """The columns as the solvers of a problem with so many classes see them."""
+    return block if classes == 1 else RepeatedBlock(block, classes)

@@ -1,0 +1,81 @@
+"""Units: what a fit counts, takes and drops as one; each stands for one column of a design or for several."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from thresher.data.block import Block
+from thresher.data.design import Design
+from thresher.data.reducers import Reducer, TopK
+from thresher.data.scaled import ScaledBlock, Scaling
+
+
+class Members(NamedTuple):
+    """The columns of some units, laid end to end, and how many each has (None: one each). A column may come twice."""
+
+    columns: np.ndarray
+    sizes: np.ndarray | None
+
+
+class Units(ABC):
+    """All units that a fit may choose from, numbered from 0.
+
+    A unit g has columns, a weight omega_g > 0 and the score c_g'c_g / omega_g; it is charged 1/2 omega_g ||w_g||^2. The
+    columns that ``take`` hands to solvers are divided by the root of omega_g, so that nobody else knows of weights:
+    w_g is then ``in_design`` of what a solver finds.
+    """
+
+    count: int
+
+    @abstractmethod
+    def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
+        """What keeps the ``size`` units with the largest scores; those in ``exclude``, sorted, never take part.
+
+        The scores of all vectors of a scan are added up. The result is a list of one (units, scores), best first.
+        """
+
+    @abstractmethod
+    def members(self, units: np.ndarray) -> Members:
+        """The columns of ``units``, in that order."""
+
+    @abstractmethod
+    def roots(self, units: np.ndarray) -> np.ndarray | None:
+        """The root of omega_g for each of ``units``; None where all are 1."""
+
+    def take(self, design: Design, units: np.ndarray) -> Block:
+        """The columns of ``units``, each divided by the root of its unit's weight, in memory."""
+        columns, sizes = self.members(units)
+        block, roots = design.take(columns), self.roots(units)
+        if roots is None:
+            return block
+        return ScaledBlock(block, Scaling(1.0 / (roots if sizes is None else np.repeat(roots, sizes)), None))
+
+    def in_design(self, units: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Weights (columns, classes) on the columns of the design that score as ``W`` does on those of ``take``."""
+        roots, sizes = self.roots(units), self.members(units).sizes
+        return W if roots is None else W / (roots if sizes is None else np.repeat(roots, sizes))[:, None]
+
+    def in_block(self, units: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """The inverse of ``in_design``."""
+        roots, sizes = self.roots(units), self.members(units).sizes
+        return W if roots is None else W * (roots if sizes is None else np.repeat(roots, sizes))[:, None]
+
+
+class EachColumn(Units):
+    """Every column is a unit of weight 1."""
+
+    def __init__(self, count: int):
+        self.count = count
+
+    def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
+        """See Units."""
+        return TopK(size, exclude=exclude, summed=True)
+
+    def members(self, units: np.ndarray) -> Members:
+        """See Units."""
+        return Members(units, None)
+
+    def roots(self, units: np.ndarray) -> None:
+        """See Units."""
+        return None

@@ -1,0 +1,203 @@
+"""The loss side of a master problem: what scores z = Xw cost, and the dual points that certify it.
+
+    minimise over w and b:   penalty(w) + loss(Xw + b)
+
+The intercept b is not penalised and not a variable of the solvers: for every w they look at, b is the exact minimiser,
+so they minimise a convex function of w alone plus the penalty.
+
+Several problems on the same columns, such as one class against the rest for each class, are one problem whose vectors
+are laid end to end: scores class after class, weights too. Only the penalty ties them together.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from thresher.optim.losses import Loss
+
+
+class DualPoint(ABC):
+    """A feasible point of the dual problem: a vector to multiply the columns with, and the bound that follows.
+
+    ``vector`` has a number for each sample (of each class, class after class). With c = X'vector and a penalty whose
+    conjugate at c is square / 2, the problem's optimum is at least ``value(square)`` and, since every multiple of the
+    point is feasible as far as the loss allows, at least ``bound(square)``.
+    """
+
+    @property
+    @abstractmethod
+    def vector(self) -> np.ndarray:
+        """What the columns are multiplied with."""
+
+    @abstractmethod
+    def value(self, square: float) -> float:
+        """The dual function at this very point."""
+
+    @abstractmethod
+    def bound(self, square: float) -> float:
+        """The dual function at its best multiple: a lower bound of the objective."""
+
+    @abstractmethod
+    def joined(self, others: Sequence[Self]) -> Self:
+        """The dual point of this and other classes, laid end to end."""
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing is left to gain: every column then has score zero."""
+        return not self.vector.any()
+
+
+class At(NamedTuple):
+    """A problem at some scores: the best intercept (one for each class), the loss there, and a feasible dual point."""
+
+    shift: float | np.ndarray
+    loss: float
+    dual: DualPoint
+
+
+class Problem(ABC):
+    """Everything but the columns and the penalty. ``size`` scores belong to ``classes`` classes, class after class."""
+
+    size: int
+    classes: int = 1
+    fit_intercept: bool = True
+
+    @abstractmethod
+    def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> At:
+        """The problem at the scores z = Xw; ``start`` is a guess of the intercept."""
+
+    @abstractmethod
+    def each(self) -> "Sequence[Problem]":
+        """The problems of the single classes."""
+
+    def by_class(self, z: np.ndarray) -> np.ndarray:
+        """Numbers of all scores as (classes, samples)."""
+        return z.reshape(self.classes, -1)
+
+    def at_zero(self) -> float:
+        """The objective at w = 0 with the best intercept: the yardstick of every gap."""
+        return self.at(np.zeros(self.size)).loss
+
+
+@runtime_checkable
+class Smooth(Protocol):
+    """A problem whose loss has a gradient that changes no faster than ``curvature_bound`` says."""
+
+    def curvature_bound(self) -> np.ndarray:
+        """An upper bound of the loss's second derivative, for each score."""
+
+
+@runtime_checkable
+class Curved(Smooth, Protocol):
+    """A smooth problem whose loss has a (generalised) second derivative, one number for each score."""
+
+    def curvature(self, z: np.ndarray, b: float | np.ndarray) -> np.ndarray:
+        """The second derivative at the scores z + b."""
+
+    def guarded_curvature(self, z: np.ndarray, b: float, more: float, least: float) -> np.ndarray:
+        """A second derivative with which longer steps are safe: see ``Loss.guarded_curvature``."""
+
+
+@runtime_checkable
+class QuadraticDual(Protocol):
+    """A problem whose dual function may be 1'alpha - sum alpha_i^2 / (2 c_i)."""
+
+    def dual_weights(self) -> np.ndarray | None:
+        """The weights c; None where the dual function is another."""
+
+
+@dataclass(frozen=True)
+class MarginDual(DualPoint):
+    """alpha >= 0 of a loss of margins; ``vector`` is alpha y."""
+
+    alpha: np.ndarray
+    y: np.ndarray
+    cost: np.ndarray
+    loss: Loss
+
+    @cached_property
+    def vector(self) -> np.ndarray:
+        """See DualPoint."""
+        return self.alpha * self.y
+
+    def value(self, square: float) -> float:
+        """See DualPoint."""
+        return self.loss.dual(self.alpha, self.cost) - 0.5 * square
+
+    def bound(self, square: float) -> float:
+        """See DualPoint."""
+        return self.loss.scaled_dual(self.alpha, self.cost, square)
+
+    def joined(self, others: "Sequence[MarginDual]") -> "MarginDual":
+        """See DualPoint."""
+        points = [self, *others]
+        parts = (np.concatenate([getattr(point, name) for point in points]) for name in ("alpha", "y", "cost"))
+        return MarginDual(*parts, self.loss)
+
+
+@dataclass(frozen=True)
+class MarginProblem(Problem):
+    """sum_i c_i l(y_i (z_i + b)): labels y = +-1, costs c (C times weight), a loss, and whether there is an intercept.
+
+    With several ``classes``, y and cost hold those of the first class, then those of the second, and so on.
+    """
+
+    y: np.ndarray
+    cost: np.ndarray
+    loss: Loss
+    fit_intercept: bool = True
+    classes: int = 1
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return self.y.size
+
+    def each(self) -> "list[MarginProblem]":
+        """See Problem."""
+        ys, costs = self.by_class(self.y), self.by_class(self.cost)
+        return [MarginProblem(y, cost, self.loss, self.fit_intercept) for y, cost in zip(ys, costs, strict=True)]
+
+    def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> At:
+        """See Problem."""
+        if self.classes == 1:
+            return self._at(z, start)
+        starts, scores = np.broadcast_to(start, self.classes), self.by_class(z)
+        parts = [one._at(own, float(b)) for one, own, b in zip(self.each(), scores, starts, strict=True)]
+        shifts, losses, duals = zip(*parts, strict=True)
+        return At(np.array(shifts), sum(losses), duals[0].joined(duals[1:]))
+
+    def _at(self, z, start):
+        y, cost = self.y, self.cost
+        b = self.loss.best_shift(y, z, cost, start) if self.fit_intercept else 0.0
+        alpha = self.loss.dual_point(y, z + b, cost)
+        if self.fit_intercept:
+            alpha = self.loss.feasible(alpha, y)
+        return At(b, self.loss.value(y, z + b, cost), self.dual_at(alpha))
+
+    def dual_at(self, alpha: np.ndarray) -> MarginDual:
+        """The dual point alpha."""
+        return MarginDual(alpha, self.y, self.cost, self.loss)
+
+    def dual_weights(self) -> np.ndarray | None:
+        """See QuadraticDual."""
+        return self.loss.dual_weights(self.cost)
+
+    def curvature_bound(self) -> np.ndarray:
+        """See Smooth."""
+        return self.loss.curvature_bound(self.cost)
+
+    def curvature(self, z: np.ndarray, b: float | np.ndarray) -> np.ndarray:
+        """See Curved."""
+        if self.classes > 1:
+            z = (self.by_class(z) + np.reshape(b, (-1, 1))).ravel()
+            b = 0.0
+        return self.loss.curvature(self.y, z + b, self.cost)
+
+    def guarded_curvature(self, z: np.ndarray, b: float, more: float, least: float) -> np.ndarray:
+        """See Curved; for a single class."""
+        return self.loss.guarded_curvature(self.y, z + b, self.cost, more, least)
