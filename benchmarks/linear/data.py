@@ -9,6 +9,7 @@ from scipy import sparse
 from thresher.data.door import as_design, checked_sparse
 from thresher.data.reducers import TopK
 from thresher.data.scales import scaled
+from thresher.data.scores import Correlation
 from thresher.datasets import make_wide
 
 SETS = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -105,7 +106,7 @@ def real_design(name):
 
 def best_columns(design, y, m, workers):
     """The ``m`` columns that go best with the labels, as a block whose products run on ``workers``."""
-    ((ids, _),) = design.scan(y - y.mean(), TopK(m))
+    ((ids, _),) = design.scan(Correlation(y - y.mean()), TopK(m))
     block = design.take(np.sort(ids))
     for part in (block, getattr(block, "base", None)):
         if part is not None:

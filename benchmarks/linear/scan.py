@@ -16,6 +16,7 @@ from benchmarks.linear.data import dense_matrix, text_like
 from benchmarks.timing import interleaved, peak_growth
 from thresher.data.door import as_design
 from thresher.data.reducers import TopK
+from thresher.data.scores import Correlation
 from thresher.data.workers import Workers, granted_cores
 
 KEPT = 300
@@ -100,7 +101,7 @@ def read(function, arrays, threads, pool):
 
 def scan(X, V, workers):
     """Ours: one pass that keeps the best columns."""
-    as_design(X, workers).scan(V, TopK(KEPT))
+    as_design(X, workers).scan(Correlation(V), TopK(KEPT))
 
 
 def product(X, V, threads, blas):
@@ -195,7 +196,7 @@ def explained(sizes):
     dense = f"{sizes.rows} rows of {sizes.bytes_a_row // 1024} KiB"
     n, p = sizes.sparse_shape
     return (
-        f"`design.scan(V, TopK({KEPT}))`, V without zeros. Dense: {dense}. Sparse: {n:,} x {p:,}, about "
+        f"`design.scan(Correlation(V), TopK({KEPT}))`, V without zeros. Dense: {dense}. Sparse: {n:,} x {p:,}, about "
         f"{sizes.entries:,} numbers, columns as frequent as words are, 32-bit indices. GB/s counts the bytes "
         "of X as stored (data, indices and indptr), once for all right-hand sides. The share of bandwidth is "
         "the median, over rounds, of the fastest of four ways to read the same bytes with as many threads over "

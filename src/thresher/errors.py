@@ -23,3 +23,7 @@ class FewerFeaturesWarning(UserWarning):
 
 class CompilationCacheWarning(UserWarning):
     """Compiled loops cannot be kept on disk; every new process compiles them again."""
+
+
+class UnsupportedDesignError(TypeError):
+    """A design cannot do what an estimator needs of it; the message says what and which way is open."""

@@ -8,11 +8,12 @@ from scipy import sparse
 
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
-from thresher.data.design import Piece
+from thresher.data.design import Slice
 from thresher.data.door import as_design, checked_sparse
 from thresher.data.memory import MemoryDesign
 from thresher.data.reducers import Collect, TopK
 from thresher.data.scales import scaled
+from thresher.data.scores import Correlation
 from thresher.data.workers import Workers
 
 X = matrix(60, 150, seed=3)
@@ -26,20 +27,20 @@ class CutDesign(MemoryDesign):
         super().__init__(block)
         self.cuts = cuts
 
-    def pieces(self):
+    def pieces(self, vectors=1):
         for lo, hi in zip(self.cuts[:-1], self.cuts[1:], strict=True):
-            yield Piece(lo, self.block, lo, hi)
+            yield Slice(lo, self.block, lo, hi)
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_scan_is_bitwise_equal_for_any_threads_and_chunks(name, monkeypatch):
     monkeypatch.setattr(workers_module, "SMALL", 0)
     V = rng.standard_normal((60, 3))
-    reference = MemoryDesign(STORED[name](X)).scan(V, TopK(17))
+    reference = MemoryDesign(STORED[name](X)).scan(Correlation(V), TopK(17))
     for count in (1, 2, 4, 8):
         for cuts in ([0, 150], [0, 1, 50, 149, 150], list(range(151))):
             with Workers(count) as workers:
-                found = CutDesign(STORED[name](X, workers), cuts).scan(V, TopK(17))
+                found = CutDesign(STORED[name](X, workers), cuts).scan(Correlation(V), TopK(17))
             for mine, theirs in zip(reference, found, strict=True):
                 assert np.array_equal(mine[0], theirs[0])
                 assert np.array_equal(mine[1], theirs[1])
@@ -47,7 +48,7 @@ def test_scan_is_bitwise_equal_for_any_threads_and_chunks(name, monkeypatch):
 
 def test_scan_agrees_across_storages():
     v = rng.standard_normal(60)
-    results = {name: MemoryDesign(make(X)).scan(v, TopK(20))[0] for name, make in STORED.items()}
+    results = {name: MemoryDesign(make(X)).scan(Correlation(v), TopK(20))[0] for name, make in STORED.items()}
     ids, squares = results["dense_C_float64"]
     true = (X.T @ v) ** 2
     np.testing.assert_array_equal(ids, np.lexsort((np.arange(150), -true))[:20])
@@ -58,7 +59,8 @@ def test_scan_agrees_across_storages():
 
 def test_collect_gives_all_scores():
     V = rng.standard_normal((60, 2))
-    np.testing.assert_allclose(MemoryDesign(STORED["csr_int32"](X)).scan(V, Collect()), X.T @ V, atol=1e-12)
+    found = MemoryDesign(STORED["csr_int32"](X)).scan(Correlation(V), Collect(150))
+    np.testing.assert_allclose(found, X.T @ V, atol=1e-12)
 
 
 @settings(max_examples=200, deadline=None)
@@ -117,7 +119,7 @@ def test_scaled_design_equals_scaling_the_matrix(scale, centre, name):
     design, used = scaled(base, *base.statistics(weights), total, scale, centre=centre)
     v, ids = rng.standard_normal(60), np.array([9, 2, 140])
     assert used == scale
-    np.testing.assert_allclose(design.scan(v, Collect())[:, 0], expected.T @ v, atol=1e-10)
+    np.testing.assert_allclose(design.scan(Correlation(v), Collect(150))[:, 0], expected.T @ v, atol=1e-10)
     np.testing.assert_allclose(design.take(ids).toarray(), expected[:, ids], atol=1e-12)
     w = rng.standard_normal(3)
     in_X, offset = design.in_units_of_X(ids, w)

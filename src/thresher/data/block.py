@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from thresher.data.workers import SERIAL
+from thresher.loops import moments
 
 AT_ONCE = 64  # columns that are made dense at a time when inner products are formed
 # BLAS products are cut at places that do not depend on the number of threads: nor does the result.
@@ -29,17 +30,31 @@ def like_given(rows, V):
     return rows[0] if np.ndim(V) == 1 else rows.T
 
 
-class Block(ABC):
-    """The columns of an n x m matrix X.
+class Scannable(ABC):
+    """What a scan needs of columns: all that a piece of a design must be."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """out[r, j - lo] = sum_i X[i, j] V[r, i] for columns lo <= j < hi. V: (k, n), out: (k, hi - lo), zeroed."""
+
+    @abstractmethod
+    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
+        """Fill anchor (hi - lo,) and out (moments.ROWS, hi - lo), zeroed: see ``loops.moments``."""
+
+
+class Block(Scannable):
+    """The columns of an n x m matrix X, in memory.
 
     A storage defines ``correlate_into``, ``combine_into``, ``take`` and ``joined``; how the work is cut among threads
     is decided here and cannot change a bit of the result.
     """
 
-    shape: tuple[int, int]
     dtype: np.dtype
     nbytes: int
     workers = SERIAL
+    structure_bytes = 0  # bytes of indices, which say where the numbers stand
     row_entries = None  # stored numbers in each row, where rows lie apart
     column_entries = None  # stored numbers in each column, where columns lie apart
 
@@ -48,9 +63,15 @@ class Block(ABC):
     def entries(self):
         """Number of stored numbers: what a product costs."""
 
-    @abstractmethod
-    def correlate_into(self, V, lo, hi, out):
-        """out[r, j - lo] = sum_i X[i, j] V[r, i] for columns lo <= j < hi. V: (k, n), out: (k, hi - lo), zeroed."""
+    def statistics_into(self, weights, lo, hi, anchor, out):
+        """See Scannable; some columns at a time are made dense. A storage that is scanned whole knows a better way."""
+        first = int(np.argmax(weights > 0))
+        for start in range(lo, hi, AT_ONCE):
+            stop = min(start + AT_ONCE, hi)
+            A, part = self.take(np.arange(start, stop)).toarray().T, np.zeros((moments.ROWS, stop - start))
+            anchor[start - lo : stop - lo] = A[:, first]
+            moments.of_rows(readonly(A), weights, anchor[start - lo : stop - lo].copy(), 0, stop - start, part)
+            out[:, start - lo : stop - lo] = part
 
     @abstractmethod
     def combine_into(self, W, lo, hi, out):
@@ -101,9 +122,16 @@ class Block(ABC):
             out[:, some] = self.correlate(weights[:, None] * self.take(some).toarray())
         return out
 
-    def column_ranges(self, per_worker=1):
-        """Ranges of columns to share among threads; a storage may know a better cut."""
-        return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16)
+    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+        """Ranges of columns to share among threads, ``per_worker`` for each, of about ``most`` entries at most.
+
+        A storage may know a better cut.
+        """
+        return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16, at_least=self._cuts(most))
+
+    def _cuts(self, most):
+        """How many ranges keep below ``most`` entries each."""
+        return 1 if most is None else -(-self.entries // max(1, most))
 
     def correlate(self, V, work=None):
         """X'V: result[j] = sum_i X[i, j] V[i]; V is (n,) or (n, k), the result (m,) or (m, k).

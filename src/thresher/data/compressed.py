@@ -17,6 +17,7 @@ class _CompressedBlock(Block):
         self.indptr, self.indices, self.values = readonly(indptr), readonly(indices), readonly(values)
         self.dtype = self.values.dtype
         self.nbytes = self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+        self.structure_bytes = self.indices.nbytes
 
     @property
     def entries(self):
@@ -95,16 +96,16 @@ class CscBlock(_CompressedBlock):
         self._product(compressed.scatter, compressed.scatter_many, W, lo, hi, out)
 
     def statistics_into(self, weights, lo, hi, anchor, out):
-        """See ``loops.moments``."""
+        """See Scannable."""
         self._statistics(moments.of_stored_rows, weights, lo, hi, anchor, out)
 
     def toarray(self):
         """See Block."""
         return self._filled(self.shape[::-1]).T
 
-    def column_ranges(self, per_worker=1):
+    def column_ranges(self, per_worker=1, most=None):
         """Ranges with about equal numbers of stored entries."""
-        pieces = self.workers.count * per_worker
+        pieces = max(self.workers.count * per_worker, self._cuts(most))
         if pieces == 1:
             return [(0, self.shape[1])]
         at = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
@@ -156,7 +157,7 @@ class CscBlock(_CompressedBlock):
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
 
-    _ranges = None  # where threads cut, once it is known
+    _ranges = (0, None)  # into how many ranges threads cut, and where, once it is known
 
     @property
     def row_entries(self):
@@ -172,30 +173,31 @@ class CsrBlock(_CompressedBlock):
         self._product(compressed.gather, compressed.gather_many, W, lo, hi, out)
 
     def statistics_into(self, weights, lo, hi, anchor, out):
-        """See ``loops.moments``."""
+        """See Scannable."""
         self._statistics(moments.of_stored_columns, weights, lo, hi, anchor, out)
 
     def toarray(self):
         """See Block."""
         return np.asfortranarray(self._filled(self.shape))
 
-    def column_ranges(self, per_worker=1):
+    def column_ranges(self, per_worker=1, most=None):
         """Ranges with about equal numbers of stored entries, judged from a sample of the indices.
 
         One range a thread whatever ``per_worker`` says, since every further range searches every row once more; only
-        beyond 2^28 entries are there more, so that a thread can be interrupted.
+        for large matrices or many vectors are there more, so that a scan can be interrupted.
         """
-        pieces = self.workers.count * max(1, self.entries >> 28)
+        count = self.workers.count
+        pieces = count * max(1, -(-self._cuts(most) // count))
         if pieces == 1:
             return [(0, self.shape[1])]
-        if self._ranges is not None:
-            return self._ranges
+        if self._ranges[0] == pieces:
+            return self._ranges[1]
         sample = self.indices[:: max(1, self.entries // 65536)]
         if sample.size < pieces:
             return [(0, self.shape[1])]
         at = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
-        self._ranges = ranges_between(at, self.shape[1])
-        return self._ranges
+        self._ranges = (pieces, ranges_between(at, self.shape[1]))
+        return self._ranges[1]
 
     def take(self, ids):
         """See Block; the copy is by columns. Looks at every index once."""

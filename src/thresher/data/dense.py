@@ -26,9 +26,9 @@ class DenseBlock(Block):
         """Number of stored numbers."""
         return self.shape[0] * self.shape[1]
 
-    def column_ranges(self, per_worker=1):
+    def column_ranges(self, per_worker=1, most=None):
         """Ranges of equal width; in C order narrow enough for their sums to stay in the second-level cache."""
-        ranges = super().column_ranges(per_worker)
+        ranges = super().column_ranges(per_worker, most)
         if not self.by_rows:
             return ranges
         return [(at, min(at + WIDEST, hi)) for lo, hi in ranges for at in range(lo, hi, WIDEST)]
@@ -48,7 +48,7 @@ class DenseBlock(Block):
             _sum_rows(self.major, W, lo, hi, out)
 
     def statistics_into(self, weights, lo, hi, anchor, out):
-        """Fill anchor (hi - lo,) and out (5, hi - lo): see ``loops.moments``."""
+        """See Scannable."""
         first = int(np.argmax(weights > 0))
         if self.by_rows:
             anchor[:] = self.major[first, lo:hi]

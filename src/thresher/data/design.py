@@ -1,86 +1,184 @@
 """Design: all p columns of X, wherever they live, and the scan: one full pass over them."""
 
+import time
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.block import Block, as_rows
+from thresher.data.block import Block, Scannable
+from thresher.data.reducers import Collect, Reducer
+from thresher.data.scores import Moments, Score
+from thresher.data.sides import Sides
+from thresher.data.workers import SERIAL, Runner
+from thresher.errors import UnsupportedDesignError
+
+MOST_WORK = 1 << 27  # entries times vectors of a piece: at most about half a second
 
 
-class Piece(NamedTuple):
-    """Columns lo..hi-1 of a block are the features first, first + 1, ... of the design."""
+class Cost(NamedTuple):
+    """What a look at X costs: in full passes over it, and in bytes read."""
 
-    first: int
-    block: Block
+    passes: float
+    bytes: int
+
+
+class Statistics(NamedTuple):
+    """Of each column: ``anchor`` (p,) and ``table`` (moments.ROWS, p), as ``loops.moments`` says."""
+
+    anchor: np.ndarray
+    table: np.ndarray
+
+
+class OutOfTime(Exception):
+    """A scan was ended by its deadline; nothing is known of it."""
+
+
+class Opened(NamedTuple):
+    """Columns lo..hi-1 of a block."""
+
+    block: Scannable
     lo: int
     hi: int
+
+
+class Piece(ABC):
+    """A description of the ``width`` features first, first + 1, ...: small, and opened where it is worked on.
+
+    A generated piece computes its block in ``open``, a stored one maps it there, one that lies elsewhere is sent there
+    as it is. A design that can prune has pieces with a ``reduced`` of their own.
+    """
+
+    first: int
+    width: int
+
+    @abstractmethod
+    def open(self) -> Opened:
+        """The columns, for as long as they are worked on."""
+
+    def reduced(self, score: Score, scaling, reducer: Reducer, bar: np.ndarray) -> Reducer:
+        """A new reducer that has seen the scores of this piece.
+
+        ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not pass ``bar`` may be
+        left out: the reducer would not keep them.
+        """
+        block, lo, hi = self.open()
+        return reducer.started(self.first, score.of(block, lo, hi, scaling))
+
+
+@dataclass(frozen=True)
+class Slice(Piece):
+    """Columns lo..hi-1 of a block in memory."""
+
+    first: int
+    block: Scannable
+    lo: int
+    hi: int
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.hi - self.lo
+
+    def open(self) -> Opened:
+        """See Piece."""
+        return Opened(self.block, self.lo, self.hi)
 
 
 class Design(ABC):
     """An n x p matrix that can be scanned and of which columns can be taken.
 
     Features are numbered 0..p-1 here; ``ids`` (None or sorted int64) gives their numbers in X where the design leaves
-    out columns that hold nothing.
+    out columns that hold nothing. ``workers`` run the pieces of a scan; ``entries`` is the number of stored numbers,
+    which says what a pass costs. ``scaling`` (None: columns as they are) is handed to scores for the columns of each
+    piece, so that pieces need not know of it.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     nbytes: int
+    entries: int
     ids: np.ndarray | None = None
+    workers: Runner = SERIAL
+    scaling = None
+
+    @property
+    def width(self) -> int:
+        """Number of features p."""
+        return self.shape[1]
 
     @abstractmethod
-    def pieces(self):
-        """All columns, as Pieces in ascending order."""
+    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
+        """All columns, as Pieces in ascending order; each takes about half a second at most for so many vectors."""
 
     @abstractmethod
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Block:
         """A Block of the columns ``ids``, in that order, in memory."""
 
     @abstractmethod
-    def sides(self):
-        """Sides: X for solvers that read some rows as often as some columns."""
+    def take_cost(self, ids: np.ndarray) -> Cost:
+        """What ``take(ids)`` costs."""
 
-    @abstractmethod
-    def take_cost(self, ids):
-        """(passes over X, bytes read) of ``take(ids)``."""
+    def scan_cost(self) -> Cost:
+        """What a scan costs."""
+        return Cost(1.0, self.nbytes)
 
-    def scan(self, V, reducer):
-        """Hand X'V, piece by piece, to ``reducer``: one pass over X for all columns of V. Returns its result.
+    def check_cost(self) -> Cost:
+        """What the look at X before a fit costs: its structure, copies and ``statistics``."""
+        return self.scan_cost()
 
-        Pieces are worked on by threads and merged in order, so the answer does not depend on how many there are.
+    def sides(self) -> Sides:
+        """X for solvers that read some rows as often as some columns; UnsupportedDesignError where it cannot be had."""
+        raise UnsupportedDesignError(
+            f"{type(self).__name__} can be read by columns only, but this estimator reads rows, too: use FGMClassifier, "
+            "or hold X in memory"
+        )
+
+    def scan(self, score: Score, reducer: Reducer, deadline: float | None = None) -> Any:
+        """Hand ``score`` of all columns, piece by piece, to ``reducer``: one pass over X. Returns its result.
+
+        Pieces go through a window of a few for each worker and are merged in order, so the answer does not depend on
+        how many workers there are. OutOfTime when ``deadline`` (of ``time.perf_counter``) passes before the end.
         """
-        rows = as_rows(V)
+        total = reducer
 
-        def reduce_piece(first, block, lo, hi):
-            scores = np.zeros((rows.shape[0], hi - lo))
-            block.correlate_into(rows, lo, hi, scores)
-            return reducer.started(first, scores)
+        def jobs():
+            for piece in self.pieces(score.vectors):
+                own = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
+                yield piece, score, own, reducer, total.bar
 
-        tasks = list(self.pieces())
-        parts = self.workers.map(reduce_piece, tasks, entries=max(piece.block.entries for piece in tasks))
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.merged(part)
+        with closing(self.workers.stream(_reduced, jobs(), entries=self.entries * score.vectors)) as parts:
+            for number, part in enumerate(parts):
+                total = total.merged(part) if number else part
+                if deadline is not None and time.perf_counter() >= deadline:
+                    raise OutOfTime
         return total.result()
 
-    def in_units_of_X(self, ids, w):
+    def statistics(self, weights: np.ndarray) -> Statistics:
+        """Statistics of the columns as they are stored, before scaling, in one pass; ``weights`` are of the rows."""
+        found = self.scan(Moments(weights), Collect(self.width)).T
+        return Statistics(found[0], found[1:])
+
+    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """(weights, offset) on the columns ``ids`` of X as given that score as ``w`` does on the columns here.
 
         ``w`` is (ids,) or (ids, classes); the offset is a number, or one for each class.
         """
         return w, 0.0
 
-    def in_units_here(self, ids, weights):
+    def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The w on the columns here that scores as ``weights`` do on X as given: the inverse of ``in_units_of_X``."""
         return weights
 
-    def numbers_in_X(self, ids):
+    def numbers_in_X(self, ids: np.ndarray) -> np.ndarray:
         """The numbers in X of the features ``ids`` of this design."""
         ids = np.asarray(ids, dtype=np.int64)
         return ids if self.ids is None else self.ids[ids]
 
-    def numbers_here(self, ids):
+    def numbers_here(self, ids: np.ndarray) -> np.ndarray:
         """The numbers in this design of the columns ``ids`` of X; a column that holds nothing has none: KeyError."""
         ids = np.asarray(ids, dtype=np.int64)
         if self.ids is None:
@@ -90,3 +188,7 @@ class Design(ABC):
         if not found.all():
             raise KeyError(f"column {int(ids[~found][0])} holds no non-zero entry")
         return at
+
+
+def _reduced(piece: Piece, *how) -> Reducer:
+    return piece.reduced(*how)

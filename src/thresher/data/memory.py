@@ -1,58 +1,47 @@
 """X in memory, or memory-mapped: the design that scans arrays as they lie."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from thresher.data.compressed import CscBlock, CsrBlock
-from thresher.data.design import Design, Piece
+from thresher.data.block import Block
+from thresher.data.design import MOST_WORK, Cost, Design, Piece, Slice
 from thresher.data.sides import Sides
-from thresher.loops import moments
 
+PER_WORKER = 4  # pieces at least, so that no thread waits long for the last one
 TURNED = 1 << 30  # bytes up to which a sparse matrix may be copied into the other order
 
 
 class MemoryDesign(Design):
     """One block with all columns of X, or of a copy of it, which cost a pass."""
 
-    def __init__(self, block, ids=None, copied=False):
+    def __init__(self, block: Block, ids: np.ndarray | None = None, copied: bool = False):
         self.block, self.ids, self.workers, self.copied = block, ids, block.workers, copied
-        self.shape, self.dtype, self.nbytes = block.shape, block.dtype, block.nbytes
+        self.shape, self.dtype, self.nbytes, self.entries = block.shape, block.dtype, block.nbytes, block.entries
 
-    def pieces(self):
+    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design."""
-        for lo, hi in self.block.column_ranges(per_worker=4):
-            yield Piece(lo, self.block, lo, hi)
+        for lo, hi in self.block.column_ranges(per_worker=PER_WORKER, most=MOST_WORK // vectors):
+            yield Slice(lo, self.block, lo, hi)
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Block:
         """See Design."""
         return self.block.take(ids)
 
-    def sides(self):
+    def take_cost(self, ids: np.ndarray) -> Cost:
+        """See Design; rows stored one after the other are all looked through."""
+        if self.block.row_entries is not None:
+            return Cost(1.0, self.block.structure_bytes)
+        share = len(ids) / max(1, self.width)
+        return Cost(share, int(share * self.nbytes))
+
+    def check_cost(self) -> Cost:
+        """See Design."""
+        looked = self.block.structure_bytes + (self.nbytes if self.copied else 0)
+        return Cost(1.0 + looked / max(1, self.nbytes), self.nbytes + looked)
+
+    def sides(self) -> Sides:
         """X by rows and by columns; beyond TURNED bytes only as it lies."""
         other = self.block.turned() if self.nbytes <= TURNED else self.block
-        by_rows = isinstance(self.block, CsrBlock)
+        by_rows = self.block.row_entries is not None
         return Sides(*((self.block, other) if by_rows else (other, self.block)))
-
-    def take_cost(self, ids):
-        """See Design; rows stored one after the other are all looked through."""
-        share = len(ids) / max(1, self.shape[1])
-        if isinstance(self.block, CsrBlock):
-            return 1.0, self.block.indices.nbytes
-        return share, int(share * self.nbytes)
-
-    def check_cost(self):
-        """(passes over X, bytes read) of the door's look at a sparse structure, of a copy and of ``statistics``."""
-        looked = self.block.indices.nbytes if isinstance(self.block, (CscBlock, CsrBlock)) else 0
-        looked += self.nbytes if self.copied else 0
-        return 1.0 + looked / max(1, self.nbytes), self.nbytes + looked
-
-    def statistics(self, weights):
-        """Column statistics (anchor, table) in one pass: see ``loops.moments``. ``weights`` are of the rows."""
-        anchor, table = np.zeros(self.shape[1]), np.zeros((moments.ROWS, self.shape[1]))
-
-        def fill(_, block, lo, hi):
-            part = np.zeros((moments.ROWS, hi - lo))  # contiguous, or the loops would not vectorise
-            block.statistics_into(weights, lo, hi, anchor[lo:hi], part)
-            table[:, lo:hi] = part
-
-        self.workers.map(fill, list(self.pieces()), entries=self.block.entries)
-        return anchor, table

@@ -1,5 +1,6 @@
 """What is kept of a scan: small values that merge, so that chunks, threads and workers cannot change the answer."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -15,8 +16,15 @@ def best_first(scores, ids):
 class Reducer(Protocol):
     """What a scan hands its scores to: it starts one anew for each piece, and merges them in order."""
 
-    def started(self, first: int, scores: np.ndarray) -> Self:
-        """A new one that has seen ``scores`` (k, width) of the features first, first + 1, ..."""
+    @property
+    def bar(self) -> np.ndarray:
+        """For each list that it keeps, what a (squared) score must pass to be kept: 0 until the list is full.
+
+        A design may leave out what does not pass; -inf where everything is kept.
+        """
+
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> Self:
+        """A new one that has seen ``scores`` (k, width) of the features ``ids``: rising, or the first of a run."""
 
     def merged(self, other: Self) -> Self:
         """A new one that has seen what both have seen."""
@@ -38,29 +46,44 @@ class TopK:
         self.exclude = np.asarray(exclude, dtype=np.int64)
         self.lists = lists
 
-    def started(self, first, scores):
-        """A new TopK that has seen ``scores`` (k, width) of the features first, first + 1, ..."""
+    @property
+    def bar(self) -> np.ndarray:
+        """See Reducer."""
+        if self.lists is None:
+            return np.zeros(1)
+        if self.size == 0:
+            return np.full(len(self.lists), np.inf)
+        return np.array([scores[-1] if ids.size == self.size else 0.0 for ids, scores in self.lists])
+
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "TopK":
+        """See Reducer."""
         squares = scores * scores
         if self.summed:
             squares = squares.sum(axis=0, keepdims=True)
-        begin, end = np.searchsorted(self.exclude, [first, first + scores.shape[1]])
-        squares[:, self.exclude[begin:end] - first] = 0.0
-        return self._with([self._best(row, first) for row in squares])
+        squares[:, self._excluded(ids, scores.shape[1])] = 0.0
+        return self._with([self._best(row, ids) for row in squares])
 
-    def merged(self, other):
-        """A new TopK that has seen what both have seen."""
+    def _excluded(self, ids, width):
+        """Places of the features that never take part."""
+        if np.ndim(ids):
+            return np.isin(ids, self.exclude)
+        begin, end = np.searchsorted(self.exclude, [ids, ids + width])
+        return self.exclude[begin:end] - ids
+
+    def merged(self, other: "TopK") -> "TopK":
+        """See Reducer."""
         pairs = zip(self.lists, other.lists, strict=True)
         return self._with([self._merge(mine, theirs) for mine, theirs in pairs])
 
-    def result(self):
+    def result(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """[(ids, squared scores)] for each column of V."""
         return self.lists
 
     def _with(self, lists):
         return TopK(self.size, self.exclude, summed=self.summed, lists=lists)
 
-    def _best(self, row, first):
-        found = (np.empty(0, dtype=np.int64), np.empty(0))
+    def _best(self, row, ids):
+        best = (np.empty(0, dtype=np.int64), np.empty(0))
         bar = 0.0  # a score must pass it; ids come in ascending order, so a later tie loses
         for start in range(0, row.size, SLICE):
             part = row[start : start + SLICE]
@@ -70,9 +93,10 @@ class TopK:
                 above, equal = at[part[at] > least], at[part[at] == least]
                 at = np.sort(np.concatenate([above, equal[: self.size - above.size]]))
             if at.size:
-                found = self._merge(found, (at + (first + start), part[at]))
-                bar = found[1][-1] if found[0].size == self.size else 0.0
-        return found
+                own = ids[at + start] if np.ndim(ids) else at + (ids + start)
+                best = self._merge(best, (own, part[at]))
+                bar = best[1][-1] if best[0].size == self.size else 0.0
+        return best
 
     def _merge(self, mine, theirs):
         ids = np.concatenate([mine[0], theirs[0]])
@@ -84,38 +108,67 @@ class TopK:
 class Split:
     """Several reducers side by side: the first gets the first ``widths[0]`` columns of V, and so on."""
 
-    def __init__(self, reducers, widths):
+    def __init__(self, reducers: Sequence[Reducer], widths: Sequence[int]):
         self.reducers, self.widths = list(reducers), list(widths)
 
-    def started(self, first, scores):
-        """A new Split that has seen ``scores`` (k, width) of the features first, first + 1, ..."""
-        parts = np.split(scores, np.cumsum(self.widths)[:-1])
-        return Split([each.started(first, part) for each, part in zip(self.reducers, parts, strict=True)], self.widths)
+    @property
+    def bar(self) -> np.ndarray:
+        """See Reducer: those of all, one after the other."""
+        return np.concatenate([each.bar for each in self.reducers])
 
-    def merged(self, other):
-        """A new Split that has seen what both have seen."""
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Split":
+        """See Reducer."""
+        parts = np.split(scores, np.cumsum(self.widths)[:-1])
+        return Split([each.started(ids, part) for each, part in zip(self.reducers, parts, strict=True)], self.widths)
+
+    def merged(self, other: "Split") -> "Split":
+        """See Reducer."""
         pairs = zip(self.reducers, other.reducers, strict=True)
         return Split([mine.merged(theirs) for mine, theirs in pairs], self.widths)
 
-    def result(self):
+    def result(self) -> list:
         """The results of all."""
         return [each.result() for each in self.reducers]
 
 
 class Collect:
-    """Every score. The result is X'V itself, (p, k): p numbers a column of V, so for small p and for tests."""
+    """Every score of ``width`` features. The result is (width, k): X'V itself, for small p, or the statistics.
 
-    def __init__(self, parts=()):
-        self.parts = tuple(parts)
+    The numbers of a piece are copied into the result when it is merged, so that no more than that is held twice;
+    features that no piece has are zero.
+    """
 
-    def started(self, first, scores):
-        """A new Collect that has seen ``scores`` (k, width) of the features first, first + 1, ..."""
-        return Collect([(first, scores)])
+    def __init__(self, width: int, part=None):
+        self.width, self.part, self._whole = width, part, None
 
-    def merged(self, other):
-        """A new Collect that has seen what both have seen."""
-        return Collect(sorted(self.parts + other.parts, key=lambda part: part[0]))
+    @property
+    def bar(self) -> np.ndarray:
+        """See Reducer."""
+        return np.array([-np.inf])
 
-    def result(self):
-        """X'V as (p, k)."""
-        return np.concatenate([scores for _, scores in self.parts], axis=1).T
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Collect":
+        """See Reducer."""
+        return Collect(self.width, (ids, scores))
+
+    def merged(self, other: "Collect") -> "Collect":
+        """See Reducer; this one takes the other's numbers in."""
+        self._put(self.part)
+        self._put(other.part)
+        if other._whole is not None:
+            self._whole += other._whole
+        self.part = None
+        return self
+
+    def _put(self, part):
+        if part is None:
+            return
+        ids, scores = part
+        if self._whole is None:
+            self._whole = np.zeros((scores.shape[0], self.width))
+        self._whole[:, ids if np.ndim(ids) else slice(ids, ids + scores.shape[1])] = scores
+
+    def result(self) -> np.ndarray:
+        """All scores as (width, k)."""
+        self._put(self.part)
+        self.part = None
+        return np.zeros((self.width, 0)) if self._whole is None else self._whole.T

@@ -1,24 +1,38 @@
 """Columns shifted and scaled without touching X."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.data.design import Design, Piece
+from thresher.data.design import Cost, Design, Piece, Statistics
 from thresher.data.sides import Sides
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """x becomes (x - shift) * factor, column by column; ``shift`` is None when nothing is shifted."""
+    """x becomes (x - shift) * factor, column by column; ``shift`` is None when nothing is shifted.
+
+    A design asks for a range of columns or for some ids, and never for all of them.
+    """
 
     factor: np.ndarray
     shift: np.ndarray | None
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> "Scaling":
         """The scaling of the columns ``ids``."""
         return Scaling(self.factor[ids], None if self.shift is None else self.shift[ids])
+
+    def range(self, lo: int, hi: int) -> "Scaling":
+        """The scaling of the columns lo <= j < hi."""
+        return self.take(slice(lo, hi))
+
+    def apply_to_products(self, V: np.ndarray, out: np.ndarray) -> None:
+        """Turn out = X'V of the columns as they are, (k, columns), into that of the scaled ones; V is (k, n)."""
+        if self.shift is not None:
+            out -= np.multiply.outer(V.sum(axis=1), self.shift)
+        out *= self.factor
 
     def joined(self, other):
         """The scaling of both sets of columns."""
@@ -48,16 +62,14 @@ class ScaledBlock(Block):
         """See Block."""
         return self.base.column_entries
 
-    def column_ranges(self, per_worker=1):
+    def column_ranges(self, per_worker=1, most=None):
         """As the base would cut."""
-        return self.base.column_ranges(per_worker)
+        return self.base.column_ranges(per_worker, most)
 
     def correlate_into(self, V, lo, hi, out):
         """See Block."""
         self.base.correlate_into(V, lo, hi, out)
-        if self.scaling.shift is not None:
-            out -= np.multiply.outer(V.sum(axis=1), self.scaling.shift[lo:hi])
-        out *= self.scaling.factor[lo:hi]
+        self.scaling.range(lo, hi).apply_to_products(V, out)
 
     def combine_into(self, W, lo, hi, out):
         """See Block."""
@@ -115,18 +127,28 @@ class ScaledBlock(Block):
 
 
 class ScaledDesign(Design):
-    """A design whose columns are shifted and scaled; the data is only read."""
+    """A design whose columns are shifted and scaled; the data is only read, and by its own workers where it lies."""
 
-    def __init__(self, base, scaling):
+    def __init__(self, base: Design, scaling: Scaling):
         self.base, self.scaling = base, scaling
-        self.shape, self.dtype, self.nbytes = base.shape, base.dtype, base.nbytes
+        self.shape, self.dtype, self.nbytes, self.entries = base.shape, base.dtype, base.nbytes, base.entries
         self.workers, self.ids = base.workers, base.ids
 
-    def pieces(self):
+    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
+        """See Design; scores are handed the scaling of each piece."""
+        return self.base.pieces(vectors)
+
+    def statistics(self, weights: np.ndarray) -> Statistics:
         """See Design."""
-        for piece in self.base.pieces():
-            columns = slice(piece.first - piece.lo, piece.first - piece.lo + piece.block.shape[1])
-            yield Piece(piece.first, ScaledBlock(piece.block, self.scaling.take(columns)), piece.lo, piece.hi)
+        return self.base.statistics(weights)
+
+    def scan_cost(self) -> Cost:
+        """See Design."""
+        return self.base.scan_cost()
+
+    def check_cost(self) -> Cost:
+        """See Design."""
+        return self.base.check_cost()
 
     def take(self, ids):
         """See Design."""
@@ -149,6 +171,6 @@ class ScaledDesign(Design):
 
     def in_units_here(self, ids, weights):
         """See Design."""
-        factor = self.scaling.factor[ids]
+        factor = self.scaling.take(ids).factor
         inverse = np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > 0)
         return (weights.T * inverse).T

@@ -1,16 +1,20 @@
 """Threads that run compiled loops over pieces of data."""
 
+import collections
 import numbers
 import os
 import signal
 import threading
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Protocol
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
 SMALL = 1 << 18  # entries; below this a thread costs more than it saves
+WINDOW = 3  # pieces a thread that are under way or waiting
 
 
 def granted_cores():
@@ -81,6 +85,16 @@ def _hold(held, leave):
 ONE_BLAS_THREAD = _OneBlasThread()
 
 
+class Runner(Protocol):
+    """What runs the pieces of a scan: threads here, or processes and machines elsewhere."""
+
+    def stream(self, function: Callable, tasks: Iterable[tuple], *, entries: int) -> Generator:
+        """Yield function(*task) for each of ``tasks``, in order, holding a window of a few at a time.
+
+        ``entries`` are the numbers that all of them will look at.
+        """
+
+
 class Workers:
     """A fixed number of threads. The threads live from the first large task to ``close()``."""
 
@@ -92,22 +106,49 @@ class Workers:
         """[function(*task) for task in tasks], on threads when there are ``entries`` enough to pay for them."""
         if len(tasks) < 2 or not self.pays(entries):
             return [function(*task) for task in tasks]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
-        futures = [self._pool.submit(function, *task) for task in tasks]
+        futures = [self._threads().submit(function, *task) for task in tasks]
         try:
             return [future.result() for future in futures]
         finally:  # after an error or Ctrl-C nothing that has not begun is run
             for future in futures:
                 future.cancel()
 
+    def _threads(self):
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
+        return self._pool
+
     def pays(self, entries):
         """Whether so many entries are worth sharing among threads."""
         return self.count > 1 and entries >= SMALL
 
-    def cut(self, length, *, per_worker=1, grain=1):
-        """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``."""
-        pieces = max(1, min(self.count * per_worker, -(-length // grain)))
+    def stream(self, function, tasks, *, entries):
+        """Yield function(*task) for each of ``tasks``, in order; on threads when ``entries`` are enough to pay for it.
+
+        Only a window of WINDOW tasks a thread is taken from ``tasks`` ahead of what has been yielded.
+        """
+        if not self.pays(entries):
+            for task in tasks:
+                yield function(*task)
+            return
+        futures = collections.deque()
+        try:
+            for task in tasks:
+                futures.append(self._threads().submit(function, *task))
+                if len(futures) == WINDOW * self.count:
+                    yield futures.popleft().result()
+            while futures:
+                yield futures.popleft().result()
+        finally:  # after an error or Ctrl-C nothing that has not begun is run
+            for future in futures:
+                future.cancel()
+
+    def cut(self, length, *, per_worker=1, grain=1, at_least=1):
+        """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``.
+
+        There are ``at_least`` so many where that is more and the grain allows it.
+        """
+        pieces = max(1, min(max(self.count * per_worker, at_least), -(-length // grain)))
         step = max(grain, -(-length // pieces // grain) * grain)
         return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.data.design import Design, OutOfTime
 from thresher.data.reducers import Split
+from thresher.data.scores import Correlation
 from thresher.engine.machines import Gatherer, Grower, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.optim.layout import Layout
@@ -41,7 +42,12 @@ def grow(
             machine.begin(start)
         while any(not machine.stop for machine in machines):
             growing = [machine for machine in machines if not machine.stop]
-            scan(design, growing, trace)
+            try:
+                scan(design, growing, trace)
+            except OutOfTime:
+                for machine in growing:
+                    machine.cut_short()
+                break
             with trace.step("certify"):
                 for machine in growing:
                     machine.certify()
@@ -67,11 +73,17 @@ def machine_for(plan: Plan) -> type[Machine]:
 
 
 def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
-    """One pass over X for all: the best units that each has not yet taken, and the scores for the certificates."""
+    """One pass over X for all: the best units that each has not yet taken, and the scores for the certificates.
+
+    Once there is a model of each, the scan may be cut short by a deadline.
+    """
     V = [machine.vectors() for machine in machines]
     reducers = [machine.reducer() for machine in machines]
-    with trace.step("scan", 1.0, design.nbytes):
-        seen = design.scan(np.concatenate(V).T, Split(reducers, [len(rows) for rows in V]))
+    deadlines = [machine.plan.deadline for machine in machines]
+    may_end = all(each is not None for each in deadlines) and all(machine.has_model for machine in machines)
+    score, reducer = Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V])
+    with trace.step("scan", *design.scan_cost()):
+        seen = design.scan(score, reducer, max(deadlines) if may_end else None)
     for machine, ((units, squares),) in zip(machines, seen, strict=True):
         machine.see(units, squares)
 

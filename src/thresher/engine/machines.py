@@ -1,5 +1,6 @@
 """One model that grows, turn by turn: the two strategies behind grow()."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -44,7 +45,7 @@ def is_large(block) -> bool:
     return block.shape[0] * block.shape[1] > LARGE
 
 
-class Machine:
+class Machine(ABC):
     """What both strategies share: what is taken, the budget, the best bounds so far, and the steps of a turn."""
 
     def __init__(self, design, problem: Problem, plan: Plan, trace):
@@ -91,15 +92,25 @@ class Machine:
         """See whether there is a reason to stop."""
         self.stop = self.reason_to_stop()
 
+    @property
+    def has_model(self) -> bool:
+        """Whether at least one turn is done."""
+        return self.sight is not None and self.taken.used > 0
+
+    def cut_short(self) -> None:
+        """The scan after this turn was ended by the deadline: the model stands, with the bounds of earlier scans."""
+        self.turns.append(self.taken)
+        self.stop = Stop(StopReason.MAX_TIME)
+
+    @abstractmethod
     def asks(self) -> np.ndarray:
         """The units to take now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def grown(self) -> None:
         """Solve the master problem on all units taken."""
-        raise NotImplementedError
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027 (nothing, unless a strategy says so)
         """What is done when all machines have stopped."""
 
     # what the steps are made of
