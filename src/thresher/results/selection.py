@@ -1,4 +1,4 @@
-"""What a fit returns: values that can be looked at, printed and checked. Nothing here computes."""
+"""A selection of features, and what belongs to it: certificate, trace and path."""
 
 import time
 from collections.abc import Sequence
