@@ -25,7 +25,7 @@ from thresher import SparseSVC, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.engine import rules
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.grid import RULES
+from thresher.results.grid import RULES
 
 DATA = make_wide(80, 120, n_relevant=6, random_state=0)
 X, y = np.round(DATA.X * 64) / 64, DATA.y  # exact in float32

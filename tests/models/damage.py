@@ -12,9 +12,9 @@ import thresher
 from tests.models.zoo import data_for, fitted
 from thresher.cli.inspect import own_facts
 from thresher.errors import ModelFileError
-from thresher.estimators.grid import RULES
 from thresher.models import arrays, files
 from thresher.models.checks import Damaged
+from thresher.results.grid import RULES
 
 
 def saved(folder, kind="two", limit=arrays.INLINE):

@@ -20,8 +20,8 @@ from matplotlib.colors import LogNorm
 
 from thresher import FGMClassifier, GridDisplay, SparseSVCPath
 from thresher.datasets import make_wide
-from thresher.estimators.grid import RULES
 from thresher.report import grid_display
+from thresher.results.grid import RULES
 
 DATA = make_wide(80, 200, n_relevant=6, random_state=3)
 THREE = np.array(["ash", "beech", "cedar"])[

@@ -1,0 +1,120 @@
+"""Grid: the models of a SparseSVCPath over (beta, alpha), and what screening removed at each point."""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+RULES = ("gap", "iss", "ifs", "ends")
+PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Arrays of shape (n_betas, n_alphas), but ``betas`` of shape (n_betas,); a point that was not reached has gap nan.
+
+    ``gap`` is the duality gap of the whole problem as a share of 1 - gamma/2 (with many classes the largest of them),
+    ``objective`` the objective (their sum). ``features_removed`` and ``samples_removed`` count what was proven to have
+    weight zero, or to lie off the margin, before and during the solve; with many classes what is so in all of them.
+    ``inactive_samples`` counts the samples that lie off the margin in the solution; ``steps`` those of the solver.
+
+    The models lie end to end: point number s = i n_alphas + j has the features ``ids[begins[s]:begins[s + 1]]``. So
+    do the tests: its ``rule`` (a place in RULES), how many features and samples it removed first.
+    """
+
+    betas: np.ndarray
+    alphas: np.ndarray
+    gap: np.ndarray
+    objective: np.ndarray
+    features_removed: np.ndarray
+    samples_removed: np.ndarray
+    inactive_samples: np.ndarray
+    steps: np.ndarray
+    intercepts: np.ndarray
+    begins: np.ndarray
+    ids: np.ndarray
+    weights: np.ndarray
+    test_begins: np.ndarray
+    tests: np.ndarray
+    n_samples: int
+    n_features: int
+
+    @property
+    def shape(self):
+        """(n_betas, n_alphas)."""
+        return self.alphas.shape
+
+    @property
+    def solved(self):
+        """Which points were reached."""
+        return ~np.isnan(self.gap)
+
+    @property
+    def selected(self):
+        """Number of features with a weight, of any class."""
+        return np.diff(self.begins).reshape(self.shape)
+
+    @property
+    def scaling_ratio(self):
+        """Share of the samples x features that was removed: 1 - (n - removed) (p - removed) / (n p)."""
+        rows, columns = self.n_samples - self.samples_removed, self.n_features - self.features_removed
+        return 1.0 - (rows / self.n_samples) * (columns / self.n_features)
+
+    def number(self, i, j):
+        """The point (i, j), counted along the grid; negative numbers count from the end."""
+        n_betas, n_alphas = self.shape
+        for name, place, size in (("i", i, n_betas), ("j", j, n_alphas)):
+            if isinstance(place, bool) or not isinstance(place, numbers.Integral):
+                raise ValueError(f"{name} must be a whole number, got {place!r}")
+            if not -size <= place < size:
+                raise ValueError(f"{name}={place!r} is outside the grid of {n_betas} betas x {n_alphas} alphas")
+        s = (i % n_betas) * n_alphas + j % n_alphas
+        if not self.solved.flat[s]:
+            raise ValueError(f"the point ({i}, {j}) was not reached: the fit was ended before")
+        return s
+
+    def model(self, i, j):
+        """(features, weights, intercept) at point (i, j)."""
+        s = self.number(i, j)
+        part, intercept = slice(self.begins[s], self.begins[s + 1]), self.intercepts.reshape(-1, *self.across)[s]
+        return self.ids[part], self.weights[part], intercept.copy() if self.across else float(intercept)
+
+    @property
+    def across(self):
+        """() for two classes, else (n_classes,)."""
+        return self.weights.shape[1:]
+
+    def coef(self, i, j):
+        """The weights at point (i, j), as a sparse row, or with many classes one row for each."""
+        ids, weights, _ = self.model(i, j)
+        rows = sparse.csr_array(weights[None] if weights.ndim == 1 else weights.T)
+        rows.eliminate_zeros()
+        return sparse.csr_array((rows.data, ids[rows.indices], rows.indptr), shape=(rows.shape[0], self.n_features))
+
+    def rejections(self, rule):
+        """Rejection ratios of each run of a test, (runs, n_betas, n_alphas): its share of what is inactive.
+
+        ``rule`` is "iss" (samples), "ifs" or "gap" (features); the first run comes first. For two classes.
+        """
+        if self.across:
+            raise ValueError("rejection ratios are kept for two classes only")
+        if rule not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+        column, wanted = (2 if rule == "iss" else 1), RULES.index(rule)
+        inactive = self.inactive_samples if rule == "iss" else self.n_features - self.selected
+        runs = []
+        for s in range(self.alphas.size):
+            own = self.tests[self.test_begins[s] : self.test_begins[s + 1]]
+            runs.append(own[own[:, 0] == wanted, column])
+        found = np.zeros((max(map(len, runs), default=0), self.alphas.size))
+        for s, counts in enumerate(runs):
+            found[: len(counts), s] = counts
+        return found.reshape(-1, *self.shape) / np.maximum(1, inactive)
+
+    def __repr__(self):
+        n_betas, n_alphas = self.shape
+        return (
+            f"Grid({n_betas} betas x {n_alphas} alphas, {int(self.solved.sum())} points solved; features "
+            f"{int(self.selected.min(initial=0))} to {int(self.selected.max(initial=0))})"
+        )
