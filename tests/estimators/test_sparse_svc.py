@@ -815,7 +815,7 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("thresher.estimators.sparse_svm_path.walk", walk)
+    monkeypatch.setattr("thresher.families.sparse_svm.walker.walk", walk)
     path = SparseSVCPath(3, 4)
     with pytest.raises(KeyboardInterrupt):
         path.fit(X, y)

@@ -12,9 +12,8 @@ from thresher.engine.rules import RULES
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
-from thresher.estimators.grid import in_units_of_X, objective
 from thresher.estimators.selector import SelectorClassifier
-from thresher.families.sparse_svm import Row, polished, problems
+from thresher.families.sparse_svm import Row, in_units_of_X, objective, polished, problems
 from thresher.results import Certificate, Selection, Step, Trace
 
 HEAVY = 1e100  # weights of samples that are brought to 1

@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators import parameters as check
 from thresher.estimators.folds import held_out_parts
-from thresher.estimators.grid import GridMaker, ends, in_units_of_X
 from thresher.estimators.progress import PointProgress
 from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC, ended
-from thresher.families.sparse_svm import grid_of, walk
-from thresher.results import Certificate, Step, Trace
+from thresher.families.sparse_svm import Walker, grid_of
+from thresher.results import Certificate, Trace
 
 SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -112,7 +111,7 @@ class SparseSVCPath(ElasticSVC):
             scorer = self._scorer(data, folds) if folds else None
             betas, alphas = grid_of(data.svms, **options)
             watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
-            walker = _Walker(self, data, betas, alphas, trace, deadline, watch)
+            walker = Walker(data, betas, alphas, float(self.tol), self._rules, trace, deadline, watch)
             grid, selection = walker.whole()
             scores, supports = walker.folds(folds, scorer) if not walker.ended else (None, None)
             watch.close()
@@ -286,66 +285,3 @@ class _Told(ClassifierMixin, BaseEstimator):
         """The classes of the rows."""
         found = self.scores[rows]
         return self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]
-
-
-class _Walker:
-    """Walks over the grid with the problems of the whole and of the folds, until the time is over or Ctrl-C."""
-
-    def __init__(self, estimator, data, betas, alphas, trace, deadline, watch):
-        self.data, self.betas, self.alphas, self.trace, self.watch = data, betas, alphas, trace, watch
-        self.deadline, self.rules, self.tol = deadline, estimator._rules, float(estimator.tol)
-        self.interrupted = self.ended = False
-        self.done = 0
-
-    def _points(self, svms):
-        """As ``walk``, with a record of each point; ends early when it must, but not before the first point."""
-        data, trace = self.data, self.trace
-        points = walk(svms, self.betas, self.alphas, self.tol * svms[0].at_zero, self.rules)
-        begun, before = trace.elapsed, data.sides.passes
-        for i, j, found in points:
-            passes = data.sides.passes - before
-            trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * data.design.nbytes)))
-            yield i, j, found
-            self.done += 1
-            gap = max(point.gap for point in found) / svms[0].at_zero
-            features = max(point.ids.size for point in found)
-            self.watch(self.betas[i], self.alphas[i, j], features, gap, self.done, trace)
-            if self.done < self.watch.total and trace.begun + trace.elapsed > self.deadline:
-                self.ended = True
-                return
-            begun, before = trace.elapsed, data.sides.passes
-
-    def whole(self):
-        """(Grid, Selection of the last point reached)."""
-        data = self.data
-        maker = GridMaker(self.betas, self.alphas, data.svms, data.design, data.n_features)
-        last = None
-        try:
-            for i, j, points in self._points(data.svms):
-                maker.add(i, j, points)
-                last = points
-        except KeyboardInterrupt:
-            if last is None:
-                raise
-            self.interrupted = self.ended = True
-        return maker.grid(), data.selection(last, self.tol, self.trace)
-
-    def folds(self, folds, scorer):
-        """(scores, supports) of all folds, or (None, None) where there are none or they could not be ended."""
-        if not folds:
-            return None, None
-        data = self.data
-        scores, supports = np.zeros((len(folds), *self.alphas.shape)), []
-        try:
-            for fold, test in enumerate(folds):
-                weights = data.weights.copy()
-                weights[test] = 0.0
-                svms, ids = data.problems(weights, data.svms[0].row_squares), []
-                for i, j, points in self._points(svms):
-                    found = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
-                    scores[fold, i, j] = scorer(found[:, 0] if len(svms) == 1 else found, test)
-                    ids.append(in_units_of_X(data.design, points)[0])
-                supports.append((ends(ids), np.concatenate(ids)))
-        except KeyboardInterrupt:
-            self.interrupted = self.ended = True
-        return (None, None) if self.ended else (scores, supports)
