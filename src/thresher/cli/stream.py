@@ -12,13 +12,14 @@ from thresher.cli.inspect import describe, facts, say_settings
 from thresher.cli.select import check_usage
 from thresher.cli.show import Examples, Voice, add, grid, number
 from thresher.cli.start import DONE, INTERRUPTED
-from thresher.data.stream import LARGEST, TextStream
-from thresher.data.text import TOLD, opened
+from thresher.data.stream import LARGEST
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 from thresher.io.svmlight import shown
 from thresher.io.table import tidy_labels
+from thresher.io.text import TOLD, opened
+from thresher.io.text_stream import TextStream
 from thresher.models import read as read_model
 from thresher.models import read_checkpoint, save, save_checkpoint
 
