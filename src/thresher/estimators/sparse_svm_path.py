@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.estimators import parameters as check
 from thresher.estimators.folds import held_out_parts
 from thresher.estimators.progress import PointProgress
-from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC, ended
-from thresher.families.sparse_svm import Walker, grid_of
-from thresher.results import Certificate, Trace
+from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC
+from thresher.families.sparse_svm import Walker, certified, grid_of, stop_reason
+from thresher.results import Trace
 
 SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -106,30 +106,28 @@ class SparseSVCPath(ElasticSVC):
         trace = Trace()
         options = self._checked_options()
         deadline = np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
-        with self._arranged(X, y, sample_weight, trace) as data:
-            folds = [] if self.cv is None else held_out_parts(self.cv, data.codes, data.weights)
-            scorer = self._scorer(data, folds) if folds else None
-            betas, alphas = grid_of(data.svms, **options)
+        with self._arranged(X, y, sample_weight, trace) as samples:
+            training = samples.training
+            folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
+            score = self._scorer(samples, folds) if folds else None
+            betas, alphas = grid_of(training.svms, **options)
             watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
-            walker = Walker(data, betas, alphas, float(self.tol), self._rules, trace, deadline, watch)
+            walker = Walker(
+                training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace, deadline=deadline,
+                watch=watch,
+            )  # fmt: skip
             grid, selection = walker.whole()
-            scores, supports = walker.folds(folds, scorer) if not walker.ended else (None, None)
+            scored = walker.folds(folds, score) if folds and not walker.ended else None
             watch.close()
         for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "supports_"):
             self.__dict__.pop(name, None)
-        self.path_, self.classes_, self.fingerprint_ = grid, data.classes, data.seen
+        self.path_, self.classes_, self.fingerprint_ = grid, samples.classes, samples.fingerprint
         self._set_selection(selection)
-        if scores is not None:
-            self._choose(scores, supports)
+        if scored is not None:
+            self._choose(scored.scores, scored.supports)
         if walker.ended:
-            what = f"{int(grid.solved.sum())} of {grid.gap.size} points" + (
-                " and no choice among them" if folds else ""
-            )
-            reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
-            self._set_selection(replace(self.selection_, stop_reason=reason, interrupted=walker.interrupted))
-            if not walker.interrupted:
-                warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=2)
-        self._finished(data, self.selection_, max(1, int(grid.steps.sum())))
+            self._ended_early(walker.interrupted, chosen=not folds)
+        self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
         worst = np.nanmax(grid.gap)
         if worst > self.tol and self.selection_.certificate.gap <= self.tol:
             message = f"{int((grid.gap > self.tol).sum())} points have a gap above tol={self.tol:g}, up to {worst:.1e}"
@@ -137,6 +135,15 @@ class SparseSVCPath(ElasticSVC):
         if walker.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _ended_early(self, interrupted, chosen):
+        """Say in ``stop_reason`` and, but after Ctrl-C, in a warning how far the fit came."""
+        what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points"
+        what += "" if chosen else " and no choice among them"
+        reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
+        self._set_selection(replace(self.selection_, stop_reason=reason, interrupted=interrupted))
+        if not interrupted:
+            warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=3)
 
     def _checked_options(self):
         """What ``grid_of`` takes; raises for parameters that cannot be."""
@@ -158,7 +165,7 @@ class SparseSVCPath(ElasticSVC):
             "alphas": alphas,
         }
 
-    def _scorer(self, data, folds):
+    def _scorer(self, samples, folds):
         """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
@@ -166,15 +173,17 @@ class SparseSVCPath(ElasticSVC):
             raise ValueError(f"scoring={self.scoring!r} is not a name that scikit-learn knows{hint}")
         if not isinstance(self.scoring, str) and not callable(self.scoring):
             raise ValueError(f"scoring must be one name or a scorer, got {self.scoring!r}")
-        scorer = check_scoring(_Told(data.classes), scoring=self.scoring)
+        scorer = check_scoring(_Told(samples.classes), scoring=self.scoring)
         accepts = inspect.signature(scorer).parameters
         weighted = "sample_weight" in accepts or any(each.kind == each.VAR_KEYWORD for each in accepts.values())
 
-        def score(scores, test):
-            options = data.scoring_weights(test) if weighted else {}
-            return scorer(_Told(data.classes, scores), test, data.y[test], **options)
+        y, n_problems = samples.y, len(samples.training.svms)
 
-        blank = np.zeros(data.y.shape if len(data.svms) == 1 else (data.y.size, len(data.svms)))
+        def score(scores, test):
+            options = samples.scoring_weights(test) if weighted else {}
+            return scorer(_Told(samples.classes, scores), test, y[test], **options)
+
+        blank = np.zeros(y.shape if n_problems == 1 else (y.size, n_problems))
         try:
             found = [score(blank, test) for test in folds]
         except AttributeError as error:
@@ -231,8 +240,7 @@ class SparseSVCPath(ElasticSVC):
         grid, own = self.path_, self.selection_
         features, weights, intercept = grid.model(i, j)
         at_zero = (1.0 - 0.5 * self.gamma) * max(1, *grid.across, 1)
-        value = float(grid.objective[i, j])
-        bound = value - float(grid.gap[i, j]) * at_zero
+        gap = float(grid.gap[i, j])
         fitted = SparseSVC(
             float(grid.alphas[i, j]), float(grid.betas[i]), **{name: getattr(self, name) for name in SHARED}
         )
@@ -242,7 +250,7 @@ class SparseSVCPath(ElasticSVC):
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        certificate, reason = Certificate(value, bound, value, bound, at_zero), ended(float(grid.gap[i, j]), self.tol)
+        certificate, reason = certified(float(grid.objective[i, j]), gap, at_zero), stop_reason(gap, self.tol)
         model = {"features": features, "weights": weights, "intercept": intercept}
         fitted._set_selection(replace(own, stop_reason=reason, certificate=certificate, **model))
         return fitted

@@ -5,20 +5,20 @@
 For each beta the points are solved with alpha falling, each from its neighbour; see docs/theory/sifs.md.
 """
 
-from thresher.families.sparse_svm.grid import GridMaker, ends, in_units_of_X, objective
 from thresher.families.sparse_svm.points import Row, grid_of, highest_alpha, polished, problems, walk
+from thresher.families.sparse_svm.training import Training, certified, fit_point, stop_reason
 from thresher.families.sparse_svm.walker import Walker
 
 __all__ = [
-    "GridMaker",
     "Row",
+    "Training",
     "Walker",
-    "ends",
+    "certified",
+    "fit_point",
     "grid_of",
     "highest_alpha",
-    "in_units_of_X",
-    "objective",
     "polished",
     "problems",
+    "stop_reason",
     "walk",
 ]

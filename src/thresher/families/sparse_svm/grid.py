@@ -1,16 +1,26 @@
 """Points of a walk over a grid, in the units of X, to a Grid."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from thresher.results.grid import PER_POINT, RULES, Grid
 
 
-class GridMaker:
-    """Collects the points of a walk over a grid."""
+class Model(NamedTuple):
+    """Features in X, sorted, their weights, (features,) or (features, classes), and the intercept."""
 
-    def __init__(self, betas, alphas, svms, design, n_features):
-        self.betas, self.alphas, self.svms, self.design, self.n_features = betas, alphas, svms, design, n_features
-        self.across = () if len(svms) == 1 else (len(svms),)
+    features: np.ndarray
+    weights: np.ndarray
+    intercept: float | np.ndarray
+
+
+class GridMaker:
+    """Collects the points of a walk over the grid ``betas`` x ``alphas``."""
+
+    def __init__(self, training, betas, alphas):
+        self.training, self.svms, self.betas, self.alphas = training, training.svms, betas, alphas
+        self.across = () if len(self.svms) == 1 else (len(self.svms),)
         size = alphas.size
         self.per_point = {name: np.zeros(size, dtype=np.int64) for name in PER_POINT}
         self.per_point |= {"gap": np.full(size, np.nan), "objective": np.full(size, np.nan)}
@@ -19,22 +29,17 @@ class GridMaker:
 
     def add(self, i, j, points):
         """Note the points of all classes at (i, j)."""
-        s, per = i * self.alphas.shape[1] + j, self.per_point
-        empty = self.n_features - self.design.shape[1]  # columns that the design leaves out, since they hold nothing
-        rows = self.svms[0].rows
-        idle, settled = (
-            np.logical_and.reduce(masks)
-            for masks in zip(*((p.found.idle, p.found.settled) for p in points), strict=True)
-        )
-        per["objective"][s] = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
-        per["features_removed"][s] = np.count_nonzero(idle) + empty
-        per["samples_removed"][s] = np.count_nonzero(settled & rows)
-        off = np.logical_and.reduce([(p.z >= 1.0) | (p.z <= 1.0 - self.svms[0].gamma) for p in points])
-        per["inactive_samples"][s] = np.count_nonzero(off & rows)
+        s, per, svms = i * self.alphas.shape[1] + j, self.per_point, self.svms
+        columns, samples = removed(svms, points)
+        off = np.logical_and.reduce([(p.z >= 1.0) | (p.z <= 1.0 - svms[0].gamma) for p in points])
+        per["objective"][s] = sum(objective(svm, point) for svm, point in zip(svms, points, strict=True))
+        per["features_removed"][s] = columns + self.training.n_empty
+        per["samples_removed"][s] = samples
+        per["inactive_samples"][s] = np.count_nonzero(off & svms[0].rows)
         per["steps"][s] = sum(point.steps for point in points)
-        self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.design, points)
+        self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.training.design, points)
         self.tests[s] = [(RULES.index(rule), *counts) for rule, *counts in points[0].found.log]
-        per["gap"][s] = max(point.gap for point in points) / self.svms[0].at_zero  # last: now the point is there
+        per["gap"][s] = max(point.gap for point in points) / svms[0].at_zero  # last: now the point is there
 
     def grid(self):
         """The Grid of what was noted."""
@@ -46,13 +51,21 @@ class GridMaker:
         return Grid(
             self.betas, self.alphas, *(self.per_point[name].reshape(shape) for name in PER_POINT),
             self.intercepts.reshape(*shape, *self.across), ends(ids), np.concatenate(ids), np.concatenate(weights),
-            ends(tests), np.concatenate(tests), int(np.count_nonzero(self.svms[0].rows)), int(self.n_features),
+            ends(tests), np.concatenate(tests), int(np.count_nonzero(self.svms[0].rows)),
+            int(self.training.n_features_in),
         )  # fmt: skip
 
 
 def ends(parts):
     """Where each of the parts begins when they are laid end to end, and where the last one ends."""
     return np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+
+
+def removed(svms, points):
+    """(columns, samples): how many were proven not to matter in the problem of any class."""
+    idle = np.logical_and.reduce([point.found.idle for point in points])
+    settled = np.logical_and.reduce([point.found.settled for point in points])
+    return int(np.count_nonzero(idle)), int(np.count_nonzero(settled & svms[0].rows))
 
 
 def objective(svm, point):
@@ -64,7 +77,7 @@ def objective(svm, point):
 
 
 def in_units_of_X(design, points):
-    """(features in X, sorted; their weights; intercept) of the points of all classes."""
+    """The Model of the points of all classes."""
     ids = points[0].ids if len(points) == 1 else np.unique(np.concatenate([point.ids for point in points]))
     W = np.zeros((ids.size, len(points)))
     for column, point in enumerate(points):
@@ -72,4 +85,6 @@ def in_units_of_X(design, points):
     weights, offset = design.in_units_of_X(ids, W)
     intercept = np.array([point.b for point in points]) + offset
     features = design.numbers_in_X(ids)
-    return (features, weights[:, 0], float(intercept[0])) if len(points) == 1 else (features, weights, intercept)
+    if len(points) == 1:
+        return Model(features, weights[:, 0], float(intercept[0]))
+    return Model(features, weights, intercept)

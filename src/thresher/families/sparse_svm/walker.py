@@ -1,29 +1,60 @@
 """A walk over the whole grid, and over that of each fold."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from thresher.families.sparse_svm.grid import GridMaker, ends, in_units_of_X
 from thresher.families.sparse_svm.points import walk
-from thresher.results import Step
+
+
+class FoldScores(NamedTuple):
+    """``scores`` of shape (n_folds, n_betas, n_alphas); ``supports`` has (begins, ids) of each fold, as a Grid."""
+
+    scores: np.ndarray
+    supports: list
 
 
 class Walker:
-    """Walks over the grid with the problems of the whole and of the folds, until the time is over or Ctrl-C."""
+    """Walks over the grid with the problems of the whole and of the folds, until the time is over or Ctrl-C.
 
-    def __init__(self, data, betas, alphas, tol, rules, trace, deadline, watch):
-        self.data, self.betas, self.alphas, self.trace, self.watch = data, betas, alphas, trace, watch
+    Parameters
+    ----------
+    training : Training
+        The samples.
+    betas, alphas : ndarray of shape (n_betas,) and (n_betas, n_alphas)
+        The grid.
+    tol : float
+        Gap to reach at each point, as a share of the objective at w = 0.
+    rules : Rules
+        Which safe tests are run.
+    trace : Trace
+        Where each point is recorded.
+    deadline : float
+        When to end, on the clock of ``time.perf_counter``; not before the first point.
+    watch : callable
+        Called after each point with (beta, alpha, features, gap, points done, trace); ``watch.total`` counts all
+        points that there will be.
+
+    Attributes
+    ----------
+    ended, interrupted : bool
+        Whether a walk was ended before its last point, and whether that was by Ctrl-C.
+    """
+
+    def __init__(self, training, betas, alphas, *, tol, rules, trace, deadline, watch):
+        self.training, self.betas, self.alphas, self.trace, self.watch = training, betas, alphas, trace, watch
         self.deadline, self.rules, self.tol = deadline, rules, tol
         self.interrupted = self.ended = False
         self.done = 0
 
     def _points(self, svms):
         """As ``walk``, with a record of each point; ends early when it must, but not before the first point."""
-        data, trace = self.data, self.trace
+        training, trace = self.training, self.trace
         points = walk(svms, self.betas, self.alphas, self.tol * svms[0].at_zero, self.rules)
-        begun, before = trace.elapsed, data.sides.passes
+        begun, passes_before = trace.elapsed, training.sides.passes
         for i, j, found in points:
-            passes = data.sides.passes - before
-            trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * data.design.nbytes)))
+            training.record(trace, begun, passes_before)
             yield i, j, found
             self.done += 1
             gap = max(point.gap for point in found) / svms[0].at_zero
@@ -32,39 +63,40 @@ class Walker:
             if self.done < self.watch.total and trace.begun + trace.elapsed > self.deadline:
                 self.ended = True
                 return
-            begun, before = trace.elapsed, data.sides.passes
+            begun, passes_before = trace.elapsed, training.sides.passes
 
     def whole(self):
         """(Grid, Selection of the last point reached)."""
-        data = self.data
-        maker = GridMaker(self.betas, self.alphas, data.svms, data.design, data.n_features)
-        last = None
+        maker, last = GridMaker(self.training, self.betas, self.alphas), None
         try:
-            for i, j, points in self._points(data.svms):
+            for i, j, points in self._points(self.training.svms):
                 maker.add(i, j, points)
                 last = points
         except KeyboardInterrupt:
             if last is None:
                 raise
             self.interrupted = self.ended = True
-        return maker.grid(), data.selection(last, self.tol, self.trace)
+        return maker.grid(), self.training.selection(last, self.tol, self.trace)
 
-    def folds(self, folds, scorer):
-        """(scores, supports) of all folds, or (None, None) where there are none or they could not be ended."""
-        if not folds:
-            return None, None
-        data = self.data
+    def folds(self, folds, score):
+        """The FoldScores of models fitted without each of the ``folds``; None where a walk was ended early.
+
+        Parameters
+        ----------
+        folds : list of ndarray
+            Numbers of the samples that are held out.
+        score : callable
+            ``score(decisions of all samples, held-out samples)``.
+        """
         scores, supports = np.zeros((len(folds), *self.alphas.shape)), []
         try:
             for fold, test in enumerate(folds):
-                weights = data.weights.copy()
-                weights[test] = 0.0
-                svms, ids = data.problems(weights, data.svms[0].row_squares), []
+                svms, ids = self.training.without(test), []
                 for i, j, points in self._points(svms):
                     found = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
-                    scores[fold, i, j] = scorer(found[:, 0] if len(svms) == 1 else found, test)
-                    ids.append(in_units_of_X(data.design, points)[0])
+                    scores[fold, i, j] = score(found[:, 0] if len(svms) == 1 else found, test)
+                    ids.append(in_units_of_X(self.training.design, points).features)
                 supports.append((ends(ids), np.concatenate(ids)))
         except KeyboardInterrupt:
             self.interrupted = self.ended = True
-        return (None, None) if self.ended else (scores, supports)
+        return None if self.ended else FoldScores(scores, supports)
