@@ -31,10 +31,10 @@ SECONDS = 60.0  # between two checkpoints
 
 def run(
     file, budget, method, loss, step_size, l2, l1, gamma, delta, no_intercept, balanced, hash_bits, classes, skip_bad,
-    checkpoint, every, resume, skip_seen, out, progressive, quiet, json,
+    checkpoint, every, resume, skip_seen, out, progressive, reporting,
 ):  # fmt: skip
     """Read, learn, write checkpoints and the model, and report."""
-    voice = Voice(quiet, json)
+    voice = Voice(reporting.quiet, reporting.json)
     file, checkpoint, resume, out = map(path_of, (file, checkpoint, resume, out))
     given = {
         "budget": budget, "method": method, "loss": loss, "step_size": step_size, "l2": l2, "l1": l1, "gamma": gamma,
