@@ -77,7 +77,7 @@ def ask_grid(clf):
     if not isinstance(clf, thresher.SparseSVCPath):
         return
     grid = clf.path_
-    assert grid.scaling_ratio.shape == grid.selected.shape == grid.shape
+    assert grid.scaling_ratio.shape == grid.n_features.shape == grid.shape
     assert grid.solved.any()
     for i, j in points_of(clf):
         assert grid.coef(i, j).shape == clf.coef_.shape

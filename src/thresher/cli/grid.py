@@ -46,10 +46,10 @@ def show_rows(voice, path):
     table = grid("beta", *heads, title=f"\n{int(own.solved.sum()):,} points")
     for i in np.flatnonzero(own.solved.any(axis=1)):
         solved = own.solved[i]
-        removed = own.features_removed[i, solved].mean() / own.n_features
+        removed = own.features_removed[i, solved].mean() / own.n_features_in
         samples = own.samples_removed[i, solved].mean() / own.n_samples
         cells = [
-            f"{own.selected[i, solved].min()} to {own.selected[i, solved].max()}",
+            f"{own.n_features[i, solved].min()} to {own.n_features[i, solved].max()}",
             f"{removed:.1%}",
             f"{samples:.1%}",
         ]

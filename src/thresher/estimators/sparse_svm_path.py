@@ -57,8 +57,8 @@ class SparseSVCPath(ElasticSVC):
     Attributes
     ----------
     path_ : Grid
-        ``betas`` (n_betas,); ``alphas``, ``gap``, ``features_removed``, ``samples_removed``, ``selected``, ... of shape
-        (n_betas, n_alphas); ``coef(i, j)`` the weights at a point, sparse.
+        ``betas`` (n_betas,); ``alphas``, ``gap``, ``n_features``, ``features_removed``, ``samples_removed``, ... of
+        shape (n_betas, n_alphas); ``at(i, j)`` the model at a point, ``coef(i, j)`` its weights, sparse.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
@@ -213,7 +213,7 @@ class SparseSVCPath(ElasticSVC):
         grid = self.path_
         if not grid.solved.any() or np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
             raise ValueError("the gaps of the grid are not such")
-        if grid.features_removed.max() > grid.n_features or grid.samples_removed.max() > grid.n_samples:
+        if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
             raise ValueError("more was removed than there is")
         if all(chosen):
             if len(self.supports_) != len(self.scores_):
@@ -224,10 +224,8 @@ class SparseSVCPath(ElasticSVC):
             if not (mean[self.best_index_] == self.best_score_ == mean.max()):
                 raise ValueError("the best point is not the best")
             self.best_estimator_ = self.at(*self.best_index_)
-        place = self.best_index_ if all(chosen) else divmod(int(np.flatnonzero(grid.solved)[-1]), grid.shape[1])
-        features, weights, _ = grid.model(*place)
-        own = self.selection_
-        if not (np.array_equal(own.features, features) and np.array_equal(own.weights, weights)):
+        point, own = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
+        if not (np.array_equal(own.features, point.features) and np.array_equal(own.weights, point.weights)):
             raise ValueError("the model is not that of its point of the grid")
 
     def at(self, i, j):
@@ -236,23 +234,24 @@ class SparseSVCPath(ElasticSVC):
         Its gap is within ``tol``; a SparseSVC that is fitted itself is polished beyond that.
         """
         check_is_fitted(self)
-        i, j = divmod(self.path_.number(i, j), self.path_.shape[1])
-        grid, own = self.path_, self.selection_
-        features, weights, intercept = grid.model(i, j)
-        at_zero = (1.0 - 0.5 * self.gamma) * max(1, *grid.across, 1)
-        gap = float(grid.gap[i, j])
-        fitted = SparseSVC(
-            float(grid.alphas[i, j]), float(grid.betas[i]), **{name: getattr(self, name) for name in SHARED}
-        )
+        grid, point = self.path_, self.path_.at(i, j)
+        fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED})
         for name in ("n_features_in_", "feature_names_in_", "classes_", "fingerprint_"):
             if hasattr(self, name):
                 setattr(fitted, name, getattr(self, name))
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        certificate, reason = certified(float(grid.objective[i, j]), gap, at_zero), stop_reason(gap, self.tol)
-        model = {"features": features, "weights": weights, "intercept": intercept}
-        fitted._set_selection(replace(own, stop_reason=reason, certificate=certificate, **model))
+        at_zero = (1.0 - 0.5 * self.gamma) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
+        selection = replace(
+            self.selection_,
+            features=point.features,
+            weights=point.weights,
+            intercept=point.intercept,
+            stop_reason=stop_reason(point.gap, self.tol),
+            certificate=certified(point.objective, point.gap, at_zero),
+        )
+        fitted._set_selection(selection)
         return fitted
 
     @available_if(lambda self: self.cv is not None)

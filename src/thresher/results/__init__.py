@@ -1,6 +1,7 @@
 """What a fit returns: values that can be looked at, printed and checked. Nothing here computes."""
 
-from thresher.results.grid import Grid
+from thresher.results.feature_path import FeaturePath
+from thresher.results.grid import Grid, GridPoint
 from thresher.results.selection import (
     Certificate,
     Milestone,
@@ -17,7 +18,9 @@ from thresher.results.selection import (
 
 __all__ = [
     "Certificate",
+    "FeaturePath",
     "Grid",
+    "GridPoint",
     "Milestone",
     "Path",
     "Selection",

@@ -8,6 +8,24 @@ from scipy import sparse
 
 RULES = ("gap", "iss", "ifs", "ends")
 PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
+RULE, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """The model at one point of a grid: sorted ``features``, their ``weights`` in the units of X, ``intercept``.
+
+    ``weights`` are (features,), or (features, classes) with more than two classes. ``gap`` is the duality gap as a
+    share of the objective at w = 0.
+    """
+
+    features: np.ndarray
+    weights: np.ndarray
+    intercept: float | np.ndarray
+    alpha: float
+    beta: float
+    gap: float
+    objective: float
 
 
 @dataclass(frozen=True)
@@ -20,7 +38,8 @@ class Grid:
     ``inactive_samples`` counts the samples that lie off the margin in the solution; ``steps`` those of the solver.
 
     The models lie end to end: point number s = i n_alphas + j has the features ``ids[begins[s]:begins[s + 1]]``. So
-    do the tests: its ``rule`` (a place in RULES), how many features and samples it removed first.
+    do the tests: its ``rule`` (a place in RULES), how many features and samples it removed first. ``n_samples`` and
+    ``n_features_in`` count the rows (with weight) and columns of X.
     """
 
     betas: np.ndarray
@@ -38,7 +57,18 @@ class Grid:
     test_begins: np.ndarray
     tests: np.ndarray
     n_samples: int
-    n_features: int
+    n_features_in: int
+
+    def __setstate__(self, state):
+        """Earlier pickles have the number of columns under ``n_features``."""
+        if "n_features_in" not in state:
+            state = {**state, "n_features_in": state["n_features"]}
+            del state["n_features"]
+        self.__dict__.update(state)
+
+    def __len__(self) -> int:
+        """Number of points, those that were not reached included."""
+        return self.alphas.size
 
     @property
     def shape(self):
@@ -51,15 +81,15 @@ class Grid:
         return ~np.isnan(self.gap)
 
     @property
-    def selected(self):
-        """Number of features with a weight, of any class."""
+    def n_features(self) -> np.ndarray:
+        """Number of features with a weight (of any class) at each point, int64 of shape (n_betas, n_alphas)."""
         return np.diff(self.begins).reshape(self.shape)
 
     @property
     def scaling_ratio(self):
         """Share of the samples x features that was removed: 1 - (n - removed) (p - removed) / (n p)."""
-        rows, columns = self.n_samples - self.samples_removed, self.n_features - self.features_removed
-        return 1.0 - (rows / self.n_samples) * (columns / self.n_features)
+        rows, columns = self.n_samples - self.samples_removed, self.n_features_in - self.features_removed
+        return 1.0 - (rows / self.n_samples) * (columns / self.n_features_in)
 
     def number(self, i, j):
         """The point (i, j), counted along the grid; negative numbers count from the end."""
@@ -74,23 +104,64 @@ class Grid:
             raise ValueError(f"the point ({i}, {j}) was not reached: the fit was ended before")
         return s
 
-    def model(self, i, j):
-        """(features, weights, intercept) at point (i, j)."""
+    def at(self, i: int, j: int) -> GridPoint:
+        """The model at point (i, j).
+
+        Parameters
+        ----------
+        i, j : int
+            Places of its beta and of its alpha; negative ones count from the end.
+
+        Returns
+        -------
+        GridPoint
+            ``features``, ``weights``, ``intercept``, ``alpha``, ``beta``, ``gap`` and ``objective``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such point, or it was not reached.
+        """
         s = self.number(i, j)
         part, intercept = slice(self.begins[s], self.begins[s + 1]), self.intercepts.reshape(-1, *self.across)[s]
-        return self.ids[part], self.weights[part], intercept.copy() if self.across else float(intercept)
+        return GridPoint(
+            self.ids[part],
+            self.weights[part],
+            intercept.copy() if self.across else float(intercept),
+            float(self.alphas.flat[s]),
+            float(self.betas[s // self.shape[1]]),
+            float(self.gap.flat[s]),
+            float(self.objective.flat[s]),
+        )
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """(i, j) of the last point that was reached."""
+        return divmod(int(np.flatnonzero(self.solved)[-1]), self.shape[1])
 
     @property
     def across(self):
         """() for two classes, else (n_classes,)."""
         return self.weights.shape[1:]
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.across[0] if self.across else 2
+
     def coef(self, i, j):
         """The weights at point (i, j), as a sparse row, or with many classes one row for each."""
-        ids, weights, _ = self.model(i, j)
-        rows = sparse.csr_array(weights[None] if weights.ndim == 1 else weights.T)
+        point = self.at(i, j)
+        rows = sparse.csr_array(point.weights[None] if point.weights.ndim == 1 else point.weights.T)
         rows.eliminate_zeros()
-        return sparse.csr_array((rows.data, ids[rows.indices], rows.indptr), shape=(rows.shape[0], self.n_features))
+        columns, shape = point.features[rows.indices], (rows.shape[0], self.n_features_in)
+        return sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
+
+    def tested(self, rule):
+        """Whether a test was run at each point, bool of shape (n_betas, n_alphas); ``rule`` as in ``rejections``."""
+        runs = self.tests[:, RULE] == RULES.index(_checked_rule(rule))
+        points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
+        return (np.bincount(points[runs], minlength=len(self)) > 0).reshape(self.shape)
 
     def rejections(self, rule):
         """Rejection ratios of each run of a test, (runs, n_betas, n_alphas): its share of what is inactive.
@@ -99,15 +170,13 @@ class Grid:
         """
         if self.across:
             raise ValueError("rejection ratios are kept for two classes only")
-        if rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
-        column, wanted = (2 if rule == "iss" else 1), RULES.index(rule)
-        inactive = self.inactive_samples if rule == "iss" else self.n_features - self.selected
+        wanted, column = RULES.index(_checked_rule(rule)), SAMPLES if rule == "iss" else FEATURES
+        inactive = self.inactive_samples if rule == "iss" else self.n_features_in - self.n_features
         runs = []
-        for s in range(self.alphas.size):
+        for s in range(len(self)):
             own = self.tests[self.test_begins[s] : self.test_begins[s + 1]]
-            runs.append(own[own[:, 0] == wanted, column])
-        found = np.zeros((max(map(len, runs), default=0), self.alphas.size))
+            runs.append(own[own[:, RULE] == wanted, column])
+        found = np.zeros((max(map(len, runs), default=0), len(self)))
         for s, counts in enumerate(runs):
             found[: len(counts), s] = counts
         return found.reshape(-1, *self.shape) / np.maximum(1, inactive)
@@ -116,5 +185,11 @@ class Grid:
         n_betas, n_alphas = self.shape
         return (
             f"Grid({n_betas} betas x {n_alphas} alphas, {int(self.solved.sum())} points solved; features "
-            f"{int(self.selected.min(initial=0))} to {int(self.selected.max(initial=0))})"
+            f"{int(self.n_features.min(initial=0))} to {int(self.n_features.max(initial=0))})"
         )
+
+
+def _checked_rule(rule):
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+    return rule

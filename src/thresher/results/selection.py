@@ -177,6 +177,11 @@ class Path(Sequence):
         """Numbers of features that ``at`` knows, rising."""
         return np.array(sorted(self._at), dtype=np.int64)
 
+    @property
+    def n_features(self) -> np.ndarray:
+        """Number of features of each station, in the order in which they were reached (of all classes together)."""
+        return np.array([station.features.size for station in self.stations], dtype=np.int64)
+
     def at(self, number):
         """The station with exactly ``number`` features."""
         if number not in self._at:
