@@ -9,6 +9,7 @@ import pytest
 
 import thresher
 from thresher import errors, results
+from thresher.estimators.parameters import N_JOBS
 
 
 @pytest.mark.parametrize("name", thresher.__all__)
@@ -45,3 +46,16 @@ def test_errors_can_be_caught_before_anything_is_loaded():
     code = "import sys, thresher; thresher.InvalidDataError; print({'sklearn', 'numba', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_n_jobs_is_described_in_the_same_words_everywhere():
+    """None means the same in every estimator."""
+    with_threads = [
+        value
+        for value in (getattr(thresher, name) for name in thresher.__all__)
+        if hasattr(value, "get_params") and "n_jobs" in value().get_params()
+    ]
+    assert len(with_threads) >= 3
+    for estimator in with_threads:
+        assert N_JOBS in estimator.__doc__, estimator
+        assert estimator().n_jobs is None

@@ -19,7 +19,7 @@ from thresher.results import Trace
 
 HEAVY = 1e100  # weights of samples that are brought to 1
 TINY = 1e-60  # length of a column below which its square, divided by itself, is in danger
-MANY = 1 << 23  # stored numbers from which on more threads than one are used if n_jobs does not say
+MANY = 1 << 23  # stored numbers from which on more than one thread pays
 
 
 class ElasticSVC(SelectorClassifier):
@@ -42,8 +42,7 @@ class ElasticSVC(SelectorClassifier):
         X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
-        entries = getattr(X, "nnz", X.size)
-        count = 1 if self.n_jobs is None and entries < MANY else count_workers(self.n_jobs)
+        count = count_workers(self.n_jobs, pays=getattr(X, "nnz", X.size) >= MANY)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
             design, scale, seen = arranged(X, codes, weights, self.scale, workers, trace, centre=False)
             with trace.step("arrange", 1.0, design.nbytes):
@@ -133,8 +132,8 @@ class SparseSVC(ElasticSVC):
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with those of the samples.
     n_jobs : int, default=None
-        Threads for large products; None: one, or all cores from eight million stored numbers on. The result does not
-        depend on it.
+        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
 
     Attributes
     ----------

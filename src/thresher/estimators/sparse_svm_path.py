@@ -40,7 +40,7 @@ class SparseSVCPath(ElasticSVC):
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float, default=0.05, 0.01
         Where the grid ends.
-    gamma, scale, fit_intercept, screening, tol, class_weight, n_jobs
+    gamma, scale, fit_intercept, screening, tol, class_weight
         As in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
         Folds to choose a point by. Without it ``predict`` uses the last point of the grid. Splitters that need groups
@@ -50,6 +50,9 @@ class SparseSVCPath(ElasticSVC):
         function of your own gets the numbers of the rows for X. Scorers that take weights get ``sample_weight``.
     max_time : float, default=None
         Seconds after which the fit ends with the points that it has reached.
+    n_jobs : int, default=None
+        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1 draws a progress line, 2 one line for each beta, on standard error. A function is called after each point with
         a ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.
