@@ -22,9 +22,11 @@ from tests.estimators.test_fgm_classifier import storages
 from tests.oracles.sparse_svm import objective
 from tests.problems import many_classes
 from thresher import SparseSVC, SparseSVCPath
+from thresher.data.workers import Workers
 from thresher.datasets import make_wide
 from thresher.engine import rules
 from thresher.errors import FewerFeaturesWarning
+from thresher.estimators import sparse_svm
 from thresher.results.grid import RULES
 
 DATA = make_wide(80, 120, n_relevant=6, random_state=0)
@@ -105,6 +107,17 @@ def test_any_number_of_threads_gives_the_same_answer(A, monkeypatch):
     grids = [SparseSVCPath(3, 4, n_jobs=jobs).fit(A, y).path_ for jobs in (1, 2)]
     np.testing.assert_array_equal(grids[0].ids, grids[1].ids)
     np.testing.assert_allclose(grids[0].weights, grids[1].weights, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("jobs", "many", "expected"), [(None, False, 0), (None, True, 2), (2, False, 2), (1, True, 0)])
+def test_without_n_jobs_there_are_as_many_threads_as_pay(jobs, many, expected, monkeypatch):
+    """One for less than MANY stored numbers, else all cores granted; as many as asked for where n_jobs says."""
+    counts = []
+    monkeypatch.setattr("thresher.data.workers.granted_cores", lambda: 2)
+    monkeypatch.setattr(sparse_svm, "MANY", X.size if many else X.size + 1)
+    monkeypatch.setattr(sparse_svm, "Workers", lambda count: counts.append(count) or Workers(count))
+    SparseSVC(ALPHA, BETA, n_jobs=jobs).fit(X, y)
+    assert sum(counts) == expected
 
 
 @pytest.mark.parametrize("clf", [SparseSVC(ALPHA, BETA, scale="std"), SparseSVCPath(2, 2, scale="max", cv=2)])

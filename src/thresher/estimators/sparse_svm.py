@@ -185,7 +185,22 @@ class SparseSVC(ElasticSVC):
         return tuple(float(check.penalties(name, getattr(self, name), (0,))) for name in ("alpha", "beta"))
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders."""
+        """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        SparseSVC
+            This one.
+        """
         trace = Trace()
         alpha, beta = self._checked_options()
         with self._arranged(X, y, sample_weight, trace) as samples:

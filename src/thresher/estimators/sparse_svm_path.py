@@ -105,7 +105,22 @@ class SparseSVCPath(ElasticSVC):
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None):
-        """Solve all points; with ``cv`` those of every fold, too. X is neither changed nor kept."""
+        """Solve all points; with ``cv`` those of every fold, too. X is neither changed nor kept.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        SparseSVCPath
+            This one.
+        """
         trace = Trace()
         options = self._checked_options()
         deadline = np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
@@ -235,6 +250,16 @@ class SparseSVCPath(ElasticSVC):
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
 
         Its gap is within ``tol``; a SparseSVC that is fitted itself is polished beyond that.
+
+        Parameters
+        ----------
+        i, j : int
+            Places of its beta and of its alpha; negative ones count from the end.
+
+        Returns
+        -------
+        SparseSVC
+            With the parameters of this estimator and those of the point.
         """
         check_is_fitted(self)
         grid, point = self.path_, self.path_.at(i, j)
@@ -259,7 +284,20 @@ class SparseSVCPath(ElasticSVC):
 
     @available_if(lambda self: self.cv is not None)
     def fold_support(self, fold, i, j):
-        """Features with a weight at point (i, j) in the model that was fitted without a fold."""
+        """Features with a weight in the model that was fitted without a fold.
+
+        Parameters
+        ----------
+        fold : int
+            The fold, from 0.
+        i, j : int
+            The point, as in ``at``.
+
+        Returns
+        -------
+        ndarray of int64
+            The features, sorted.
+        """
         check_is_fitted(self, "supports_")
         if isinstance(fold, bool) or not isinstance(fold, numbers.Integral) or not 0 <= fold < len(self.supports_):
             raise ValueError(f"fold must be a whole number from 0 to {len(self.supports_) - 1}, got {fold!r}")
@@ -269,7 +307,20 @@ class SparseSVCPath(ElasticSVC):
 
     @available_if(lambda self: self.cv is not None)
     def stability(self, i, j):
-        """(features, share of the folds whose model has them) at point (i, j): features that hold up come first."""
+        """How often features were selected in the models of the folds.
+
+        Parameters
+        ----------
+        i, j : int
+            The point, as in ``at``.
+
+        Returns
+        -------
+        features : ndarray of int64
+            Those of any fold, the most frequent first.
+        shares : ndarray of float
+            Share of the folds whose model has them.
+        """
         check_is_fitted(self, "supports_")
         found = np.concatenate([self.fold_support(fold, i, j) for fold in range(len(self.supports_))])
         features, counts = np.unique(found, return_counts=True)

@@ -91,7 +91,7 @@ class Grid:
         rows, columns = self.n_samples - self.samples_removed, self.n_features_in - self.features_removed
         return 1.0 - (rows / self.n_samples) * (columns / self.n_features_in)
 
-    def number(self, i, j):
+    def number(self, i: int, j: int) -> int:
         """The point (i, j), counted along the grid; negative numbers count from the end."""
         n_betas, n_alphas = self.shape
         for name, place, size in (("i", i, n_betas), ("j", j, n_alphas)):
@@ -149,24 +149,54 @@ class Grid:
         """Number of classes."""
         return self.across[0] if self.across else 2
 
-    def coef(self, i, j):
-        """The weights at point (i, j), as a sparse row, or with many classes one row for each."""
+    def coef(self, i: int, j: int) -> sparse.csr_array:
+        """The weights at a point, sparse.
+
+        Parameters
+        ----------
+        i, j : int
+            The point, as in ``at``.
+
+        Returns
+        -------
+        csr_array of shape (1, n_features_in) or (n_classes, n_features_in)
+            One row for two classes, else one for each.
+        """
         point = self.at(i, j)
         rows = sparse.csr_array(point.weights[None] if point.weights.ndim == 1 else point.weights.T)
         rows.eliminate_zeros()
         columns, shape = point.features[rows.indices], (rows.shape[0], self.n_features_in)
         return sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
 
-    def tested(self, rule):
-        """Whether a test was run at each point, bool of shape (n_betas, n_alphas); ``rule`` as in ``rejections``."""
+    def tested(self, rule: str) -> np.ndarray:
+        """Whether a test was run at each point.
+
+        Parameters
+        ----------
+        rule : {"gap", "iss", "ifs", "ends"}
+            The test: gap-safe ones, those of samples, of features, and closed forms at the ends of the grid.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_betas, n_alphas)
+            True where it was run; with many classes for the first.
+        """
         runs = self.tests[:, RULE] == RULES.index(_checked_rule(rule))
         points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
         return (np.bincount(points[runs], minlength=len(self)) > 0).reshape(self.shape)
 
-    def rejections(self, rule):
-        """Rejection ratios of each run of a test, (runs, n_betas, n_alphas): its share of what is inactive.
+    def rejections(self, rule: str) -> np.ndarray:
+        """Rejection ratios of each run of a test, for two classes: its share of what is inactive.
 
-        ``rule`` is "iss" (samples), "ifs" or "gap" (features); the first run comes first. For two classes.
+        Parameters
+        ----------
+        rule : {"gap", "iss", "ifs", "ends"}
+            The test; "iss" counts samples, the others features.
+
+        Returns
+        -------
+        ndarray of shape (runs, n_betas, n_alphas)
+            The first run comes first; 0 where there was none.
         """
         if self.across:
             raise ValueError("rejection ratios are kept for two classes only")

@@ -38,7 +38,7 @@ class GridMaker:
         per["inactive_samples"][s] = np.count_nonzero(off & svms[0].rows)
         per["steps"][s] = sum(point.steps for point in points)
         self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.training.design, points)
-        self.tests[s] = [(RULES.index(rule), *counts) for rule, *counts in points[0].found.log]
+        self.tests[s] = [(RULES.index(test.rule), test.columns, test.samples) for test in points[0].found.log]
         per["gap"][s] = max(point.gap for point in points) / svms[0].at_zero  # last: now the point is there
 
     def grid(self):
