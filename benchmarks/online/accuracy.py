@@ -70,8 +70,8 @@ def cost_rows(data, settings, found):
     """Microseconds an example at each budget, and memory of a short fit."""
     for method in METHODS:
         micros = (f"{found[method, budget].micros:.1f}" for budget in data.budgets)
-        model = classifier(method, data.budgets[2], **settings[method])
-        grown = peak(partial(model.fit, data.X, data.y, passes=2))
+        model = classifier(method, data.budgets[2], n_passes=2, **settings[method])
+        grown = peak(partial(model.fit, data.X, data.y))
         yield (f"{data.name} ({data.size})", method, *micros, f"{grown:.1f}")
 
 

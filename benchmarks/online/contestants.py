@@ -21,8 +21,8 @@ def classifier(method, budget, seed=0, **setting):
 
 def run(data, seed, method, budget, setting):
     """All passes in the orders of one seed."""
-    model = classifier(method, budget, seed, **setting)
-    _, seconds = timed(lambda: model.fit(data.X, data.y, passes=data.passes))
+    model = classifier(method, budget, seed, n_passes=data.passes, **setting)
+    _, seconds = timed(lambda: model.fit(data.X, data.y))
     accuracy = right(model.decision_function(data.X_test), data.y_test)
     return Run(accuracy, model.selection_.features.size, seconds / data.rounds)
 
@@ -30,7 +30,7 @@ def run(data, seed, method, budget, setting):
 def choice(data, method):
     """The first setting of the grid with the most progressive accuracy: test rows have no part in it."""
     budget, passes = AT.get(data.name, OTHERS_AT)
-    model = classifier(method, budget, **GRIDS[method]).fit(data.X, data.y, passes=min(passes, data.passes))
+    model = classifier(method, budget, n_passes=min(passes, data.passes), **GRIDS[method]).fit(data.X, data.y)
     best = max(model.settings_, key=lambda each: each["progressive_accuracy"])
     return {key: value for key, value in best.items() if not key.startswith("progressive")}
 

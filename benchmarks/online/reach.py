@@ -46,7 +46,7 @@ STREAMS = (
 def against(data, budget, passes):
     """A row: medians of interleaved rounds of ours and of every literal version, weights compared."""
     setting = reference.setting(data.name, "b-arda")
-    calls = {"ours": lambda: classifier("b-arda", budget, **setting).fit(data.X, data.y, passes=passes)}
+    calls = {"ours": lambda: classifier("b-arda", budget, n_passes=passes, **setting).fit(data.X, data.y)}
     cuts = {name: cut for name, cut in CUTS.items() if cut != literal.SORT or passes * data.y.size <= MOST_SORTS}
     for name, cut in cuts.items():
         calls[name] = partial(

@@ -64,8 +64,8 @@ def our_rows(data):
     """Ours with the settings of the port, as a yardstick."""
     for method in reference.METHODS[:2]:
         setting = reference.setting(data.name, method)
-        model = classifier(method, data.budgets[1], **setting)
-        grown = f"{peak(partial(model.fit, data.X, data.y, passes=1)):.1f}"
+        model = classifier(method, data.budgets[1], n_passes=1, **setting)
+        grown = f"{peak(partial(model.fit, data.X, data.y)):.1f}"
         for budget in data.budgets[1::2]:
             found = score(partial(run, method=method, budget=budget, setting=setting), data)
             yield row(data, f"thresher {method} ({told(setting)})", data.passes, f"budget {budget}", found, grown)

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -106,6 +107,8 @@ def test_select_finds_what_the_estimator_does(folder, made):
     assert report["interrupted"] is False
     loaded = thresher.load(folder / "a.json")
     assert np.array_equal(loaded.decision_function(table.X), clf.decision_function(table.X))
+    assert loaded.C is None  # the loss's own
+    assert loaded.C_ == report["C"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -308,6 +311,22 @@ def test_version_and_help_answer_without_heavy_imports():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0
     assert "thresher select train.svm --features 300" in done.stdout
+
+
+def options_in(*arguments):
+    """Names of the options that the help of a command lists."""
+    return set(re.findall(r"--[A-Za-z][\w-]*(?:\.\w[\w-]*)?", thresh(*arguments, "--help").stdout))
+
+
+@pytest.mark.parametrize("command", ["select", "grid", "stream", "predict"])
+def test_options_that_commands_share_have_plain_names(command):
+    """Those of the commands that read a training file, and of all that report; no group shows as a prefix or a flag."""
+    reading = {"--kind", "--labels", "--label-column", "--ignore", "--names", "--index-base", "--jobs", "--balanced"}
+    shared = {"--quiet", "--json"} | (reading if command in ("select", "grid") else set())
+    listed = options_in(command)
+    assert shared <= listed
+    assert not [name for name in listed if "." in name or name in ("--reading", "--fitting", "--reporting")]
+    assert not [name for name in listed if name.startswith(("--no-", "--empty-")) and name != "--no-intercept"]
 
 
 BAD_FILES = {

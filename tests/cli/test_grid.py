@@ -63,7 +63,7 @@ def test_as_json_without_folds_with_an_intercept_and_a_scale(folder):
     assert found["interrupted"] is False
     assert found["model"] == "plain.json"
     assert found["alpha"] == path.path_.alphas[2, 3]
-    assert found["grid"]["selected"] == path.path_.selected.tolist()
+    assert found["grid"]["selected"] == path.path_.n_features.tolist()
     assert found["intercept"] == path.intercept_[0] != 0.0
     assert sorted(each["column"] for each in found["features"]) == path.selection_.features.tolist()
     assert found["certificate"]["gap"] <= 1e-6
@@ -93,7 +93,7 @@ def test_predict_and_inspect_at_a_point(folder, report):
     assert seen["features_removed"] == last.features_removed_
     shown = thresh("inspect", "grid.json", folder=folder).stdout
     i, j = path.best_index_
-    assert f"Grid(3 betas x 4 alphas, 12 points solved; features 0 to {path.path_.selected.max()})" in shown
+    assert f"Grid(3 betas x 4 alphas, 12 points solved; features 0 to {path.path_.n_features.max()})" in shown
     assert f"chosen: point {i}, {j}" in shown
 
 

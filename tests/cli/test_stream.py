@@ -22,9 +22,9 @@ from tests.cli.test_commands import COMMAND, as_json, heed_ctrl_c, thresh
 from thresher import StreamClassifier
 from thresher.cli import main
 from thresher.cli import stream as stream_module
-from thresher.data import text as text_module
 from thresher.errors import ModelFileError
 from thresher.io import read
+from thresher.io import text as text_module
 from thresher.models import read as read_model
 from thresher.models import read_checkpoint
 
@@ -528,7 +528,7 @@ def child(folder):
     def one(*arguments, piece=None, **options):
         command = COMMAND
         if piece is not None:
-            code = f"import sys; from thresher.data import text; text.PIECE = {piece}; from thresher.cli import main; "
+            code = f"import sys; from thresher.io import text; text.PIECE = {piece}; from thresher.cli import main; "
             command = [sys.executable, "-c", code + "sys.exit(main())"]
         begun.append(subprocess.Popen([*command, *map(str, arguments)], cwd=folder, preexec_fn=heed_ctrl_c, **options))
         return begun[-1]

@@ -22,10 +22,12 @@ from tests.estimators.test_fgm_classifier import storages
 from tests.oracles.sparse_svm import objective
 from tests.problems import many_classes
 from thresher import SparseSVC, SparseSVCPath
+from thresher.data.workers import Workers
 from thresher.datasets import make_wide
 from thresher.engine import rules
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.grid import RULES
+from thresher.estimators import sparse_svm
+from thresher.results.grid import RULES
 
 DATA = make_wide(80, 120, n_relevant=6, random_state=0)
 X, y = np.round(DATA.X * 64) / 64, DATA.y  # exact in float32
@@ -105,6 +107,17 @@ def test_any_number_of_threads_gives_the_same_answer(A, monkeypatch):
     grids = [SparseSVCPath(3, 4, n_jobs=jobs).fit(A, y).path_ for jobs in (1, 2)]
     np.testing.assert_array_equal(grids[0].ids, grids[1].ids)
     np.testing.assert_allclose(grids[0].weights, grids[1].weights, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("jobs", "many", "expected"), [(None, False, 0), (None, True, 2), (2, False, 2), (1, True, 0)])
+def test_without_n_jobs_there_are_as_many_threads_as_pay(jobs, many, expected, monkeypatch):
+    """One for less than MANY stored numbers, else all cores granted; as many as asked for where n_jobs says."""
+    counts = []
+    monkeypatch.setattr("thresher.data.workers.granted_cores", lambda: 2)
+    monkeypatch.setattr(sparse_svm, "MANY", X.size if many else X.size + 1)
+    monkeypatch.setattr(sparse_svm, "Workers", lambda count: counts.append(count) or Workers(count))
+    SparseSVC(ALPHA, BETA, n_jobs=jobs).fit(X, y)
+    assert sum(counts) == expected
 
 
 @pytest.mark.parametrize("clf", [SparseSVC(ALPHA, BETA, scale="std"), SparseSVCPath(2, 2, scale="max", cv=2)])
@@ -414,7 +427,7 @@ def test_empty_columns_count_as_removed(shift):
         assert padded.features_removed_ == plain.features_removed_ + 80
         grids = [SparseSVCPath(2, 2, fit_intercept=shift).fit(M, y).path_ for M in (stored, X)]
         np.testing.assert_array_equal(grids[0].features_removed, grids[1].features_removed + 80)
-        assert grids[0].n_features == 200
+        assert grids[0].n_features_in == 200
 
 
 @SHIFT
@@ -448,7 +461,7 @@ def test_a_grid_does_not_depend_on_the_unit_of_X(size, shift):
     plain, other = (SparseSVCPath(3, 4, fit_intercept=shift).fit(A, y).path_ for A in (X, X * size))
     np.testing.assert_allclose(other.betas, plain.betas * size, rtol=1e-9)
     np.testing.assert_allclose(other.alphas[1:], plain.alphas[1:] * size**2, rtol=0.05 if shift else 1e-6)
-    assert np.abs(other.selected - plain.selected).max() <= (3 if shift else 1)
+    assert np.abs(other.n_features - plain.n_features).max() <= (3 if shift else 1)
     np.testing.assert_allclose(other.objective, plain.objective, rtol=0.02 if shift else 1e-5)
     assert (other.gap <= 1e-6).all()
 
@@ -520,18 +533,18 @@ def test_the_grid_is_that_of_the_paper():
         np.testing.assert_allclose(grid.alphas[i], alpha_max * np.geomspace(1.0, 0.01, 5), rtol=1e-9)
         np.testing.assert_allclose(grid.coef(i, 0).toarray()[0], w / grid.alphas[i, 0], atol=1e-12)
     np.testing.assert_array_equal(grid.alphas[0], grid.alphas[1])
-    assert grid.shape == grid.selected.shape == grid.solved.shape == grid.scaling_ratio.shape == (4, 5)
+    assert grid.shape == grid.n_features.shape == grid.solved.shape == grid.scaling_ratio.shape == (4, 5)
     for name in ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps", "intercepts"):
         assert getattr(grid, name).shape == (4, 5), name
     assert grid.begins.shape == grid.test_begins.shape == (21,)
     assert grid.ids.size == grid.weights.size == grid.begins[-1]
     assert grid.tests.shape == (grid.test_begins[-1], 3)
-    assert (grid.selected[0] == 0).all()
+    assert (grid.n_features[0] == 0).all()
     assert (grid.features_removed[0] == 120).all()
     assert (grid.samples_removed[0] == 80).all()
     assert (grid.scaling_ratio[0] == 1.0).all()
     np.testing.assert_allclose(grid.objective[0], 0.8)
-    assert (grid.selected[1:] > 0).all()
+    assert (grid.n_features[1:] > 0).all()
     assert grid.n_samples == 80
     assert "4 betas x 5 alphas, 20 points solved" in repr(grid)
     assert path.n_iter_ == max(1, grid.steps.sum())
@@ -567,7 +580,7 @@ def test_betas_and_alphas_can_be_given_in_any_order(betas, alphas, shape, shift)
             assert found == pytest.approx(grid.objective[i, j], abs=1e-12)
             assert best - 1e-12 <= found <= best + grid.gap[i, j] * 0.75 + 1e-12
     if betas is not None and 5.0 in betas:
-        assert (grid.selected[1] == 0).all()
+        assert (grid.n_features[1] == 0).all()
 
 
 @SHIFT
@@ -747,7 +760,7 @@ def test_rejections_add_up_to_what_was_removed(screening):
     grid = near_points(screening, tol=1e-6)
     samples = grid.rejections("iss").sum(axis=0) * np.maximum(1, grid.inactive_samples)
     features = sum(grid.rejections(rule).sum(axis=0) for rule in RULES if rule != "iss")
-    features *= np.maximum(1, 120 - grid.selected)
+    features *= np.maximum(1, 120 - grid.n_features)
     assert all(grid.rejections(rule).min(initial=0.0) >= 0.0 for rule in RULES)
     assert grid.rejections("iss").shape[1:] == (3, 10)
     np.testing.assert_allclose(features[BEYOND], grid.features_removed[BEYOND], atol=1e-9)
@@ -815,7 +828,7 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("thresher.estimators.sparse_svm_path.walk", walk)
+    monkeypatch.setattr("thresher.families.sparse_svm.walker.walk", walk)
     path = SparseSVCPath(3, 4)
     with pytest.raises(KeyboardInterrupt):
         path.fit(X, y)

@@ -75,7 +75,7 @@ def learnt(clf, A=X, labels=y, classes=BOTH, chunk=17):
 
 @EVERY_METHOD
 def test_one_answer_from_every_storage(method, tmp_path):
-    reference = StreamClassifier(6, method, random_state=0).fit(X, y, passes=2)
+    reference = StreamClassifier(6, method, random_state=0, n_passes=2).fit(X, y)
     assert 0 < reference.selection_.features.size <= 6
     batches = learnt(StreamClassifier(6, method))
     scores = batches.decision_function(X)
@@ -87,7 +87,7 @@ def test_one_answer_from_every_storage(method, tmp_path):
     for name, stored in (storages(X) | rest).items():
         if name == "pandas":
             stored.columns = [f"gene{j}" for j in stored.columns]
-        assert_same(StreamClassifier(6, method, random_state=0).fit(stored, y, passes=2), reference)
+        assert_same(StreamClassifier(6, method, random_state=0, n_passes=2).fit(stored, y), reference)
         once = StreamClassifier(6, method).partial_fit(stored, y, classes=BOTH)
         np.testing.assert_allclose(once.decision_function(stored), scores, rtol=1e-6, atol=1e-6)
         assert_same(once, batches)
@@ -155,8 +155,8 @@ def test_columns_are_told_apart_by_number_up_to_any_size(method, open_ended):
 def test_hashed_columns_are_those_of_the_hashed_matrix():
     short = np.zeros((120, 16))
     np.add.at(short.T, hashed(np.arange(40), 4), X.T)
-    clf = StreamClassifier(6, hash_bits=4, random_state=0).fit(X, y, passes=2)
-    other = StreamClassifier(6, random_state=0).fit(short, y, passes=2)
+    clf = StreamClassifier(6, hash_bits=4, random_state=0, n_passes=2).fit(X, y)
+    other = StreamClassifier(6, random_state=0, n_passes=2).fit(short, y)
     assert_same(clf, other)
     np.testing.assert_allclose(clf.decision_function(X), other.decision_function(short), rtol=1e-12)
     assert clf.n_features_in_ == 40
@@ -234,18 +234,20 @@ def test_weights_are_routed_by_a_cross_validation():
 
 def test_passes_of_fit():
     for passes, expected in ((1, 1), (3, 3), ("paper", 1), (10, 10)):
-        clf = StreamClassifier(6, random_state=0).fit(X, y, passes=passes)
+        clf = StreamClassifier(6, random_state=0, n_passes=passes).fit(X, y)
         assert clf.n_examples_ == expected * 120
-    assert StreamClassifier(6).fit(X[:13], y[:13], passes="paper").n_examples_ == 7 * 13  # ceil(2 * 40 / 13)
-    assert StreamClassifier(6).fit(X[:20], y[:20], passes="paper").n_examples_ == 4 * 20
-    assert_same(*(StreamClassifier(6, random_state=3).fit(X, y, passes=2) for _ in range(2)))
+    assert StreamClassifier(6, n_passes="paper").fit(X[:13], y[:13]).n_examples_ == 7 * 13  # ceil(2 * 40 / 13)
+    assert StreamClassifier(6, n_passes="paper").fit(X[:20], y[:20]).n_examples_ == 4 * 20
+    assert_same(*(StreamClassifier(6, random_state=3, n_passes=2).fit(X, y) for _ in range(2)))
     rng, clf = np.random.RandomState(3), StreamClassifier(6)
     for _ in range(2):
         order = rng.permutation(120)
         clf.partial_fit(X[order], y[order], classes=BOTH)
-    assert_same(clf, StreamClassifier(6, random_state=3).fit(X, y, passes=2))
-    other = StreamClassifier(6, random_state=4).fit(X, y, passes=2)
+    assert_same(clf, StreamClassifier(6, random_state=3, n_passes=2).fit(X, y))
+    other = StreamClassifier(6, random_state=4, n_passes=2).fit(X, y)
     assert other.trace_ != clf.trace_
+    clf.set_params(n_passes=5).partial_fit(X, y)  # which goes through a batch once all the same
+    assert clf.n_examples_ == 360
 
 
 @EVERY_METHOD
@@ -338,12 +340,12 @@ def test_selected_columns_in_and_out():
 def test_a_function_is_told_where_the_stream_stands(monkeypatch, capsys):
     monkeypatch.setattr("thresher.estimators.progress.StreamProgress.EVERY", 0.0)
     told = []
-    clf = StreamClassifier(6, verbose=lambda mark, speed: told.append((mark, speed))).fit(X, y, passes=3)
+    clf = StreamClassifier(6, n_passes=3, verbose=lambda mark, speed: told.append((mark, speed))).fit(X, y)
     assert [mark.examples for mark, _ in told] == [120, 240, 360]
     assert told[-1][0].loss == clf.progressive_loss_
     assert told[-1][1] > 0.0
     assert capsys.readouterr() == ("", "")
-    StreamClassifier(6, verbose=2).fit(X, y, passes=2)
+    StreamClassifier(6, verbose=2, n_passes=2).fit(X, y)
     out, err = capsys.readouterr()
     assert out == ""
     assert len(err.splitlines()) == 3  # the last says where it ended

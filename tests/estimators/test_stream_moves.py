@@ -113,7 +113,7 @@ def test_progress_counts_from_the_first_batch_and_verbose_is_checked(monkeypatch
     standing, speed = told[0]
     assert standing.examples == 400
     assert speed > 0
-    StreamClassifier(7, verbose=1, random_state=0).fit(X, y, passes=2)
+    StreamClassifier(7, verbose=1, random_state=0, n_passes=2).fit(X, y)
     assert "800/800 examples" in capsys.readouterr().err
     with pytest.raises(ValueError, match="verbose must be 0, 1, 2 or a function"):
         StreamClassifier(5, verbose="a").fit(X, y)
@@ -140,7 +140,7 @@ def test_numbers_that_ran_away_are_not_learnt_on_nor_saved(tmp_path):
 
 def test_an_endless_width_is_no_number_of_columns():
     wide = sparse.csr_array((np.ones(4), [0, 7, 2**62, 5], [0, 2, 4]), shape=(2, 2**63 - 1))
-    clf = StreamClassifier(2, open_ended=True).fit(wide, [0, 1], passes="paper")
+    clf = StreamClassifier(2, open_ended=True, n_passes="paper").fit(wide, [0, 1])
     assert clf.n_examples_ == 2 * 4  # 2 x (4 features seen) / 2 rows
     assert clf.get_support(indices=True).size == 2
     with pytest.raises(ValueError, match=r"get_support\(indices=True\)"):
@@ -155,8 +155,9 @@ def test_limits_and_names_are_told_of():
     with pytest.warns(UserWarning, match="by number, not by name"):
         StreamClassifier(5, open_ended=True).fit(pd.DataFrame(X), y)
     clf = StreamClassifier(5).fit(X, y)
-    with pytest.raises(ValueError, match="passes"):
-        clf.fit(X, y, passes=0)
+    with pytest.raises(ValueError, match="n_passes"):
+        clf.set_params(n_passes=0).fit(X, y)
+    clf.set_params(n_passes=10)
     assert clf.n_examples_ == 4000  # still there
     clf.trace_.clear()
     assert clf.partial_fit(X, y).trace_

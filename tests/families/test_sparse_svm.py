@@ -12,8 +12,9 @@ from tests.oracles import sparse_svm as oracle
 from thresher.data.door import as_design
 from thresher.engine.rules import RULES, Found, Static, around
 from thresher.engine.shrinking import Point, Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
-from thresher.families.sparse_svm import grid_of, highest_alpha, problems, walk
+from thresher.families.sparse_svm import Training, Walker, fit_point, grid_of, highest_alpha, problems, walk
 from thresher.optim import screening
+from thresher.results import Trace
 
 STORED = {
     "dense": np.asfortranarray,
@@ -519,3 +520,61 @@ def test_a_grid_is_right_everywhere(shift):
             assert lost(svm, point.found, optimum) == (0, 0)
             np.testing.assert_allclose(dense(svm, point), optimum.w, atol=1e-4 * (np.abs(optimum.w).max() + 1e-9))
     assert seen == [(i, j) for i in range(4) for j in range(5)]
+
+
+class Watch:
+    """Counts the points of a walk."""
+
+    def __init__(self, total):
+        self.total, self.seen = total, []
+
+    def __call__(self, beta, alpha, features, gap, done, trace):
+        self.seen.append((beta, alpha, done))
+
+
+@pytest.mark.parametrize("shift", [False, True])
+def test_the_family_returns_results_without_an_estimator(shift):
+    """A Selection at one point; a Grid, the Selection of its last point and the scores of folds over all of them."""
+    X, y, _ = gaussian()
+    design, trace = as_design(X), Trace()
+    training = Training(
+        design, design.sides(), y[None], np.ones(y.size), gamma=0.5, shift=shift, n_features_in=40, scale=None
+    )
+    betas, alphas = grid_of(training.svms, 3, 4, 0.05, 0.01)
+    watch = Watch(2 * alphas.size)
+    walker = Walker(training, betas, alphas, tol=1e-9, rules=RULES["auto"], trace=trace, deadline=np.inf, watch=watch)
+    grid, last = walker.whole()
+    point = grid.at(*grid.last)
+    last.check()
+    assert grid.solved.all()
+    assert np.nanmax(grid.gap) <= 1e-9
+    assert (point.alpha, point.beta) == (alphas[-1, -1], betas[-1])
+    np.testing.assert_array_equal(last.weights, point.weights)
+    assert last.certificate.objective == point.objective
+    alone = fit_point(training, point.alpha, point.beta, tol=1e-9, rules=RULES["auto"], trace=trace)
+    np.testing.assert_array_equal(alone.selection.features, point.features)
+    distance = np.linalg.norm(alone.selection.weights - point.weights)
+    assert distance <= np.sqrt(2.0 * 1e-9 / point.alpha)  # the objective is alpha-strongly convex
+    assert alone.steps > 0
+    told = []
+
+    def score(decisions, test):
+        told.append(test)
+        return float(np.mean(np.sign(decisions[test]) == y[test]))
+
+    test = np.arange(0, 60, 3)
+    found = walker.folds([test], score)
+    assert found.scores.shape == (1, 3, 4)
+    assert len(told) == 12
+    rest = np.setdiff1d(np.arange(60), test)
+    design = as_design(X[rest])
+    training = Training(
+        design, design.sides(), y[rest][None], np.ones(rest.size), gamma=0.5, shift=shift, n_features_in=40, scale=None
+    )
+    left_out = fit_point(training, alphas[1, 2], betas[1], tol=1e-9, rules=RULES["auto"], trace=Trace()).selection
+    decisions = X[test][:, left_out.features] @ left_out.weights + left_out.intercept
+    assert found.scores[0, 1, 2] == np.mean(np.sign(decisions) == y[test])
+    begins, ids = found.supports[0]
+    np.testing.assert_array_equal(ids[begins[6] : begins[7]], left_out.features)  # point 1 * 4 + 2
+    assert [done for *_, done in watch.seen] == list(range(1, 25))
+    assert not walker.ended

@@ -23,9 +23,9 @@ from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 
-with atheris.instrument_imports(include=["thresher.io", "thresher.data.text", "thresher.models"]):
-    from thresher.data.text import parsed, svmlight_rows
+with atheris.instrument_imports(include=["thresher.io", "thresher.models"]):
     from thresher.io import read
+    from thresher.io.text import parsed, svmlight_rows
     from thresher.models import load, read_checkpoint, save_checkpoint
 
 FOLDER = tempfile.mkdtemp(prefix="thresher-fuzz-")

@@ -14,11 +14,11 @@ import pytest
 from scipy import sparse
 
 from thresher import StreamClassifier
-from thresher.data import text as text_module
-from thresher.data.stream import TextStream
-from thresher.data.text import svmlight_lines
 from thresher.errors import InvalidDataError
 from thresher.io import batches, read
+from thresher.io import text as text_module
+from thresher.io.text import svmlight_lines
+from thresher.io.text_stream import TextStream
 
 AWKWARD = (
     b"# a comment first\n\n"

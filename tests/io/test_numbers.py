@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thresher.data.text import svmlight_rows
+from thresher.io.text import svmlight_rows
 from thresher.loops import text as loops
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from thresher.data import text as text_module
-from thresher.data.text import parsed, pieces, svmlight_rows
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
 from thresher.io import read
+from thresher.io import text as text_module
 from thresher.io.table import Layout
+from thresher.io.text import parsed, pieces, svmlight_rows
 
 
 def written(tmp_path, content, name="data.svm"):

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from thresher.data import text as text_module
 from thresher.errors import InvalidDataError
 from thresher.io import read
+from thresher.io import text as text_module
 from thresher.io.table import Layout
 
 X = np.round(np.random.default_rng(0).standard_normal((30, 4)), 6)

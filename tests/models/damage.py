@@ -12,9 +12,9 @@ import thresher
 from tests.models.zoo import data_for, fitted
 from thresher.cli.inspect import own_facts
 from thresher.errors import ModelFileError
-from thresher.estimators.grid import RULES
 from thresher.models import arrays, files
 from thresher.models.checks import Damaged
+from thresher.results.grid import RULES
 
 
 def saved(folder, kind="two", limit=arrays.INLINE):
@@ -77,7 +77,7 @@ def ask_grid(clf):
     if not isinstance(clf, thresher.SparseSVCPath):
         return
     grid = clf.path_
-    assert grid.scaling_ratio.shape == grid.selected.shape == grid.shape
+    assert grid.scaling_ratio.shape == grid.n_features.shape == grid.shape
     assert grid.solved.any()
     for i, j in points_of(clf):
         assert grid.coef(i, j).shape == clf.coef_.shape

@@ -73,7 +73,7 @@ OTHERS = {
 def test_other_options_come_back_and_go_on(case, tmp_path):
     """Every kind of parameter; also the state after fit."""
     X, y, _ = stream_of(2)
-    straight = StreamClassifier(**OTHERS[case]).fit(X[:100], y[:100], passes=2)
+    straight = StreamClassifier(**OTHERS[case], n_passes=2).fit(X[:100], y[:100])
     broken = thresher.load_checkpoint(tmp_path / "s.npz") if content(straight, tmp_path / "s.npz") else None
     straight.partial_fit(X[100:], y[100:])
     broken.partial_fit(X[100:], y[100:])

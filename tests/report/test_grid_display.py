@@ -20,8 +20,8 @@ from matplotlib.colors import LogNorm
 
 from thresher import FGMClassifier, GridDisplay, SparseSVCPath
 from thresher.datasets import make_wide
-from thresher.estimators.grid import RULES
 from thresher.report import grid_display
+from thresher.results.grid import RULE, RULES
 
 DATA = make_wide(80, 200, n_relevant=6, random_state=3)
 THREE = np.array(["ash", "beech", "cedar"])[
@@ -77,7 +77,7 @@ def values_of(path, what):
     grid = path.path_
     return {
         "scaling": lambda: grid.scaling_ratio,
-        "selected": lambda: grid.selected,
+        "selected": lambda: grid.n_features,
         "gap": lambda: np.log10(np.maximum(grid.gap, np.finfo(float).eps)),
         "score": lambda: path.scores_.mean(axis=0),
         "features_removed": lambda: grid.features_removed / DATA.X.shape[1],
@@ -159,9 +159,8 @@ def test_rejection_ratios_are_white_where_the_test_was_not_run():
     grid = fitted("sifs").path_
     display = GridDisplay.from_estimator(fitted("sifs"), "rejections")
     for row, rule in enumerate(("ifs", "iss")):
-        assert grid_display.TESTS[rule] == RULES.index(rule)
         ran = [
-            RULES.index(rule) in grid.tests[begin:end, 0]
+            RULES.index(rule) in grid.tests[begin:end, RULE]
             for begin, end in zip(grid.test_begins, grid.test_begins[1:], strict=False)
         ]
         shown = ~np.ma.getmaskarray(drawn(display.images_[row, 0]))
@@ -206,7 +205,7 @@ def test_best_point_has_a_ring(what):
         assert ring.get_marker() == "o"
         assert ring.get_markerfacecolor() == "none"
     title = display.figure_.get_suptitle() if what == "rejections" else display.ax_.get_title()
-    count = path.path_.selected[i, j]
+    count = path.path_.n_features[i, j]
     assert title.endswith(f"best mean score: {path.best_score_:.3g}, {count} features")
 
 
@@ -235,12 +234,12 @@ def test_what_is_written():
 
 def test_numbers_of_features_have_logarithmic_colours_and_none_has_one_too():
     display = GridDisplay.from_estimator(fitted(), "selected")
-    norm, most = display.image_.norm, fitted().path_.selected.max()
+    norm, most = display.image_.norm, fitted().path_.n_features.max()
     places = norm(np.array([0.0, 1.0, 2.0, 4.0, 8.0, most]))
     assert (places[0], places[-1]) == pytest.approx((0.0, 1.0))
     steps = np.diff(places[1:5])
     assert np.allclose(steps, steps[0], rtol=0.2)
-    assert fitted().path_.selected[0, 0] == 0
+    assert fitted().path_.n_features[0, 0] == 0
     assert colours(display, (0, 0))[3] == 1.0
     texts = [text.get_text() for text in display.colorbar_.ax.get_yticklabels()]
     assert {"0", "1", "10"} <= set(texts)
@@ -250,7 +249,7 @@ def test_numbers_of_features_have_logarithmic_colours_and_none_has_one_too():
 def test_colours_of_scores_are_not_spent_on_models_without_features():
     path = fitted()
     display = GridDisplay.from_estimator(path, "score")
-    mean, some = path.scores_.mean(axis=0), path.path_.selected > 0
+    mean, some = path.scores_.mean(axis=0), path.path_.n_features > 0
     assert mean[~some].min() < mean[some].min()
     assert display.image_.get_clim() == (mean[some].min(), mean.max())
     assert display.colorbar_.extend == "min"
@@ -309,7 +308,7 @@ def test_axes_are_numbers_where_rows_share_no_alphas_or_have_no_order():
     path = fit(alphas=[0.5, 0.1], betas=[0.02, 0.05, 0.02])
     display = GridDisplay.from_estimator(path, "selected")
     assert display.y is None
-    assert np.array_equal(display.image_.get_array().reshape(3, 2), path.path_.selected)
+    assert np.array_equal(display.image_.get_array().reshape(3, 2), path.path_.n_features)
 
 
 @pytest.mark.parametrize("what", ["scaling", "selected"])
@@ -330,11 +329,11 @@ def test_a_gap_of_nothing_is_drawn_as_the_least_gap():
 def test_estimator_is_left_as_it_was():
     path = fitted()
     before = {name: id(value) for name, value in vars(path).items()}
-    selected = path.path_.selected.copy()
+    selected = path.path_.n_features.copy()
     display = GridDisplay.from_estimator(path, "features_removed")
     display.values[:] = -1.0
     assert {name: id(value) for name, value in vars(path).items()} == before
-    assert np.array_equal(path.path_.selected, selected)
+    assert np.array_equal(path.path_.n_features, selected)
     assert path.path_.features_removed.min() >= 0
 
 

@@ -16,7 +16,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from thresher import FGMClassifier, PathDisplay
+from thresher import FGMClassifier, PathDisplay, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.report import path_display
 
@@ -219,6 +219,8 @@ def test_bad_use_is_told():
         PathDisplay.from_estimator(FGMClassifier(), X, y)
     with pytest.raises(TypeError, match="LogisticRegression has no path_"):
         PathDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
+    with pytest.raises(TypeError, match="path_ of SparseSVCPath is a Grid, not a Path: GridDisplay draws a grid"):
+        PathDisplay.from_estimator(SparseSVCPath(2, 3).fit(X, y), X, y)
     with pytest.raises(ValueError, match="99 features"):
         PathDisplay.from_estimator(clf, X[:, :99], y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

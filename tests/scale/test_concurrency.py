@@ -85,5 +85,7 @@ def test_cores_granted(monkeypatch):
     assert workers.count_workers(None) == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "junk")
     assert workers.count_workers(None) >= 1
+    assert workers.count_workers(None, pays=False) == 1
+    assert workers.count_workers(3, pays=False) == 3
     assert workers.count_workers(3) == 3
     assert workers.count_workers(-1) == workers.granted_cores()

@@ -53,9 +53,12 @@ def test_storage_is_known_to_data_and_the_doors_only():
     """Solvers, engine and families never ask how X is stored."""
     source = pathlib.Path(__file__).parents[2] / "src" / "thresher"
     allowed = {"data", "estimators", "io"}
+    writers = {"results"}  # make sparse rows out of their own weights, and never see X
     for path in source.rglob("*.py"):
-        if path.relative_to(source).parts[0] not in allowed:
-            text = path.read_text()
-            assert "issparse" not in text, path
-            assert "scipy.sparse" not in text, path
-            assert "import sparse" not in text, path
+        room = path.relative_to(source).parts[0]
+        if room in allowed:
+            continue
+        text = path.read_text()
+        assert "issparse" not in text, path
+        assert room in writers or "scipy.sparse" not in text, path
+        assert room in writers or "import sparse" not in text, path

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -78,6 +79,72 @@ Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=
 Method = Annotated[Literal["b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"] | None, Parameter(group=MODEL)]
 Loss = Annotated[Literal["squared_hinge", "hinge", "logistic"] | None, Parameter(group=MODEL)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
+
+
+@Parameter(name="*")  # its fields are options of their own, with their plain names
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How training data is read.
+
+    Parameters
+    ----------
+    kind
+        What the file is, if its name does not tell.
+    labels
+        A file of labels, if they are not in FILE: .npy, or text with one a line.
+    label_column
+        The column with the labels in csv and Parquet files ("label" if not given).
+    ignore
+        A column of a csv or Parquet file to leave out; may be repeated.
+    names
+        A text file with the names of the features, one a line.
+    index_base
+        Index of the first feature in svmlight text: 0 if any is 0, else 1, if not given.
+    """
+
+    kind: Kind = None
+    labels: Text = None
+    label_column: Text = None
+    ignore: Words = None
+    names: Text = None
+    index_base: IndexBase = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """What every fit on a file can be told.
+
+    Parameters
+    ----------
+    balanced
+        Give both large and small classes the same weight.
+    jobs
+        Threads; if not given, as many as the work pays for, at most all cores granted to the process.
+    """
+
+    balanced: Annotated[bool, Parameter(group=MODEL)] = False
+    jobs: Jobs = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Reporting:
+    """How a command reports.
+
+    Parameters
+    ----------
+    quiet
+        Say nothing but warnings and errors.
+    json
+        Report as JSON on standard output.
+    """
+
+    quiet: Flag = False
+    json: Flag = False
+
+
+READING, FITTING, REPORTING = Reading(), Fitting(), Reporting()
 
 
 class WrongUsage(Exception):

@@ -13,23 +13,20 @@ SHOWN = 20  # features
 
 
 def run(
-    file, betas, alphas, cv, scoring, gamma, intercept, scale, balanced, screening, tol, max_time, jobs, out, quiet,
-    json, kind, labels, label_column, ignore, names, index_base,
+    file, betas, alphas, cv, scoring, gamma, intercept, scale, screening, tol, max_time, out, reading, fitting,
+    reporting,
 ):  # fmt: skip
     """Read, solve all points, write the models, and report."""
-    voice = Voice(quiet, json)
-    file, out, labels, names = map(path_of, (file, out, labels, names))
-    check_usage(file, out, None, labels, None, names)
-    table = training_data(
-        voice, file, kind=kind, labels=labels, label_column=label_column, ignore=tuple(ignore or ()), names=names,
-        index_base=index_base, n_jobs=jobs,
-    )  # fmt: skip
+    voice = Voice(reporting.quiet, reporting.json)
+    file, out = map(path_of, (file, out))
+    check_usage(file, out, None, path_of(reading.labels), None, path_of(reading.names))
+    table = training_data(voice, file, reading, fitting.jobs)
     path = SparseSVCPath(
         betas, alphas, cv=cv, scoring=scoring, gamma=gamma, fit_intercept=intercept,
-        scale=None if scale == "none" else scale, class_weight="balanced" if balanced else None,
-        screening=None if screening == "none" else screening, tol=tol, max_time=max_time, n_jobs=jobs,
+        scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
+        screening=None if screening == "none" else screening, tol=tol, max_time=max_time, n_jobs=fitting.jobs,
     )  # fmt: skip
-    interrupted, model = fitted(voice, path, table, Points(voice.speaks), out, file, label_column)
+    interrupted, model = fitted(voice, path, table, Points(voice.speaks), out, file, reading.label_column)
     show_rows(voice, path)
     describe(voice, model, top=SHOWN)
     voice.say(f"\n{'interrupted; the points reached' if interrupted else 'the models of all points'} are in {out}")
@@ -49,10 +46,10 @@ def show_rows(voice, path):
     table = grid("beta", *heads, title=f"\n{int(own.solved.sum()):,} points")
     for i in np.flatnonzero(own.solved.any(axis=1)):
         solved = own.solved[i]
-        removed = own.features_removed[i, solved].mean() / own.n_features
+        removed = own.features_removed[i, solved].mean() / own.n_features_in
         samples = own.samples_removed[i, solved].mean() / own.n_samples
         cells = [
-            f"{own.selected[i, solved].min()} to {own.selected[i, solved].max()}",
+            f"{own.n_features[i, solved].min()} to {own.n_features[i, solved].max()}",
             f"{removed:.1%}",
             f"{samples:.1%}",
         ]

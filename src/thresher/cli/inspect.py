@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, by_weight, path_of
 from thresher.cli.show import Voice, add, grid
@@ -128,9 +126,7 @@ def say_settings(voice, clf):
 
 def place_of(path):
     """(i, j) of the point that a SparseSVCPath predicts with: the best, or the last one reached."""
-    if hasattr(path, "best_index_"):
-        return path.best_index_
-    return divmod(int(np.flatnonzero(path.path_.solved)[-1]), path.path_.shape[1])
+    return path.best_index_ if hasattr(path, "best_index_") else path.path_.last
 
 
 def facts(model, top=None):
@@ -174,6 +170,6 @@ def own_facts(clf):
         removed = {"features_removed": clf.features_removed_, "samples_removed": clf.samples_removed_}
         return {"alpha": clf.alpha, "beta": clf.beta} | removed
     own, (i, j) = clf.path_, place_of(clf)
-    arrays = {name: getattr(own, name) for name in ("betas", "alphas", "gap", "selected", *REMOVED)}
+    arrays = {name: getattr(own, name) for name in ("betas", "alphas", "gap", *REMOVED)} | {"selected": own.n_features}
     scores = {"scores": clf.scores_.mean(axis=0), "best_score": clf.best_score_} if hasattr(clf, "scores_") else {}
     return {"point": [i, j], "alpha": own.alphas[i, j], "beta": own.betas[i], "grid": arrays} | scores

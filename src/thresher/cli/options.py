@@ -6,10 +6,14 @@ from cyclopts import Parameter, validators
 
 from thresher.cli.app import (
     FILES,
+    FITTING,
     MODEL,
     OUTPUT,
+    READING,
+    REPORTING,
     Count,
     Features,
+    Fitting,
     Flag,
     IndexBase,
     Jobs,
@@ -18,6 +22,8 @@ from thresher.cli.app import (
     Method,
     Numbers,
     Point,
+    Reading,
+    Reporting,
     Text,
     Words,
     app,
@@ -34,27 +40,20 @@ def select(
     /,
     *,
     features: Features = None,
-    C: Annotated[Literal["auto"] | float, Parameter(name="--C", group=MODEL, validator=positive)] = 1.0,
+    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None,
     loss: Annotated[Literal["squared_hinge", "logistic"], Parameter(group=MODEL)] = "squared_hinge",
     support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
-    balanced: Annotated[bool, Parameter(group=MODEL)] = False,
     always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
     tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
     max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
-    jobs: Jobs = None,
+    fitting: Fitting = FITTING,
     out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "model.json",
     test: Annotated[str | None, Parameter(group=OUTPUT)] = None,
     test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
-    quiet: Flag = False,
-    json: Flag = False,
-    kind: Kind = None,
-    labels: Text = None,
-    label_column: Text = None,
-    ignore: Words = None,
-    names: Text = None,
-    index_base: IndexBase = None,
+    reporting: Reporting = REPORTING,
+    reading: Reading = READING,
 ):
     """Pick features, fit a linear classifier on them, and write both to a model file.
 
@@ -73,7 +72,8 @@ def select(
     features
         How many features to pick; without it growth ends when the gap is within --tol.
     C
-        Weight of the loss against the penalty; auto: chosen by five-fold cross-validation.
+        Weight of the loss against the penalty: 1.0 for these losses if not given; auto: chosen by five-fold
+        cross-validation.
     loss
         squared_hinge is an SVM, logistic a logistic regression.
     support
@@ -82,8 +82,6 @@ def select(
         Only grow, without elimination: several times faster, and only the turns of growth on the path.
     scale
         How columns are scaled, without touching the data; auto leaves data with under 30 % non-zero values alone.
-    balanced
-        Give both large and small classes the same weight.
     always
         A feature that must be in the model, and counts in --features: by name, by index in svmlight text, else by
         column number from 0; may be repeated.
@@ -91,30 +89,18 @@ def select(
         Gap at which a model counts as optimal, as a share of the objective without features.
     max_time
         Seconds after which the best model so far is taken.
-    jobs
-        Threads; all cores if not given.
     out
         The model file to write.
     test
         Data on which every model of the path is scored: accuracy against number of features.
     test_labels
         Labels of the test data, if they are in a file of their own.
-    quiet
-        Say nothing but warnings and errors.
-    json
-        Report as JSON on standard output.
-    kind
-        What the file is, if its name does not tell.
-    labels
-        A file of labels, if they are not in FILE: .npy, or text with one a line.
-    label_column
-        The column with the labels in csv and Parquet files ("label" if not given).
-    ignore
-        A column of a csv or Parquet file to leave out; may be repeated.
-    names
-        A text file with the names of the features, one a line.
-    index_base
-        Index of the first feature in svmlight text: 0 if any is 0, else 1, if not given.
+    fitting
+        What every fit can be told.
+    reading
+        How the file is read.
+    reporting
+        How the command reports.
     """
     return later("select", **locals())
 
@@ -131,22 +117,15 @@ def grid(
     gamma: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
     intercept: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "none",
-    balanced: Annotated[bool, Parameter(group=MODEL)] = False,
     screening: Annotated[
         Literal["auto", "sifs+gap", "sifs", "iss", "ifs", "gap", "none"], Parameter(group=MODEL)
     ] = "auto",
     tol: Annotated[float, Parameter(group=MODEL, validator=positive)] = 1e-6,
     max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
-    jobs: Jobs = None,
+    fitting: Fitting = FITTING,
     out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "grid.json",
-    quiet: Flag = False,
-    json: Flag = False,
-    kind: Kind = None,
-    labels: Text = None,
-    label_column: Text = None,
-    ignore: Words = None,
-    names: Text = None,
-    index_base: IndexBase = None,
+    reporting: Reporting = REPORTING,
+    reading: Reading = READING,
 ):
     """Fit sparse SVMs over a whole grid of penalties, and write all of them to a model file.
 
@@ -176,34 +155,20 @@ def grid(
         Fit a shift, too.
     scale
         How columns are scaled, without touching the data.
-    balanced
-        Give both large and small classes the same weight.
     screening
         Which safe tests remove features and samples; the result does not depend on it.
     tol
         Duality gap to reach at each point, as a share of the objective without features.
     max_time
         Seconds after which the points reached are written.
-    jobs
-        Threads; if not given one, or for large data all cores.
     out
         The model file to write.
-    quiet
-        Say nothing but warnings and errors.
-    json
-        Report as JSON on standard output.
-    kind
-        What the file is, if its name does not tell.
-    labels
-        A file of labels, if they are not in FILE: .npy, or text with one a line.
-    label_column
-        The column with the labels in csv and Parquet files ("label" if not given).
-    ignore
-        A column of a csv or Parquet file to leave out; may be repeated.
-    names
-        A text file with the names of the features, one a line.
-    index_base
-        Index of the first feature in svmlight text: 0 if any is 0, else 1, if not given.
+    fitting
+        What every fit can be told.
+    reading
+        How the file is read.
+    reporting
+        How the command reports.
     """
     return later("grid", **locals())
 
@@ -232,8 +197,7 @@ def stream(
     skip_seen: Annotated[bool, Parameter(group=FILES)] = False,
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     progressive: Flag = False,
-    quiet: Flag = False,
-    json: Flag = False,
+    reporting: Reporting = REPORTING,
 ):
     """Learn from a stream, one line after the other, with a hard limit on the number of features.
 
@@ -288,10 +252,8 @@ def stream(
         The model file to write at the end; model.json if not given, with --resume the one of before.
     progressive
         Show loss, accuracy and features after 1, 2, 3, 4, 6, 8, ... examples.
-    quiet
-        Say nothing but warnings and errors.
-    json
-        Report as JSON on standard output.
+    reporting
+        How the command reports.
     """
     return later("stream", **locals())
 
@@ -307,8 +269,7 @@ def predict(
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     scores: Flag = False,
     probabilities: Flag = False,
-    quiet: Flag = False,
-    json: Flag = False,
+    reporting: Reporting = REPORTING,
     jobs: Jobs = None,
     kind: Kind = None,
     labels: Text = None,
@@ -339,10 +300,6 @@ def predict(
         Write scores, too, after tabs: above 0 for the second class of two, else one for each class in sorted order.
     probabilities
         As --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
-    quiet
-        Say nothing but warnings and errors.
-    json
-        Report as JSON on standard output.
     jobs
         Threads that read text.
     kind
@@ -355,6 +312,8 @@ def predict(
         A column to leave out; may be repeated. Columns that the model does not use are left out anyway.
     index_base
         Index of the first feature in svmlight text, if it is not that of the training data.
+    reporting
+        How the command reports.
     """
     return later("predict", **locals())
 

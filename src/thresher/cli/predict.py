@@ -14,13 +14,13 @@ from thresher.models import read as read_model
 
 
 def run(
-    model, file, features, point, out, scores, probabilities, quiet, json, jobs, kind, labels, label_column, ignore,
+    model, file, features, point, out, scores, probabilities, reporting, jobs, kind, labels, label_column, ignore,
     index_base,
 ):  # fmt: skip
     """Predict, write the predictions if asked to, and report how right they are."""
     model, file, out, labels = map(path_of, (model, file, out, labels))
-    check_usage(model, file, out, labels, scores, probabilities, json)
-    voice = Voice(quiet, json, ERR if out == "-" else OUT)
+    check_usage(model, file, out, labels, scores, probabilities, reporting.json)
+    voice = Voice(reporting.quiet, reporting.json, ERR if out == "-" else OUT)
     with voice.heard():
         found = chosen(read(model, file), features, point)
     clf = found.estimator

@@ -20,31 +20,28 @@ SHOWN = 20  # features, and numbers of features
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, balanced, always, tol, max_time, jobs, out, test,
-    test_labels, quiet, json, kind, labels, label_column, ignore, names, index_base,
+    file, features, C, loss, support, growth_alone, scale, always, tol, max_time, out, test, test_labels, reading,
+    fitting, reporting,
 ):  # fmt: skip
     """Read, fit, write the model, and report."""
-    voice, ignore = Voice(quiet, json), tuple(ignore or ())
-    file, out, test, labels, test_labels, names = map(path_of, (file, out, test, labels, test_labels, names))
-    check_usage(file, out, test, labels, test_labels, names)
-    table = training_data(
-        voice, file, kind=kind, labels=labels, label_column=label_column, ignore=ignore, names=names,
-        index_base=index_base, n_jobs=jobs,
-    )  # fmt: skip
+    voice, jobs = Voice(reporting.quiet, reporting.json), fitting.jobs
+    file, out, test, test_labels = map(path_of, (file, out, test, test_labels))
+    check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names))
+    table = training_data(voice, file, reading, jobs)
     called = Names(table.names, table.index_base)
     clf = FGMClassifier(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
-        scale=None if scale == "none" else scale, class_weight="balanced" if balanced else None,
+        scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
         always_include=[called.number(each, table.X.shape[1]) for each in always or ()] or None,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(voice.speaks, "choosing C" if C == "auto" else "reading columns")
-    interrupted, model = fitted(voice, clf, table, bar, out, file, label_column)
+    interrupted, model = fitted(voice, clf, table, bar, out, file, reading.label_column)
     describe(voice, model, top=SHOWN)
     scored, failed = {}, None
     if test is not None and not interrupted:
         try:
-            scored = tested(voice, model, test, kind, test_labels, ignore, jobs)
+            scored = tested(voice, model, test, reading.kind, test_labels, tuple(reading.ignore or ()), jobs)
         except (ValueError, TypeError, OSError) as error:  # told when the model has been reported
             scored, failed = {"test_error": in_one_line(error)}, error
     voice.say(f"\n{'interrupted; the best model so far' if interrupted else 'the model'} is in {out}")
@@ -74,10 +71,13 @@ def check_usage(file, out, test, labels, test_labels, names):
             raise WrongUsage(f"--out {out} is there and is no model file; take another name") from None
 
 
-def training_data(voice, file, **options):
+def training_data(voice, file, reading, jobs):
     """The Table of the training data, told of; it must have labels."""
     begun = time.perf_counter()
-    table = data_of(voice, file, **options)
+    table = data_of(
+        voice, file, kind=reading.kind, labels=path_of(reading.labels), label_column=reading.label_column,
+        ignore=tuple(reading.ignore or ()), names=path_of(reading.names), index_base=reading.index_base, n_jobs=jobs,
+    )  # fmt: skip
     if table.y is None:
         raise InvalidDataError(f"{file}: there are no labels in it; name a file of labels with --labels")
     say_read(voice, file, table, time.perf_counter() - begun)

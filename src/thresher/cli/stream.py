@@ -12,13 +12,14 @@ from thresher.cli.inspect import describe, facts, say_settings
 from thresher.cli.select import check_usage
 from thresher.cli.show import Examples, Voice, add, grid, number
 from thresher.cli.start import DONE, INTERRUPTED
-from thresher.data.stream import LARGEST, TextStream
-from thresher.data.text import TOLD, opened
+from thresher.data.stream import LARGEST
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 from thresher.io.svmlight import shown
 from thresher.io.table import tidy_labels
+from thresher.io.text import TOLD, opened
+from thresher.io.text_stream import TextStream
 from thresher.models import read as read_model
 from thresher.models import read_checkpoint, save, save_checkpoint
 
@@ -30,10 +31,10 @@ SECONDS = 60.0  # between two checkpoints
 
 def run(
     file, budget, method, loss, step_size, l2, l1, gamma, delta, no_intercept, balanced, hash_bits, classes, skip_bad,
-    checkpoint, every, resume, skip_seen, out, progressive, quiet, json,
+    checkpoint, every, resume, skip_seen, out, progressive, reporting,
 ):  # fmt: skip
     """Read, learn, write checkpoints and the model, and report."""
-    voice = Voice(quiet, json)
+    voice = Voice(reporting.quiet, reporting.json)
     file, checkpoint, resume, out = map(path_of, (file, checkpoint, resume, out))
     given = {
         "budget": budget, "method": method, "loss": loss, "step_size": step_size, "l2": l2, "l1": l1, "gamma": gamma,

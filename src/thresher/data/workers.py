@@ -27,10 +27,14 @@ def granted_cores():
     return max(1, min(cores, int(told))) if told.isdigit() and int(told) > 0 else cores
 
 
-def count_workers(n_jobs):
-    """Number of threads for scikit-learn's ``n_jobs``: None is all cores granted, -1 too, -2 all but one."""
+def count_workers(n_jobs, *, pays=True):
+    """Number of threads for scikit-learn's ``n_jobs``, the same rule everywhere.
+
+    None is as many as the work pays for: all cores granted, of which ``Workers.map`` uses one for small tasks, or one
+    from the start where the caller knows that more do not pay. -1 is all cores granted, -2 all but one.
+    """
     if n_jobs is None:
-        return granted_cores()
+        return granted_cores() if pays else 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, granted_cores() + 1 + int(n_jobs))

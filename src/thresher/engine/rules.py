@@ -37,12 +37,19 @@ RULES = {
 }
 
 
+class Tested(NamedTuple):
+    """A test that was run, and how many columns and samples it was the first to remove."""
+
+    rule: str
+    columns: int
+    samples: int
+
+
 @dataclass
 class Found:
     """What has been proven at a point: masks over samples (theta is 0, theta is 1) and over columns (w is 0).
 
-    ``log`` lists (rule, columns, samples) newly found by each test in their order. Samples without weight count as
-    settled, and are not counted.
+    ``log`` has a Tested for each test, in their order. Samples without weight count as settled, and are not counted.
     """
 
     zero: np.ndarray
@@ -64,7 +71,7 @@ class Found:
     @property
     def counts(self):
         """(columns, samples) found."""
-        return sum(entry[1] for entry in self.log), sum(entry[2] for entry in self.log)
+        return sum(test.columns for test in self.log), sum(test.samples for test in self.log)
 
     def add(self, rule, idle=None, zero=None, one=None):
         """Note what a test says; returns how much of it is new."""
@@ -78,7 +85,7 @@ class Found:
             samples = int(np.count_nonzero((zero | one) & ~known))
             self.zero |= zero & ~known
             self.one |= one & ~known
-        self.log.append((rule, columns, samples))
+        self.log.append(Tested(rule, columns, samples))
         return columns + samples
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thresher.engine.rules import LEAST, RULES, Found, Static, around
+from thresher.engine.rules import LEAST, RULES, Found, Static, Tested, around
 from thresher.optim.elastic_newton import ElasticNewton, column_terms, sample_terms
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
@@ -81,7 +81,7 @@ def empty(svm, alpha, beta):
     b, theta, v = _without_columns(svm)
     settled = svm.rows & (theta >= 1.0)
     found = Found(~svm.rows, settled, np.ones(v.size, dtype=bool))
-    found.log.append(("ends", v.size, int(np.count_nonzero(settled))))
+    found.log.append(Tested("ends", v.size, int(np.count_nonzero(settled))))
     none = np.zeros(0, dtype=np.int64)
     gap = float(column_terms(np.zeros(v.size), v, alpha, beta).sum())
     return Point(alpha, beta, none, np.zeros(0), b, svm.y * b, theta, v, gap, found)
@@ -102,7 +102,7 @@ def closed_form(svm, alpha, beta):
     z = svm.y * svm.sides.combine(ids, w[ids])
     theta = np.ones(z.size)
     found = Found(~svm.rows, svm.rows.copy(), w == 0.0)
-    found.log.append(("ends", int(w.size - ids.size), int(np.count_nonzero(svm.rows))))
+    found.log.append(Tested("ends", int(w.size - ids.size), int(np.count_nonzero(svm.rows))))
     gap = float(svm.cost @ sample_terms(1.0 - z, theta, svm.gamma))
     return Point(alpha, beta, ids, w[ids], 0.0, z, theta, svm.ones, gap, found)
 

@@ -85,7 +85,8 @@ class FGMClassifier(SelectorClassifier):
     warm_start : bool, default=False
         Begin from the columns and weights of the last fit.
     n_jobs : int, default=None
-        Threads; None means all cores this process may use. The result does not depend on it.
+        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1 draws a progress line, 2 one line a turn, on standard error. A function is called after each turn with the
         ``Turn`` and the number of columns to gather, or None.

@@ -9,6 +9,12 @@ from sklearn.utils.validation import column_or_1d
 from thresher.errors import InvalidDataError
 
 SMALLEST, LARGEST = 1e-60, 1e60
+# what every estimator with this parameter says of it; a test compares
+N_JOBS = """
+    n_jobs : int, default=None
+        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
+"""
 
 
 def whole(name, value, least=1):

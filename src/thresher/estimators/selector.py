@@ -97,6 +97,21 @@ class SelectorClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):
             own = input_features
         return np.array([f"x{j}" for j in features] if own is None else own[features], dtype=object)
 
+    def checked(self, X):
+        """X as ``predict`` looks at it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Data with the columns seen in fit.
+
+        Returns
+        -------
+        ndarray or sparse matrix
+            X in floats, with sound structure, every value finite.
+        """
+        return self._checked(X)
+
     def _checked(self, X, dtype=FLOATS):
         check_is_fitted(self)
         X = self._structured(X, reset=False, dtype=dtype)

@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,14 +13,13 @@ from thresher.engine.rules import RULES
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
-from thresher.estimators.grid import in_units_of_X, objective
 from thresher.estimators.selector import SelectorClassifier
-from thresher.families.sparse_svm import Row, polished, problems
-from thresher.results import Certificate, Selection, Step, Trace
+from thresher.families.sparse_svm import Training, fit_point
+from thresher.results import Trace
 
 HEAVY = 1e100  # weights of samples that are brought to 1
 TINY = 1e-60  # length of a column below which its square, divided by itself, is in danger
-MANY = 1 << 23  # stored numbers from which on more threads than one are used if n_jobs does not say
+MANY = 1 << 23  # stored numbers from which on more than one thread pays
 
 
 class ElasticSVC(SelectorClassifier):
@@ -38,12 +38,11 @@ class ElasticSVC(SelectorClassifier):
 
     @contextmanager
     def _arranged(self, X, y, sample_weight, trace):
-        """Yield _Data: the problems of all classes and what fit() needs besides."""
+        """Yield Samples: what the family trains on, and what fit() needs besides."""
         X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
-        entries = getattr(X, "nnz", X.size)
-        count = 1 if self.n_jobs is None and entries < MANY else count_workers(self.n_jobs)
+        count = count_workers(self.n_jobs, pays=getattr(X, "nnz", X.size) >= MANY)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
             design, scale, seen = arranged(X, codes, weights, self.scale, workers, trace, centre=False)
             with trace.step("arrange", 1.0, design.nbytes):
@@ -54,13 +53,16 @@ class ElasticSVC(SelectorClassifier):
                     f"the columns of X have lengths up to {largest:.1e} only, too small for squares in float64: "
                     "multiply X by a constant or use scale='max'"
                 )
-            signs = np.atleast_2d(check.signs_of(codes, classes.size))
+            training = Training(
+                design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.gamma),
+                shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
+            )  # fmt: skip
             given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
-            yield _Data(self, design, sides, scale, seen, classes, codes, weights, signs, given)
+            yield Samples(training, classes, codes, given, seen)
 
-    def _finished(self, data, selection, n_iter):
+    def _finished(self, samples, selection, n_iter):
         """Set what fit() sets, and warn where the result is not what was hoped for."""
-        self.classes_, self.fingerprint_, self.n_iter_ = data.classes, data.seen, n_iter
+        self.classes_, self.fingerprint_, self.n_iter_ = samples.classes, samples.fingerprint, n_iter
         self._set_selection(selection)
         gap = selection.certificate.gap
         if gap > self.tol:
@@ -81,39 +83,23 @@ def _has_entries(X):
     return bool(np.any(X.data if hasattr(X, "nnz") else X))
 
 
-class _Data:
-    """X and y as the solvers want them."""
+class Samples(NamedTuple):
+    """X and y as the solvers want them, the classes, each sample's place in them, and what is known of the data."""
 
-    def __init__(self, estimator, design, sides, scale, seen, classes, codes, weights, signs, given):
-        self.design, self.sides, self.scale, self.seen = design, sides, scale, seen
-        self.classes, self.codes, self.weights, self.signs = classes, codes, weights, signs
-        self.gamma, self.shift = float(estimator.gamma), bool(estimator.fit_intercept)
-        self.n_features, self.y, self.given = estimator.n_features_in_, classes[codes], given
-        self.svms = self.problems(weights)
+    training: Training
+    classes: np.ndarray
+    codes: np.ndarray
+    given: np.ndarray | None  # weights of the samples without those of the classes, if any were given
+    fingerprint: dict
 
-    def problems(self, weights, row_squares=None):
-        """One Svm for each class (of two: one), with these weights of the samples."""
-        costs = weights / weights.sum()
-        return problems(self.sides, self.signs, costs, self.gamma, self.shift, row_squares)
+    @property
+    def y(self):
+        """The labels."""
+        return self.classes[self.codes]
 
     def scoring_weights(self, rows):
         """What a scorer gets besides labels: the weights of samples, where there are any."""
         return {} if self.given is None else {"sample_weight": self.given[rows]}
-
-    def selection(self, points, tol, trace):
-        """The Selection of the points of all classes."""
-        features, weights, intercept = in_units_of_X(self.design, points)
-        value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
-        at_zero = sum(svm.at_zero for svm in self.svms)
-        gap = max(point.gap for point in points) / self.svms[0].at_zero  # of the class that is worst
-        bound = value - gap * at_zero
-        certificate = Certificate(value, bound, value, bound, at_zero)
-        return Selection(features, weights, intercept, ended(gap, tol), certificate, trace, scale=self.scale)
-
-
-def ended(gap, tol):
-    """Why a solve ended."""
-    return f"gap {gap:.1e}, {'within' if gap <= tol else 'not within'} tol {tol:g}"
 
 
 class SparseSVC(ElasticSVC):
@@ -146,8 +132,8 @@ class SparseSVC(ElasticSVC):
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with those of the samples.
     n_jobs : int, default=None
-        Threads for large products; None: one, or all cores from eight million stored numbers on. The result does not
-        depend on it.
+        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
 
     Attributes
     ----------
@@ -199,21 +185,26 @@ class SparseSVC(ElasticSVC):
         return tuple(float(check.penalties(name, getattr(self, name), (0,))) for name in ("alpha", "beta"))
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders."""
+        """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        SparseSVC
+            This one.
+        """
         trace = Trace()
         alpha, beta = self._checked_options()
-        with self._arranged(X, y, sample_weight, trace) as data:
-            begun, before = trace.elapsed, data.sides.passes
-            tol = self.tol * data.svms[0].at_zero
-            points = [polished(svm, Row(svm, beta).point(alpha, tol, self._rules), self._rules) for svm in data.svms]
-            passes = data.sides.passes - before
-            trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * data.design.nbytes)))
-            selection = data.selection(points, self.tol, trace)
-        idle = np.logical_and.reduce([point.found.idle for point in points])
-        settled = np.logical_and.reduce(
-            [point.found.settled & svm.rows for svm, point in zip(data.svms, points, strict=True)]
-        )
-        self.features_removed_ = int(np.count_nonzero(idle)) + self.n_features_in_ - data.design.shape[1]
-        self.samples_removed_ = int(np.count_nonzero(settled))
-        self._finished(data, selection, max(1, sum(point.steps for point in points)))
+        with self._arranged(X, y, sample_weight, trace) as samples:
+            found = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace)
+        self.features_removed_, self.samples_removed_ = found.features_removed, found.samples_removed
+        self._finished(samples, found.selection, max(1, found.steps))
         return self

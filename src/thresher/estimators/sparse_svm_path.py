@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators import parameters as check
 from thresher.estimators.folds import held_out_parts
-from thresher.estimators.grid import GridMaker, ends, in_units_of_X
 from thresher.estimators.progress import PointProgress
-from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC, ended
-from thresher.families.sparse_svm import grid_of, walk
-from thresher.results import Certificate, Step, Trace
+from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC
+from thresher.families.sparse_svm import Walker, certified, grid_of, stop_reason
+from thresher.results import Trace
 
 SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -41,7 +40,7 @@ class SparseSVCPath(ElasticSVC):
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float, default=0.05, 0.01
         Where the grid ends.
-    gamma, scale, fit_intercept, screening, tol, class_weight, n_jobs
+    gamma, scale, fit_intercept, screening, tol, class_weight
         As in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
         Folds to choose a point by. Without it ``predict`` uses the last point of the grid. Splitters that need groups
@@ -51,6 +50,9 @@ class SparseSVCPath(ElasticSVC):
         function of your own gets the numbers of the rows for X. Scorers that take weights get ``sample_weight``.
     max_time : float, default=None
         Seconds after which the fit ends with the points that it has reached.
+    n_jobs : int, default=None
+        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1 draws a progress line, 2 one line for each beta, on standard error. A function is called after each point with
         a ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.
@@ -58,8 +60,8 @@ class SparseSVCPath(ElasticSVC):
     Attributes
     ----------
     path_ : Grid
-        ``betas`` (n_betas,); ``alphas``, ``gap``, ``features_removed``, ``samples_removed``, ``selected``, ... of shape
-        (n_betas, n_alphas); ``coef(i, j)`` the weights at a point, sparse.
+        ``betas`` (n_betas,); ``alphas``, ``gap``, ``n_features``, ``features_removed``, ``samples_removed``, ... of
+        shape (n_betas, n_alphas); ``at(i, j)`` the model at a point, ``coef(i, j)`` its weights, sparse.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
@@ -103,34 +105,47 @@ class SparseSVCPath(ElasticSVC):
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None):
-        """Solve all points; with ``cv`` those of every fold, too. X is neither changed nor kept."""
+        """Solve all points; with ``cv`` those of every fold, too. X is neither changed nor kept.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        SparseSVCPath
+            This one.
+        """
         trace = Trace()
         options = self._checked_options()
         deadline = np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
-        with self._arranged(X, y, sample_weight, trace) as data:
-            folds = [] if self.cv is None else held_out_parts(self.cv, data.codes, data.weights)
-            scorer = self._scorer(data, folds) if folds else None
-            betas, alphas = grid_of(data.svms, **options)
+        with self._arranged(X, y, sample_weight, trace) as samples:
+            training = samples.training
+            folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
+            score = self._scorer(samples, folds) if folds else None
+            betas, alphas = grid_of(training.svms, **options)
             watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
-            walker = _Walker(self, data, betas, alphas, trace, deadline, watch)
+            walker = Walker(
+                training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace, deadline=deadline,
+                watch=watch,
+            )  # fmt: skip
             grid, selection = walker.whole()
-            scores, supports = walker.folds(folds, scorer) if not walker.ended else (None, None)
+            scored = walker.folds(folds, score) if folds and not walker.ended else None
             watch.close()
         for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "supports_"):
             self.__dict__.pop(name, None)
-        self.path_, self.classes_, self.fingerprint_ = grid, data.classes, data.seen
+        self.path_, self.classes_, self.fingerprint_ = grid, samples.classes, samples.fingerprint
         self._set_selection(selection)
-        if scores is not None:
-            self._choose(scores, supports)
+        if scored is not None:
+            self._choose(scored.scores, scored.supports)
         if walker.ended:
-            what = f"{int(grid.solved.sum())} of {grid.gap.size} points" + (
-                " and no choice among them" if folds else ""
-            )
-            reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
-            self._set_selection(replace(self.selection_, stop_reason=reason, interrupted=walker.interrupted))
-            if not walker.interrupted:
-                warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=2)
-        self._finished(data, self.selection_, max(1, int(grid.steps.sum())))
+            self._ended_early(walker.interrupted, chosen=not folds)
+        self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
         worst = np.nanmax(grid.gap)
         if worst > self.tol and self.selection_.certificate.gap <= self.tol:
             message = f"{int((grid.gap > self.tol).sum())} points have a gap above tol={self.tol:g}, up to {worst:.1e}"
@@ -138,6 +153,15 @@ class SparseSVCPath(ElasticSVC):
         if walker.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _ended_early(self, interrupted, chosen):
+        """Say in ``stop_reason`` and, but after Ctrl-C, in a warning how far the fit came."""
+        what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points"
+        what += "" if chosen else " and no choice among them"
+        reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
+        self._set_selection(replace(self.selection_, stop_reason=reason, interrupted=interrupted))
+        if not interrupted:
+            warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=3)
 
     def _checked_options(self):
         """What ``grid_of`` takes; raises for parameters that cannot be."""
@@ -159,7 +183,7 @@ class SparseSVCPath(ElasticSVC):
             "alphas": alphas,
         }
 
-    def _scorer(self, data, folds):
+    def _scorer(self, samples, folds):
         """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
@@ -167,15 +191,17 @@ class SparseSVCPath(ElasticSVC):
             raise ValueError(f"scoring={self.scoring!r} is not a name that scikit-learn knows{hint}")
         if not isinstance(self.scoring, str) and not callable(self.scoring):
             raise ValueError(f"scoring must be one name or a scorer, got {self.scoring!r}")
-        scorer = check_scoring(_Told(data.classes), scoring=self.scoring)
+        scorer = check_scoring(_Told(samples.classes), scoring=self.scoring)
         accepts = inspect.signature(scorer).parameters
         weighted = "sample_weight" in accepts or any(each.kind == each.VAR_KEYWORD for each in accepts.values())
 
-        def score(scores, test):
-            options = data.scoring_weights(test) if weighted else {}
-            return scorer(_Told(data.classes, scores), test, data.y[test], **options)
+        y, n_problems = samples.y, len(samples.training.svms)
 
-        blank = np.zeros(data.y.shape if len(data.svms) == 1 else (data.y.size, len(data.svms)))
+        def score(scores, test):
+            options = samples.scoring_weights(test) if weighted else {}
+            return scorer(_Told(samples.classes, scores), test, y[test], **options)
+
+        blank = np.zeros(y.shape if n_problems == 1 else (y.size, n_problems))
         try:
             found = [score(blank, test) for test in folds]
         except AttributeError as error:
@@ -205,7 +231,7 @@ class SparseSVCPath(ElasticSVC):
         grid = self.path_
         if not grid.solved.any() or np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
             raise ValueError("the gaps of the grid are not such")
-        if grid.features_removed.max() > grid.n_features or grid.samples_removed.max() > grid.n_samples:
+        if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
             raise ValueError("more was removed than there is")
         if all(chosen):
             if len(self.supports_) != len(self.scores_):
@@ -216,41 +242,62 @@ class SparseSVCPath(ElasticSVC):
             if not (mean[self.best_index_] == self.best_score_ == mean.max()):
                 raise ValueError("the best point is not the best")
             self.best_estimator_ = self.at(*self.best_index_)
-        place = self.best_index_ if all(chosen) else divmod(int(np.flatnonzero(grid.solved)[-1]), grid.shape[1])
-        features, weights, _ = grid.model(*place)
-        own = self.selection_
-        if not (np.array_equal(own.features, features) and np.array_equal(own.weights, weights)):
+        point, own = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
+        if not (np.array_equal(own.features, point.features) and np.array_equal(own.weights, point.weights)):
             raise ValueError("the model is not that of its point of the grid")
 
     def at(self, i, j):
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
 
         Its gap is within ``tol``; a SparseSVC that is fitted itself is polished beyond that.
+
+        Parameters
+        ----------
+        i, j : int
+            Places of its beta and of its alpha; negative ones count from the end.
+
+        Returns
+        -------
+        SparseSVC
+            With the parameters of this estimator and those of the point.
         """
         check_is_fitted(self)
-        i, j = divmod(self.path_.number(i, j), self.path_.shape[1])
-        grid, own = self.path_, self.selection_
-        features, weights, intercept = grid.model(i, j)
-        at_zero = (1.0 - 0.5 * self.gamma) * max(1, *grid.across, 1)
-        value = float(grid.objective[i, j])
-        bound = value - float(grid.gap[i, j]) * at_zero
-        fitted = SparseSVC(
-            float(grid.alphas[i, j]), float(grid.betas[i]), **{name: getattr(self, name) for name in SHARED}
-        )
+        grid, point = self.path_, self.path_.at(i, j)
+        fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED})
         for name in ("n_features_in_", "feature_names_in_", "classes_", "fingerprint_"):
             if hasattr(self, name):
                 setattr(fitted, name, getattr(self, name))
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        certificate, reason = Certificate(value, bound, value, bound, at_zero), ended(float(grid.gap[i, j]), self.tol)
-        model = {"features": features, "weights": weights, "intercept": intercept}
-        fitted._set_selection(replace(own, stop_reason=reason, certificate=certificate, **model))
+        at_zero = (1.0 - 0.5 * self.gamma) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
+        selection = replace(
+            self.selection_,
+            features=point.features,
+            weights=point.weights,
+            intercept=point.intercept,
+            stop_reason=stop_reason(point.gap, self.tol),
+            certificate=certified(point.objective, point.gap, at_zero),
+        )
+        fitted._set_selection(selection)
         return fitted
 
     @available_if(lambda self: self.cv is not None)
     def fold_support(self, fold, i, j):
-        """Features with a weight at point (i, j) in the model that was fitted without a fold."""
+        """Features with a weight in the model that was fitted without a fold.
+
+        Parameters
+        ----------
+        fold : int
+            The fold, from 0.
+        i, j : int
+            The point, as in ``at``.
+
+        Returns
+        -------
+        ndarray of int64
+            The features, sorted.
+        """
         check_is_fitted(self, "supports_")
         if isinstance(fold, bool) or not isinstance(fold, numbers.Integral) or not 0 <= fold < len(self.supports_):
             raise ValueError(f"fold must be a whole number from 0 to {len(self.supports_) - 1}, got {fold!r}")
@@ -260,7 +307,20 @@ class SparseSVCPath(ElasticSVC):
 
     @available_if(lambda self: self.cv is not None)
     def stability(self, i, j):
-        """(features, share of the folds whose model has them) at point (i, j): features that hold up come first."""
+        """How often features were selected in the models of the folds.
+
+        Parameters
+        ----------
+        i, j : int
+            The point, as in ``at``.
+
+        Returns
+        -------
+        features : ndarray of int64
+            Those of any fold, the most frequent first.
+        shares : ndarray of float
+            Share of the folds whose model has them.
+        """
         check_is_fitted(self, "supports_")
         found = np.concatenate([self.fold_support(fold, i, j) for fold in range(len(self.supports_))])
         features, counts = np.unique(found, return_counts=True)
@@ -286,66 +346,3 @@ class _Told(ClassifierMixin, BaseEstimator):
         """The classes of the rows."""
         found = self.scores[rows]
         return self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]
-
-
-class _Walker:
-    """Walks over the grid with the problems of the whole and of the folds, until the time is over or Ctrl-C."""
-
-    def __init__(self, estimator, data, betas, alphas, trace, deadline, watch):
-        self.data, self.betas, self.alphas, self.trace, self.watch = data, betas, alphas, trace, watch
-        self.deadline, self.rules, self.tol = deadline, estimator._rules, float(estimator.tol)
-        self.interrupted = self.ended = False
-        self.done = 0
-
-    def _points(self, svms):
-        """As ``walk``, with a record of each point; ends early when it must, but not before the first point."""
-        data, trace = self.data, self.trace
-        points = walk(svms, self.betas, self.alphas, self.tol * svms[0].at_zero, self.rules)
-        begun, before = trace.elapsed, data.sides.passes
-        for i, j, found in points:
-            passes = data.sides.passes - before
-            trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * data.design.nbytes)))
-            yield i, j, found
-            self.done += 1
-            gap = max(point.gap for point in found) / svms[0].at_zero
-            features = max(point.ids.size for point in found)
-            self.watch(self.betas[i], self.alphas[i, j], features, gap, self.done, trace)
-            if self.done < self.watch.total and trace.begun + trace.elapsed > self.deadline:
-                self.ended = True
-                return
-            begun, before = trace.elapsed, data.sides.passes
-
-    def whole(self):
-        """(Grid, Selection of the last point reached)."""
-        data = self.data
-        maker = GridMaker(self.betas, self.alphas, data.svms, data.design, data.n_features)
-        last = None
-        try:
-            for i, j, points in self._points(data.svms):
-                maker.add(i, j, points)
-                last = points
-        except KeyboardInterrupt:
-            if last is None:
-                raise
-            self.interrupted = self.ended = True
-        return maker.grid(), data.selection(last, self.tol, self.trace)
-
-    def folds(self, folds, scorer):
-        """(scores, supports) of all folds, or (None, None) where there are none or they could not be ended."""
-        if not folds:
-            return None, None
-        data = self.data
-        scores, supports = np.zeros((len(folds), *self.alphas.shape)), []
-        try:
-            for fold, test in enumerate(folds):
-                weights = data.weights.copy()
-                weights[test] = 0.0
-                svms, ids = data.problems(weights, data.svms[0].row_squares), []
-                for i, j, points in self._points(svms):
-                    found = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
-                    scores[fold, i, j] = scorer(found[:, 0] if len(svms) == 1 else found, test)
-                    ids.append(in_units_of_X(data.design, points)[0])
-                supports.append((ends(ids), np.concatenate(ids)))
-        except KeyboardInterrupt:
-            self.interrupted = self.ended = True
-        return (None, None) if self.ended else (scores, supports)

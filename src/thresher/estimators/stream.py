@@ -1,8 +1,5 @@
 """StreamClassifier: online selection under a budget, as a scikit-learn estimator."""
 
-import itertools
-import math
-import numbers
 import warnings
 
 import numpy as np
@@ -17,13 +14,10 @@ from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import FLOATS, SelectorClassifier
-from thresher.families.online import METHODS, PLACES, Learners
+from thresher.estimators.stream_options import learner_options, number_of_passes
+from thresher.families.online import Learners
 
 AT_ONCE = 1 << 14  # rows of a batch that are laid out at a time
-MOST_BITS = 30
-MOST_FEATURES = 2**30  # of a budget
-RANGES = {"step_size": (1e-60, 1e10), "l2": (0.0, 1e10), "l1": (0.0, 1e10), "gamma": (1e-20, 1e60)}
-MOST_SETTINGS = 1000
 LIGHTEST, HEAVIEST = 1e-60, 1e20  # weight of an example
 
 
@@ -65,6 +59,9 @@ class StreamClassifier(SelectorClassifier):
         ``selection_`` speaks of hashed columns.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with those of the samples. "balanced": by the counts so far.
+    n_passes : int or "paper", default=10
+        How often ``fit`` goes through X, each time in another random order; "paper": ceil(2 columns / rows).
+        ``partial_fit`` goes through its batch once, in the order given.
     random_state : int, RandomState or None, default=None
         Order of the passes of ``fit``.
     verbose : int or callable, default=0
@@ -112,7 +109,8 @@ class StreamClassifier(SelectorClassifier):
 
     def __init__(
         self, budget=100, method="b-arda", *, loss=None, step_size=None, l2=None, l1=None, gamma=None, delta=0.01,
-        fit_intercept=True, open_ended=False, hash_bits=None, class_weight=None, random_state=None, verbose=0,
+        fit_intercept=True, open_ended=False, hash_bits=None, class_weight=None, n_passes=10, random_state=None,
+        verbose=0,
     ):  # fmt: skip
         self.budget = budget
         self.method = method
@@ -126,16 +124,30 @@ class StreamClassifier(SelectorClassifier):
         self.open_ended = open_ended
         self.hash_bits = hash_bits
         self.class_weight = class_weight
+        self.n_passes = n_passes
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, *, passes=10):
-        """Forget what was learnt, and go through X in ``passes`` random orders; "paper": ceil(2 columns / rows).
+    def fit(self, X, y, sample_weight=None):
+        """Forget what was learnt, and go through X ``n_passes`` times, each time in a random order.
 
         X is neither changed nor kept, but its entries are copied (of CSR only their columns).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights; samples without weight are left out.
+
+        Returns
+        -------
+        StreamClassifier
+            This one.
         """
         self._checked_options()
-        self._number_of_passes(passes, (1, 1))
         X, y = self._checked_batch(X, y, first=True, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
         weights = check.row_weights(sample_weight, None, codes, classes)
@@ -143,7 +155,8 @@ class StreamClassifier(SelectorClassifier):
         each = self._checked_weights(weights, classes)
         X, codes, weights = check.with_weight(X, codes, weights)
         rows = state.prepared(*entries_of(X, self.hash_bits))
-        passes = self._number_of_passes(passes, (X.shape[0], state.slots.count if self._by_number else X.shape[1]))
+        n_columns = state.slots.count if self._by_number else X.shape[1]
+        passes = number_of_passes(self.n_passes, X.shape[0], n_columns)
         state.progress = StreamProgress(passes * len(codes))
         self._forget("n_features_in_", "feature_names_in_")
         self._state = state
@@ -236,52 +249,7 @@ class StreamClassifier(SelectorClassifier):
 
     def _checked_options(self):
         """What the learners are made of; raises for parameters that cannot be, before any work is done."""
-        name = check.one_of("method", self.method, tuple(METHODS))
-        method = METHODS[name]
-        if self.budget is None and not method.endless:
-            raise ValueError(f"budget must be a whole number with method={name!r}, got None")
-        budget = None if self.budget is None else check.whole("budget", self.budget)
-        if budget is not None and budget > MOST_FEATURES:
-            raise ValueError(f"budget must be at most {MOST_FEATURES}")
-        if self.hash_bits is not None and check.whole("hash_bits", self.hash_bits) > MOST_BITS:
-            raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {self.hash_bits!r}")
-        for each in ("fit_intercept", "open_ended"):
-            if not isinstance(getattr(self, each), (bool, np.bool_, numbers.Integral)):
-                raise ValueError(f"{each} must be True or False, got {getattr(self, each)!r}")
-        if self.class_weight not in (None, "balanced") and not isinstance(self.class_weight, dict):
-            raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}")
-        if not callable(self.verbose) and not isinstance(self.verbose, numbers.Integral):
-            raise ValueError(f"verbose must be 0, 1, 2 or a function, got {self.verbose!r}")
-        return {
-            "method": name,
-            "settings": self._checked_settings(name, method),
-            "budget": budget,
-            "delta": check.positive("delta", self.delta),
-            "loss": method.loss if self.loss is None else check.one_of("loss", self.loss, method.losses),
-            "intercept": bool(self.fit_intercept),
-            "hash_bits": self.hash_bits,
-            "open_ended": bool(self.open_ended),
-        }
-
-    def _checked_settings(self, name, method):
-        """Every combination of the values given for the parameters of the method."""
-        values = []
-        for each in PLACES:
-            given = getattr(self, each)
-            if each in method.parameters:
-                default = method.parameters[each]
-                values.append([(each, value) for value in check.several(each, given, default, *RANGES[each])])
-            elif given is not None:
-                takers = [key for key, other in METHODS.items() if each in other.parameters]
-                raise ValueError(f"{each} is not used by method={name!r}, only by {', '.join(takers)}; leave it out")
-        count = math.prod(map(len, values))
-        if count > MOST_SETTINGS:
-            raise ValueError(f"at most {MOST_SETTINGS} settings can learn side by side, got {count}")
-        settings = [dict(each) for each in itertools.product(*values)]
-        large = [each for each in settings if name == "ofs" and each["step_size"] * each["l2"] >= 1.0]
-        if large:
-            raise ValueError(f"step_size times l2 must be below 1 for method='ofs', got {large[0]}")
-        return settings
+        return learner_options(self)
 
     def _begun(self, classes):
         """Learners that know nothing yet."""
@@ -385,12 +353,6 @@ class StreamClassifier(SelectorClassifier):
             return super().get_feature_names_out(input_features)
         check_is_fitted(self)
         return np.array([f"hash{j}" for j in self.selection_.features], dtype=object)
-
-    def _number_of_passes(self, passes, shape):
-        if isinstance(passes, str):
-            check.one_of("passes", passes, ("paper",))
-            return math.ceil(2 * shape[1] / shape[0])
-        return check.whole("passes", passes)
 
 
 class Frozen:

@@ -1,9 +1,9 @@
 """Text that is too long, or does not end: batch after batch."""
 
-from thresher.data.stream import TextStream
-from thresher.data.text import opened
 from thresher.io.svmlight import shown
 from thresher.io.table import tidy_labels
+from thresher.io.text import opened
+from thresher.io.text_stream import TextStream
 
 
 def batches(path, *, skip_bad=False):

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.data.text import BadText, hard_number, narrowed, opened, parsed, with_room
 from thresher.errors import InvalidDataError
 from thresher.io.svmlight import shown
 from thresher.io.table import Table, in_short, order_of, tidy_labels
+from thresher.io.text import BadText, hard_number, narrowed, opened, parsed, with_room
 from thresher.loops import text as loops
 
 DELIMITERS = ",\t;"

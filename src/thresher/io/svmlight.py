@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from thresher.data.text import opened, parsed, svmlight_rows
 from thresher.errors import InvalidDataError
 from thresher.io.table import Table, tidy_labels
+from thresher.io.text import opened, parsed, svmlight_rows
 
 
 def read_svmlight(path, *, index_base=None, layout=None, workers):

@@ -206,7 +206,10 @@ def _restored(reader, document):
 def _estimator(reader, given, n_learners, n_classes):
     """A StreamClassifier with these parameters, which are checked, and which ask for so many learners."""
     kind = KINDS["StreamClassifier"]
-    keys(given, kind.cls().get_params(deep=False), "parameters")
+    known = kind.cls().get_params(deep=False)
+    if isinstance(given, dict):
+        given = {"n_passes": known["n_passes"]} | given  # the first checkpoints lack it
+    keys(given, known, "parameters")
     found = {key: get_parameter(reader, value, f"parameter {key}") for key, value in given.items()}
     clf = StreamClassifier(**found)
     try:

@@ -4,9 +4,9 @@ from dataclasses import astuple, fields
 
 import numpy as np
 
-from thresher.estimators.grid import PER_POINT, RULES, Grid
 from thresher.models.checks import keys, need, number, text, whole
 from thresher.results import Milestone
+from thresher.results.grid import PER_POINT, RULES, Grid
 
 FLOATS = ("gap", "objective")
 GRID = (

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.report.drawing import pyplot, score_name
 
 LEAST_GAP = np.finfo(float).eps  # smaller gaps, of models in closed form, are rounding
-TESTS = {"ifs": 2, "iss": 1}  # rows of the rejection ratios: tests of features, of samples; their numbers in a Grid
+TESTS = ("ifs", "iss")  # rows of the rejection ratios: tests of features, of samples
 PANEL = 2.4, 2.3  # inches of a panel where there are many
 
 
@@ -17,6 +17,13 @@ class Kind(NamedTuple):
 
     title: str
     label: str
+
+
+class Panel(NamedTuple):
+    """A map: its name, empty where it is the only one, and a value for each point."""
+
+    name: str
+    values: np.ma.MaskedArray
 
 
 KINDS = {
@@ -75,7 +82,7 @@ class GridDisplay:
     >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
     >>> path = SparseSVCPath(n_betas=4, n_alphas=5).fit(data.X, data.y)
     >>> display = GridDisplay.from_estimator(path, "selected")
-    >>> display.values[:, -1].tolist() == path.path_.selected[:, -1].tolist()
+    >>> display.values[:, -1].tolist() == path.path_.n_features[:, -1].tolist()
     True
     """
 
@@ -131,12 +138,12 @@ class GridDisplay:
         values, best = _values(estimator, grid, what), getattr(estimator, "best_index_", None)
         options = {}
         if best is not None:
-            count = int(grid.selected[best])
+            count = int(grid.n_features[best])
             options["best_name"] = f"best mean score: {estimator.best_score_:.3g}, {count} feature{'s' * (count != 1)}"
         if what == "score":
             name = score_name(estimator.scoring)
             options["label"] = f"Mean {name[0].lower()}{name[1:]} of {len(estimator.scores_)} folds"
-            options["least"] = values[grid.selected > 0].min() if grid.selected.any() else None
+            options["least"] = values[grid.n_features > 0].min() if grid.n_features.any() else None
         display = cls(what=what, values=values, x=x, y=y, x_name=x_name, y_name=y_name, best=best, **options)
         return display.plot(ax=ax, **kwargs)
 
@@ -160,7 +167,7 @@ class GridDisplay:
         _check_what(self.what)
         plt = pyplot(type(self).__name__)
         rows, title = self._rows(runs)
-        style = self._style(rows, kwargs)
+        style = self._style(kwargs)
         shape = len(rows), max(len(row) for row in rows)
         self.axes_ = _own_axes(plt, shape) if ax is None else _given_axes(ax, shape)
         self.images_, self.bests_ = np.full(shape, None), np.full(shape, None)
@@ -169,10 +176,10 @@ class GridDisplay:
                 self.axes_[at].set_axis_off()
                 self.axes_[at] = None
                 continue
-            name, values = rows[at[0]][at[1]]
-            self.images_[at], self.bests_[at] = self._map(self.axes_[at], values, style)
+            panel = rows[at[0]][at[1]]
+            self.images_[at], self.bests_[at] = self._map(self.axes_[at], panel.values, style)
             lowest = all(len(row) <= at[1] for row in rows[at[0] + 1 :])
-            self._label(self.axes_[at], name, lowest, first=at[1] == 0)
+            self._label(self.axes_[at], panel.name, lowest, first=at[1] == 0)
         self.ax_, self.image_, self.best_ = self.axes_[0, 0], self.images_[0, 0], self.bests_[0, 0]
         self.figure_ = self.ax_.figure
         if self.what == "rejections" and ax is None:
@@ -183,22 +190,22 @@ class GridDisplay:
         return self
 
     def _rows(self, runs):
-        """([[(name, values) of each map] of each row], title)."""
+        """([[a Panel for each map] of each row], title)."""
         title = KINDS[self.what].title
         note = "" if self.best is None else f"\n$\\bigcirc$ {self.best_name}"
         if self.what != "rejections":
-            return [[("", self.values)]], title + note
+            return [[Panel("", self.values)]], title + note
         if runs < 1:
             raise ValueError(f"runs must be at least 1, got {runs!r}")
         most = max(len(found) for found in self.values.values())
         rows = [
-            [(f"{rule.upper()}, run {number}", each) for number, each in enumerate(self.values[rule][:runs], start=1)]
+            [Panel(f"{rule.upper()}, run {run}", each) for run, each in enumerate(self.values[rule][:runs], start=1)]
             for rule in TESTS
             if len(self.values.get(rule, ()))
         ]
         return rows, title + (f", runs 1 to {runs} of {most}" if most > runs else "") + note
 
-    def _style(self, rows, kwargs):
+    def _style(self, kwargs):
         """What ``pcolormesh`` gets: one range of colours for all maps."""
         style = {"cmap": "viridis", **kwargs}
         if "norm" in style:
@@ -211,7 +218,7 @@ class GridDisplay:
             return style
         from matplotlib.colors import SymLogNorm  # pyplot has been loaded
 
-        most = max(1, int(np.ma.max(rows[0][0][1])))
+        most = max(1, int(np.ma.max(self.values)))
         low, high = style.pop("vmin", None), style.pop("vmax", None)
         # logarithmic, but with a colour for no feature at all
         norm = SymLogNorm(1.0, linscale=0.3, vmin=0 if low is None else low, vmax=most if high is None else high)
@@ -303,11 +310,11 @@ def _values(estimator, grid, what):
     elif what == "gap":
         values = np.log10(np.fmax(grid.gap, LEAST_GAP))
     elif what == "features_removed":
-        values = grid.features_removed / grid.n_features
+        values = grid.features_removed / grid.n_features_in
     elif what == "samples_removed":
         values = grid.samples_removed / grid.n_samples
     else:
-        values = grid.selected if what == "selected" else grid.scaling_ratio
+        values = grid.n_features if what == "selected" else grid.scaling_ratio
     return np.ma.array(values, mask=~grid.solved)
 
 
@@ -320,16 +327,14 @@ def _mean_scores(estimator):
 
 def _rejections(grid):
     """{rule: masked array (runs, n_betas, n_alphas)} of the tests that were run."""
-    if grid.across:
+    if grid.n_classes > 2:
         others = ", ".join(repr(kind) for kind in KINDS if kind != "rejections")
-        raise ValueError(f"what='rejections' is for two classes, the fit had {grid.across[0]}: choose from {others}")
-    points = np.repeat(np.arange(grid.alphas.size), np.diff(grid.test_begins))
+        raise ValueError(f"what='rejections' is for two classes, the fit had {grid.n_classes}: choose from {others}")
     found = {}
-    for rule, number in TESTS.items():
-        ratios = grid.rejections(rule)
-        ran = np.bincount(points[grid.tests[:, 0] == number], minlength=grid.alphas.size).reshape(grid.alphas.shape) > 0
-        if ran.any():
-            found[rule] = np.ma.array(ratios, mask=np.broadcast_to(~ran, ratios.shape))
+    for rule in TESTS:
+        ratios, tested = grid.rejections(rule), grid.tested(rule)
+        if tested.any():
+            found[rule] = np.ma.array(ratios, mask=np.broadcast_to(~tested, ratios.shape))
     if not found:
         raise ValueError("what='rejections' needs runs of ISS or IFS, and there are none: fit with screening='sifs'")
     return found

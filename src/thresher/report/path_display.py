@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.columns import take_columns
 from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
+from thresher.results import Path
 
 ROWS_AT_ONCE, STATIONS_AT_ONCE = 16384, 32  # keep the scores of all stations out of memory
 WIDE_RANGE = 20  # largest over smallest number of features from which the axis is logarithmic
@@ -169,6 +170,11 @@ def _check_path(estimator):
             f"{type(estimator).__name__} has no path_: PathDisplay draws fitted estimators of thresher such as "
             "FGMClassifier (of a pipeline, give its last step and the data transformed by the others)"
         )
+    if not isinstance(estimator.path_, Path):
+        raise TypeError(
+            f"the path_ of {type(estimator).__name__} is a {type(estimator.path_).__name__}, not a Path: GridDisplay "
+            "draws a grid"
+        )
     if len(estimator.path_.numbers) == 0:
         raise ValueError("the path of the estimator is empty: no model with a known number of features was found")
 
@@ -189,7 +195,7 @@ def path_scores(estimator, X, y, sample_weight=None, scoring=None):
     """The score of every station on the path, in the order of ``path_.numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, the name of a scorer or a callable, got {scoring!r}")
-    checked, y = estimator._checked(X), column_or_1d(y)
+    checked, y = estimator.checked(X), column_or_1d(y)
     check_consistent_length(checked, y, sample_weight)
     if scoring in (None, "accuracy"):
         return _accuracies(estimator, checked, y, sample_weight)

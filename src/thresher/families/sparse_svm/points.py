@@ -1,9 +1,4 @@
-"""The elastic-net SVM with a smoothed hinge, over a grid of (alpha, beta) (paper 5).
-
-    min over w, b of   sum_i c_i l(1 - y_i (x_i'w + b)) + alpha/2 ||w||^2 + beta ||w||_1,     sum_i c_i = 1
-
-For each beta the points are solved with alpha falling, each from its neighbour; see docs/theory/sifs.md.
-"""
+"""Where a grid of the elastic-net SVM begins, and its points, each solved from its neighbour."""
 
 from dataclasses import replace
 

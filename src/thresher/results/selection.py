@@ -1,4 +1,4 @@
-"""What a fit returns: values that can be looked at, printed and checked. Nothing here computes."""
+"""A selection of features, and what belongs to it: certificate, trace and path."""
 
 import time
 from collections.abc import Sequence
@@ -205,6 +205,11 @@ class Path(Sequence):
     def numbers(self):
         """Numbers of features that ``at`` knows, rising."""
         return np.array(sorted(self._at), dtype=np.int64)
+
+    @property
+    def n_features(self) -> np.ndarray:
+        """Number of features of each station, in the order in which they were reached (of all classes together)."""
+        return np.array([station.features.size for station in self.stations], dtype=np.int64)
 
     def at(self, number):
         """The station with exactly ``number`` features."""

@@ -1,0 +1,90 @@
+"""Points of a walk over a grid, in the units of X, to a Grid."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thresher.results.grid import PER_POINT, RULES, Grid
+
+
+class Model(NamedTuple):
+    """Features in X, sorted, their weights, (features,) or (features, classes), and the intercept."""
+
+    features: np.ndarray
+    weights: np.ndarray
+    intercept: float | np.ndarray
+
+
+class GridMaker:
+    """Collects the points of a walk over the grid ``betas`` x ``alphas``."""
+
+    def __init__(self, training, betas, alphas):
+        self.training, self.svms, self.betas, self.alphas = training, training.svms, betas, alphas
+        self.across = () if len(self.svms) == 1 else (len(self.svms),)
+        size = alphas.size
+        self.per_point = {name: np.zeros(size, dtype=np.int64) for name in PER_POINT}
+        self.per_point |= {"gap": np.full(size, np.nan), "objective": np.full(size, np.nan)}
+        self.intercepts = np.zeros((size, *self.across))
+        self.ids, self.weights, self.tests = [[None] * size for _ in range(3)]
+
+    def add(self, i, j, points):
+        """Note the points of all classes at (i, j)."""
+        s, per, svms = i * self.alphas.shape[1] + j, self.per_point, self.svms
+        columns, samples = removed(svms, points)
+        off = np.logical_and.reduce([(p.z >= 1.0) | (p.z <= 1.0 - svms[0].gamma) for p in points])
+        per["objective"][s] = sum(objective(svm, point) for svm, point in zip(svms, points, strict=True))
+        per["features_removed"][s] = columns + self.training.n_empty
+        per["samples_removed"][s] = samples
+        per["inactive_samples"][s] = np.count_nonzero(off & svms[0].rows)
+        per["steps"][s] = sum(point.steps for point in points)
+        self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.training.design, points)
+        self.tests[s] = [(RULES.index(test.rule), test.columns, test.samples) for test in points[0].found.log]
+        per["gap"][s] = max(point.gap for point in points) / svms[0].at_zero  # last: now the point is there
+
+    def grid(self):
+        """The Grid of what was noted."""
+        shape = self.alphas.shape
+        none = np.zeros(0, dtype=np.int64), np.zeros((0, *self.across))
+        ids = [none[0] if each is None else each for each in self.ids]
+        weights = [none[1] if each is None else each for each in self.weights]
+        tests = [np.array(each or [], dtype=np.int64).reshape(-1, 3) for each in self.tests]
+        return Grid(
+            self.betas, self.alphas, *(self.per_point[name].reshape(shape) for name in PER_POINT),
+            self.intercepts.reshape(*shape, *self.across), ends(ids), np.concatenate(ids), np.concatenate(weights),
+            ends(tests), np.concatenate(tests), int(np.count_nonzero(self.svms[0].rows)),
+            int(self.training.n_features_in),
+        )  # fmt: skip
+
+
+def ends(parts):
+    """Where each of the parts begins when they are laid end to end, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+
+
+def removed(svms, points):
+    """(columns, samples): how many were proven not to matter in the problem of any class."""
+    idle = np.logical_and.reduce([point.found.idle for point in points])
+    settled = np.logical_and.reduce([point.found.settled for point in points])
+    return int(np.count_nonzero(idle)), int(np.count_nonzero(settled & svms[0].rows))
+
+
+def objective(svm, point):
+    """The primal objective of a point."""
+    slack = 1.0 - point.z
+    theta = np.clip(slack / svm.gamma, 0.0, 1.0)
+    loss = float(svm.cost @ (theta * (slack - 0.5 * svm.gamma * theta)))
+    return loss + 0.5 * point.alpha * point.length**2 + point.beta * float(np.abs(point.weights).sum())
+
+
+def in_units_of_X(design, points):
+    """The Model of the points of all classes."""
+    ids = points[0].ids if len(points) == 1 else np.unique(np.concatenate([point.ids for point in points]))
+    W = np.zeros((ids.size, len(points)))
+    for column, point in enumerate(points):
+        W[np.searchsorted(ids, point.ids), column] = point.weights
+    weights, offset = design.in_units_of_X(ids, W)
+    intercept = np.array([point.b for point in points]) + offset
+    features = design.numbers_in_X(ids)
+    if len(points) == 1:
+        return Model(features, weights[:, 0], float(intercept[0]))
+    return Model(features, weights, intercept)

@@ -1,0 +1,95 @@
+"""The samples of a fit as the solvers want them, and the model at one point of (alpha, beta) as a Selection."""
+
+from typing import NamedTuple
+
+from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
+from thresher.families.sparse_svm.points import Row, polished, problems
+from thresher.results import Certificate, Selection, Step
+
+
+class Training:
+    """X by rows and by columns, and ``svms``: one problem for each row of ``signs`` (one row: two classes) on it.
+
+    Parameters
+    ----------
+    design : Design
+        The columns of X that hold anything, on their scale.
+    sides : Sides
+        The same by rows and by columns.
+    signs : ndarray of shape (n_problems, n_samples)
+        Labels -1 and 1.
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples; only their shares matter.
+    gamma : float
+        Width of the smooth part of the hinge.
+    shift : bool
+        Whether there is an intercept.
+    n_features_in : int
+        Columns of X as given, empty ones included.
+    scale : str or None
+        The scale that the design is on.
+    """
+
+    def __init__(self, design, sides, signs, weights, *, gamma, shift, n_features_in, scale):
+        self.design, self.sides, self.signs, self.weights = design, sides, signs, weights
+        self.gamma, self.shift, self.n_features_in, self.scale = gamma, shift, n_features_in, scale
+        self.svms = self.problems(weights)
+
+    @property
+    def n_empty(self):
+        """Columns that the design leaves out, since they hold nothing."""
+        return self.n_features_in - self.design.shape[1]
+
+    def problems(self, weights, row_squares=None):
+        """One Svm for each class (of two: one), with these weights of the samples."""
+        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift, row_squares)
+
+    def without(self, rows):
+        """The problems in which the samples ``rows`` have no weight: they have margins, but no say."""
+        weights = self.weights.copy()
+        weights[rows] = 0.0
+        return self.problems(weights, self.svms[0].row_squares)
+
+    def record(self, trace, begun, passes_before):
+        """Add a step of solving to the trace, which began at those seconds and passes over X."""
+        passes = self.sides.passes - passes_before
+        trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * self.design.nbytes)))
+
+    def selection(self, points, tol, trace):
+        """The Selection of the points of all classes."""
+        features, weights, intercept = in_units_of_X(self.design, points)
+        value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
+        gap = max(point.gap for point in points) / self.svms[0].at_zero  # of the class that is worst
+        certificate = certified(value, gap, sum(svm.at_zero for svm in self.svms))
+        return Selection(features, weights, intercept, stop_reason(gap, tol), certificate, trace, scale=self.scale)
+
+
+class PointFit(NamedTuple):
+    """The model at one point, how many features and samples were proven not to matter, and the steps it took."""
+
+    selection: Selection
+    features_removed: int
+    samples_removed: int
+    steps: int
+
+
+def fit_point(training, alpha, beta, *, tol, rules, trace):
+    """The PointFit at (alpha, beta): solved to a gap of ``tol`` times the objective at w = 0, then polished."""
+    begun, passes_before = trace.elapsed, training.sides.passes
+    least = tol * training.svms[0].at_zero
+    points = [polished(svm, Row(svm, beta).point(alpha, least, rules), rules) for svm in training.svms]
+    training.record(trace, begun, passes_before)
+    columns, samples = removed(training.svms, points)
+    selection = training.selection(points, tol, trace)
+    return PointFit(selection, columns + training.n_empty, samples, sum(point.steps for point in points))
+
+
+def certified(value, gap, at_zero):
+    """The Certificate of a model that is all that was grown: ``gap`` is its duality gap as a share of ``at_zero``."""
+    bound = value - gap * at_zero
+    return Certificate(value, bound, value, bound, at_zero)
+
+
+def stop_reason(gap, tol):
+    """Why a solve ended."""
+    return f"gap {gap:.1e}, {'within' if gap <= tol else 'not within'} tol {tol:g}"

@@ -1,0 +1,34 @@
+"""What a fit returns: values that can be looked at, printed and checked. Nothing here computes."""
+
+from thresher.results.feature_path import FeaturePath
+from thresher.results.grid import Grid, GridPoint
+from thresher.results.selection import (
+    Certificate,
+    Milestone,
+    Path,
+    Selection,
+    Station,
+    Step,
+    Trace,
+    Turn,
+    as_asked,
+    in_words,
+    relative,
+)
+
+__all__ = [
+    "Certificate",
+    "FeaturePath",
+    "Grid",
+    "GridPoint",
+    "Milestone",
+    "Path",
+    "Selection",
+    "Station",
+    "Step",
+    "Trace",
+    "Turn",
+    "as_asked",
+    "in_words",
+    "relative",
+]

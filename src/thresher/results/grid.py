@@ -1,0 +1,225 @@
+"""Grid: the models of a SparseSVCPath over (beta, alpha), and what screening removed at each point."""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+RULES = ("gap", "iss", "ifs", "ends")
+PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
+RULE, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """The model at one point of a grid: sorted ``features``, their ``weights`` in the units of X, ``intercept``.
+
+    ``weights`` are (features,), or (features, classes) with more than two classes. ``gap`` is the duality gap as a
+    share of the objective at w = 0.
+    """
+
+    features: np.ndarray
+    weights: np.ndarray
+    intercept: float | np.ndarray
+    alpha: float
+    beta: float
+    gap: float
+    objective: float
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Arrays of shape (n_betas, n_alphas), but ``betas`` of shape (n_betas,); a point that was not reached has gap nan.
+
+    ``gap`` is the duality gap of the whole problem as a share of 1 - gamma/2 (with many classes the largest of them),
+    ``objective`` the objective (their sum). ``features_removed`` and ``samples_removed`` count what was proven to have
+    weight zero, or to lie off the margin, before and during the solve; with many classes what is so in all of them.
+    ``inactive_samples`` counts the samples that lie off the margin in the solution; ``steps`` those of the solver.
+
+    The models lie end to end: point number s = i n_alphas + j has the features ``ids[begins[s]:begins[s + 1]]``. So
+    do the tests: its ``rule`` (a place in RULES), how many features and samples it removed first. ``n_samples`` and
+    ``n_features_in`` count the rows (with weight) and columns of X.
+    """
+
+    betas: np.ndarray
+    alphas: np.ndarray
+    gap: np.ndarray
+    objective: np.ndarray
+    features_removed: np.ndarray
+    samples_removed: np.ndarray
+    inactive_samples: np.ndarray
+    steps: np.ndarray
+    intercepts: np.ndarray
+    begins: np.ndarray
+    ids: np.ndarray
+    weights: np.ndarray
+    test_begins: np.ndarray
+    tests: np.ndarray
+    n_samples: int
+    n_features_in: int
+
+    def __setstate__(self, state):
+        """Earlier pickles have the number of columns under ``n_features``."""
+        if "n_features_in" not in state:
+            state = {**state, "n_features_in": state["n_features"]}
+            del state["n_features"]
+        self.__dict__.update(state)
+
+    def __len__(self) -> int:
+        """Number of points, those that were not reached included."""
+        return self.alphas.size
+
+    @property
+    def shape(self):
+        """(n_betas, n_alphas)."""
+        return self.alphas.shape
+
+    @property
+    def solved(self):
+        """Which points were reached."""
+        return ~np.isnan(self.gap)
+
+    @property
+    def n_features(self) -> np.ndarray:
+        """Number of features with a weight (of any class) at each point, int64 of shape (n_betas, n_alphas)."""
+        return np.diff(self.begins).reshape(self.shape)
+
+    @property
+    def scaling_ratio(self):
+        """Share of the samples x features that was removed: 1 - (n - removed) (p - removed) / (n p)."""
+        rows, columns = self.n_samples - self.samples_removed, self.n_features_in - self.features_removed
+        return 1.0 - (rows / self.n_samples) * (columns / self.n_features_in)
+
+    def number(self, i: int, j: int) -> int:
+        """The point (i, j), counted along the grid; negative numbers count from the end."""
+        n_betas, n_alphas = self.shape
+        for name, place, size in (("i", i, n_betas), ("j", j, n_alphas)):
+            if isinstance(place, bool) or not isinstance(place, numbers.Integral):
+                raise ValueError(f"{name} must be a whole number, got {place!r}")
+            if not -size <= place < size:
+                raise ValueError(f"{name}={place!r} is outside the grid of {n_betas} betas x {n_alphas} alphas")
+        s = (i % n_betas) * n_alphas + j % n_alphas
+        if not self.solved.flat[s]:
+            raise ValueError(f"the point ({i}, {j}) was not reached: the fit was ended before")
+        return s
+
+    def at(self, i: int, j: int) -> GridPoint:
+        """The model at point (i, j).
+
+        Parameters
+        ----------
+        i, j : int
+            Places of its beta and of its alpha; negative ones count from the end.
+
+        Returns
+        -------
+        GridPoint
+            ``features``, ``weights``, ``intercept``, ``alpha``, ``beta``, ``gap`` and ``objective``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such point, or it was not reached.
+        """
+        s = self.number(i, j)
+        part, intercept = slice(self.begins[s], self.begins[s + 1]), self.intercepts.reshape(-1, *self.across)[s]
+        return GridPoint(
+            self.ids[part],
+            self.weights[part],
+            intercept.copy() if self.across else float(intercept),
+            float(self.alphas.flat[s]),
+            float(self.betas[s // self.shape[1]]),
+            float(self.gap.flat[s]),
+            float(self.objective.flat[s]),
+        )
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """(i, j) of the last point that was reached."""
+        return divmod(int(np.flatnonzero(self.solved)[-1]), self.shape[1])
+
+    @property
+    def across(self):
+        """() for two classes, else (n_classes,)."""
+        return self.weights.shape[1:]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.across[0] if self.across else 2
+
+    def coef(self, i: int, j: int) -> sparse.csr_array:
+        """The weights at a point, sparse.
+
+        Parameters
+        ----------
+        i, j : int
+            The point, as in ``at``.
+
+        Returns
+        -------
+        csr_array of shape (1, n_features_in) or (n_classes, n_features_in)
+            One row for two classes, else one for each.
+        """
+        point = self.at(i, j)
+        rows = sparse.csr_array(point.weights[None] if point.weights.ndim == 1 else point.weights.T)
+        rows.eliminate_zeros()
+        columns, shape = point.features[rows.indices], (rows.shape[0], self.n_features_in)
+        return sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
+
+    def tested(self, rule: str) -> np.ndarray:
+        """Whether a test was run at each point.
+
+        Parameters
+        ----------
+        rule : {"gap", "iss", "ifs", "ends"}
+            The test: gap-safe ones, those of samples, of features, and closed forms at the ends of the grid.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_betas, n_alphas)
+            True where it was run; with many classes for the first.
+        """
+        runs = self.tests[:, RULE] == RULES.index(_checked_rule(rule))
+        points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
+        return (np.bincount(points[runs], minlength=len(self)) > 0).reshape(self.shape)
+
+    def rejections(self, rule: str) -> np.ndarray:
+        """Rejection ratios of each run of a test, for two classes: its share of what is inactive.
+
+        Parameters
+        ----------
+        rule : {"gap", "iss", "ifs", "ends"}
+            The test; "iss" counts samples, the others features.
+
+        Returns
+        -------
+        ndarray of shape (runs, n_betas, n_alphas)
+            The first run comes first; 0 where there was none.
+        """
+        if self.across:
+            raise ValueError("rejection ratios are kept for two classes only")
+        wanted, column = RULES.index(_checked_rule(rule)), SAMPLES if rule == "iss" else FEATURES
+        inactive = self.inactive_samples if rule == "iss" else self.n_features_in - self.n_features
+        runs = []
+        for s in range(len(self)):
+            own = self.tests[self.test_begins[s] : self.test_begins[s + 1]]
+            runs.append(own[own[:, RULE] == wanted, column])
+        found = np.zeros((max(map(len, runs), default=0), len(self)))
+        for s, counts in enumerate(runs):
+            found[: len(counts), s] = counts
+        return found.reshape(-1, *self.shape) / np.maximum(1, inactive)
+
+    def __repr__(self):
+        n_betas, n_alphas = self.shape
+        return (
+            f"Grid({n_betas} betas x {n_alphas} alphas, {int(self.solved.sum())} points solved; features "
+            f"{int(self.n_features.min(initial=0))} to {int(self.n_features.max(initial=0))})"
+        )
+
+
+def _checked_rule(rule):
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+    return rule

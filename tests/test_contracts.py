@@ -1,0 +1,57 @@
+"""The import contracts name every module they speak of: a new one cannot be forgotten."""
+
+import pathlib
+import tomllib
+
+ROOT = pathlib.Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "thresher"
+SEEN_BY_SOLVERS = {"block", "workers"}  # of data
+WITH_SCIKIT_LEARN = {"estimators", "report", "models", "cli"}
+
+
+def contracts():
+    """{name: contract} of pyproject.toml."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return {each["name"]: each for each in settings["tool"]["importlinter"]["contracts"]}
+
+
+def contract(words):
+    """The one contract whose name has these words."""
+    (found,) = [each for name, each in contracts().items() if words in name]
+    return found
+
+
+def modules_of(room):
+    """Names of the modules and packages in a folder."""
+    return {path.stem for path in (SOURCE / room).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+
+
+def last_names(modules):
+    return {name.rpartition(".")[2] for name in modules}
+
+
+def test_solvers_may_import_two_modules_of_data_and_no_other():
+    forbidden = last_names(contract("never storage or p")["forbidden_modules"])
+    assert forbidden == modules_of("data") - {"__init__"} - SEEN_BY_SOLVERS
+
+
+def test_every_family_is_independent():
+    """A family is a module or a package; modules that begin with its name belong to it."""
+    families = last_names(contract("families do not know each other")["modules"])
+    assert families <= modules_of("families")
+    assert not [
+        name
+        for name in modules_of("families") - {"__init__"} - families
+        if not any(name.startswith(f"{family}_") for family in families)
+    ]
+
+
+def test_every_other_room_is_without_scikit_learn():
+    rooms = last_names(contract("scikit-learn")["source_modules"])
+    assert rooms == modules_of(".") - {"__init__", "__main__", "_version"} - WITH_SCIKIT_LEARN
+
+
+def test_layers_have_no_exceptions():
+    layers = contract("a room imports only from rooms below")
+    assert layers["exhaustive"] is True
+    assert not any("ignore_imports" in each for each in contracts().values())
