@@ -133,7 +133,7 @@ class Design(ABC):
     def sides(self) -> Sides:
         """X for solvers that read some rows as often as some columns; UnsupportedDesignError where it cannot be had."""
         raise UnsupportedDesignError(
-            f"{type(self).__name__} can be read by columns only, but this estimator reads rows, too: use FGMClassifier, "
+            f"{type(self).__name__} can be read by columns only, this estimator reads rows, too: use FGMClassifier, "
             "or hold X in memory"
         )
 
