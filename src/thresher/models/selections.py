@@ -6,6 +6,7 @@ from dataclasses import fields
 import numpy as np
 
 from thresher.data.scales import SCALES
+from thresher.errors import InconsistentResultError
 from thresher.models.checks import Damaged, boolean, keys, need, number, rising, shown, text, whole
 from thresher.models.values import get_strings, put_strings
 from thresher.results import Certificate, Path, Selection, Station, Step, Trace, Turn
@@ -62,8 +63,8 @@ def get_selection(reader, document, n_features, n_classes):
     )
     try:
         selection.check()
-    except AssertionError as error:
-        raise Damaged(f"its parts do not fit each other ({str(error) or 'bounds'})") from error
+    except InconsistentResultError as error:
+        raise Damaged(f"its parts do not fit each other ({error})") from error
     return selection
 
 
