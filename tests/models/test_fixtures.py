@@ -34,7 +34,7 @@ def test_earlier_files_are_read(file, name, said):
 
 def test_what_stands_beside_the_estimator_is_read():
     """Source and names of version 1."""
-    assert read(HERE / "v1_two.json").source == {"kind": "svmlight", "index_base": 1}
+    assert read(HERE / "v1_two.json").source == thresher.Source(kind="svmlight", index_base=1)
     assert read(HERE / "v1_words.json").names == tuple("abcdefghijkl")
     assert read(HERE / "v1_npz.json").document["arrays"] is not None
 
