@@ -4,7 +4,7 @@ import numpy as np
 
 from thresher.models.checks import INT64, fields, need, number, required, shown, whole
 
-INLINE = 1_000_000  # bytes: larger arrays go into the container
+INLINE = 1_000_000  # bytes, eight for each entry: larger arrays go into the container
 INLINE_IN_ALL = 16_000_000  # bytes of all lists together: documents stay far below the size that is read
 REFERENCE = required("npz", "dtype", "shape")
 
@@ -21,7 +21,7 @@ class ArrayWriter:
     def put(self, name, array, dtype):
         """A list, or, where the array is large, a reference to the member ``name`` of the container."""
         array = np.asarray(array, dtype=dtype)
-        if self.inlines(array.nbytes, INLINE if self.inline is None else self.inline):
+        if self.inlines(8 * array.size, INLINE if self.inline is None else self.inline):
             return listed(array)
         unique, number_of = name, len(self.members)
         while unique in self.members:
