@@ -23,7 +23,7 @@ class StreamState:
 
 
 def state_of(clf: StreamClassifier) -> StreamState:
-    """The state of a fitted StreamClassifier; its arrays may be those of ``clf``, and change when it learns.
+    """The state of a fitted StreamClassifier, which does not change when more is learnt.
 
     ``random_state`` and ``verbose`` are left at their defaults: they are not for going on.
     """
@@ -40,7 +40,7 @@ def state_of(clf: StreamClassifier) -> StreamState:
 
 
 def classifier_of(state: StreamState) -> StreamClassifier:
-    """A StreamClassifier that goes on from ``state``; InconsistentResultError, or ValueError, where that cannot be."""
+    """A StreamClassifier that goes on from ``state``; InconsistentResultError where that cannot be."""
     clf = StreamClassifier(**state.parameters)
     problems = 1 if state.classes.size == 2 else state.classes.size
     # before as many learners are made

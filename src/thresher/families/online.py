@@ -70,8 +70,8 @@ class Learner:
             self.clock[descent.SHIFT_SPREAD] = 1.0
 
     def state(self, count):
-        """All that was learnt, of the first ``count`` features."""
-        return LearnerState(self.table(count), self.kept, self.clock)
+        """All that was learnt, of the first ``count`` features; copies."""
+        return LearnerState(self.table(count), self.kept.copy(), self.clock.copy())
 
     def restore(self, state, ids):
         """Go on where another learner under the same setting was."""
@@ -289,13 +289,13 @@ class Learners:
         return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
 
     def state(self) -> LearnersState:
-        """All that was learnt. Its arrays may be those of the learners: copy them before more is learnt."""
+        """All that was learnt, as a value that does not change when more is learnt."""
         return LearnersState(
-            self.slots.ids,
+            self.slots.ids.copy(),
             self.examples,
-            self.totals,
+            self.totals.copy(),
             [record.mistakes for record in self.records],
-            [record.milestones for record in self.records],
+            [list(record.milestones) for record in self.records],
             [each.state(self.slots.count) for each in itertools.chain(*self.learners)],
         )
 
