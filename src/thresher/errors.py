@@ -17,6 +17,10 @@ class ModelFileError(ValueError):
     """A model file cannot be used: damaged, truncated, hostile, or written by a newer version."""
 
 
+class InconsistentResultError(ValueError):
+    """A result, or the state of a learner, contradicts itself; raised by its ``check``."""
+
+
 class FewerFeaturesWarning(UserWarning):
     """Fewer features than asked for came back; the message says why."""
 

@@ -19,7 +19,7 @@ import pytest
 
 import thresher
 from tests.cli.test_commands import COMMAND, as_json, heed_ctrl_c, thresh
-from thresher import StreamClassifier
+from thresher import Source, StreamClassifier
 from thresher.cli import main
 from thresher.cli import stream as stream_module
 from thresher.errors import ModelFileError
@@ -123,7 +123,7 @@ def test_the_report_the_model_and_the_checkpoint_are_those_of_the_estimator(fold
     clf = straight(TWO[:500])
     model = read_model("m.json")
     same_weights(model.estimator, clf)
-    assert model.source == {"kind": "svmlight", "file": "train.svm", "index_base": 0, "open_ended": True}
+    assert model.source == Source("train.svm", "svmlight", index_base=0, open_ended=True)
     same_checkpoint("state.npz", clf, lines=500, bad=0, out="m.json")
     lines = report.splitlines()
     assert lines[0].startswith("train.svm: 500 examples, ")

@@ -124,16 +124,16 @@ def test_weights_whose_squares_would_overflow_are_refused():
         StreamClassifier(5).partial_fit(X, y, classes=BOTH, sample_weight=np.full(400, 1e200))
 
 
-def test_numbers_that_ran_away_are_not_learnt_on_nor_saved(tmp_path):
+def test_a_stream_that_diverged_is_not_learnt_on_nor_saved(tmp_path):
     """OFS under the squared hinge has steps that grow with the loss: it says so, and an older checkpoint stays."""
     clf = StreamClassifier(3, "ofs", loss="squared_hinge", step_size=1.0, l2=0.0)
     clf.partial_fit(X[:60], y[:60], classes=BOTH)
     save_checkpoint(clf, tmp_path / "state.npz")
     with pytest.raises(ValueError, match="is not finite"):
         clf.partial_fit(np.tile(1e6 * X, (50, 1)), np.tile(y, 50))
-    with pytest.raises(ValueError, match="ran away"):
+    with pytest.raises(ValueError, match="diverged"):
         clf.partial_fit(X, y)
-    with pytest.raises(ValueError, match="ran away"):
+    with pytest.raises(ValueError, match="diverged"):
         save_checkpoint(clf, tmp_path / "state.npz")
     assert load_checkpoint(tmp_path / "state.npz").n_examples_ == 60
 

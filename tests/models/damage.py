@@ -12,7 +12,7 @@ import thresher
 from tests.models.zoo import data_for, fitted
 from thresher.cli.inspect import own_facts
 from thresher.errors import ModelFileError
-from thresher.models import arrays, files
+from thresher.models import arrays, files, json_text
 from thresher.models.checks import Damaged
 from thresher.results.grid import RULES
 
@@ -103,7 +103,7 @@ def refused(path, why):
 def parsed(data):
     """The JSON that a text still is after a change, or None; its checksum can be mended."""
     try:
-        return files.parsed(bytes(data))
+        return json_text.parsed(bytes(data))
     except Damaged:
         return None
 

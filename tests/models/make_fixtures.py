@@ -10,12 +10,15 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 import thresher
 from thresher.models import arrays
+from thresher.models.formats import CHECKPOINT, MODEL
 
 HERE = pathlib.Path(__file__).parent / "fixtures"
-VERSION = 1
+VERSION = MODEL.version
+SMALL = ("npz", "parameters")  # models whose arrays lie in an .npz
 
 
 def data():
@@ -32,17 +35,29 @@ def models():
     frame = pd.DataFrame(X, columns=[f"größe {j}" for j in range(12)])
     words = np.array(["no", "yes"])[two.astype(int)]
     few = {"overshoot": 2.0, "n_features_to_select": 3}
-    yield "two", thresher.FGMClassifier(**few).fit(X, two), {"source": {"kind": "svmlight", "index_base": 1}}
+    text = thresher.Source("train.svm", "svmlight", index_base=1, notes={"größe": [1, 2.5, None]})
+    yield "two", thresher.FGMClassifier(**few).fit(X, two), {"source": text}
     yield "words", thresher.FGMClassifier(C="auto", cv=3, **few).fit(X, words), {"names": list("abcdefghijkl")}
     yield "frame", thresher.FGMClassifier(always_include=["größe 7"], **few).fit(frame, two.astype(int)), {}
     yield "three", thresher.FGMClassifier(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
     yield "per_class", thresher.FGMClassifier(support="per_class", overshoot=None).fit(X, three.astype("<f4")), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1).fit(X, two), {}
-    yield "grid", thresher.SparseSVCPath(3, 4, cv=3).fit(X, words), {"source": {"kind": "csv"}}
+    yield "grid", thresher.SparseSVCPath(3, 4, cv=3).fit(X, words), {"source": thresher.Source(kind="csv")}
     yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True).fit(X, three), {}
     yield "stream", thresher.StreamClassifier(3, l2=[1e-4, 1e-2], random_state=0).fit(X, words), {}
+    yield "parameters", thresher.FGMClassifier(**few).fit(X, two).set_params(cv=odd_parameter()), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
+
+
+def odd_parameter():
+    """Arrays of every kind, nested; ``cv`` may hold them, since it is not looked at unless C is "auto"."""
+    return {
+        "floats": np.arange(200.0).reshape(20, 10),
+        "groups": [np.arange(50, dtype=np.int32), (np.array([True, False] * 50), "few")],
+        "words": np.array([["größe", "a"], ["", "bc"]]),
+        "matrix": sparse.csr_array(np.eye(20)),
+    }
 
 
 def checkpointed(rows):
@@ -54,7 +69,7 @@ def checkpointed(rows):
 
 def write_checkpoint():
     """The checkpoint, if it is not there."""
-    path = HERE / f"v{VERSION}_checkpoint.npz"
+    path = HERE / f"v{CHECKPOINT.version}_checkpoint.npz"
     if not path.exists():
         thresher.save_checkpoint(checkpointed(rows=30)[0], path, position={"lines": 30, "bad": 0, "out": "model.json"})
 
@@ -70,7 +85,7 @@ def main():
         for name, clf, options in models():
             if name in expected:
                 continue
-            arrays.INLINE = 64 if name == "npz" else limit
+            arrays.INLINE = 64 if name in SMALL else limit
             thresher.save(clf, HERE / f"v{VERSION}_{name}.json", **options)
             arrays.INLINE = limit
             expected[name] = {

@@ -24,8 +24,7 @@ from tests.models.checkpoints import (
 )
 from thresher import StreamClassifier
 from thresher.errors import InvalidDataError, ModelFileError
-from thresher.models import read_checkpoint
-from thresher.models.arrays import ArrayWriter
+from thresher.models import checkpoint, read_checkpoint
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
 
@@ -45,7 +44,7 @@ def test_a_failure_leaves_the_old_checkpoint_and_no_scraps(name, tmp_path, monke
 
     with monkeypatch.context() as patch:
         if name == "write":
-            patch.setattr(ArrayWriter, "write_into", fails)
+            patch.setattr(checkpoint, "write_sealed", fails)
         else:
             patch.setattr(os, "replace" if name == "interrupt" else name, fails)
         with pytest.raises(kind):
@@ -99,7 +98,7 @@ def test_a_parameter_without_a_form_does_not_replace_a_sound_checkpoint(tmp_path
     thresher.load_checkpoint(path)
 
 
-def test_numbers_that_ran_away_do_not_replace_a_sound_checkpoint(tmp_path):
+def test_a_stream_that_diverged_does_not_replace_a_sound_checkpoint(tmp_path):
     """Weights that doubled until a score was not finite: the old checkpoint stays, or the new one can be read."""
     path = saved(tmp_path, position={"old": True})
     wild = StreamClassifier(3, "ofs", loss="squared_hinge", step_size=1.0, l2=0.0)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import thresher
-from tests.models.make_fixtures import HERE, clf_data, stations
+from tests.models.make_fixtures import HERE, clf_data, odd_parameter, stations
+from tests.models.zoo import same
 from thresher.models import read
 
 CASES = [
@@ -34,12 +35,29 @@ def test_earlier_files_are_read(file, name, said):
 
 def test_what_stands_beside_the_estimator_is_read():
     """Source and names of version 1."""
-    assert read(HERE / "v1_two.json").source == {"kind": "svmlight", "index_base": 1}
+    assert read(HERE / "v1_two.json").source == thresher.Source(kind="svmlight", index_base=1)
     assert read(HERE / "v1_words.json").names == tuple("abcdefghijkl")
     assert read(HERE / "v1_npz.json").document["arrays"] is not None
+    source = thresher.Source("train.svm", "svmlight", index_base=1, notes={"größe": [1, 2.5, None]})
+    assert read(HERE / "v2_two.json").source == source
+    assert read(HERE / "v2_words.json").names == tuple("abcdefghijkl")
 
 
-def test_fixtures_are_all_there_and_small():
-    """Eleven models of version 1, under 150 KB."""
-    assert len([case for case in CASES if case[0].startswith("v1_")]) == 11
-    assert sum(os.path.getsize(HERE / name) for name in os.listdir(HERE)) < 150_000
+def test_arrays_inside_parameters_are_read():
+    """As they were in version 2, with dtypes and shapes; the large ones lie in the .npz."""
+    model, odd = read(HERE / "v2_parameters.json"), odd_parameter()
+    found = model.estimator.cv
+    assert same({**found, "matrix": 0}, {**odd, "matrix": 0})
+    assert type(found["matrix"]) is type(odd["matrix"])
+    assert (found["matrix"] != odd["matrix"]).nnz == 0
+    floats = model.document["parameters"]["cv"]["pairs"][0][1]["array"]
+    assert floats["values"]["npz"] == "parameters.cv"
+
+
+def test_fixtures_are_all_there_small_and_of_their_version():
+    """Eleven models of version 1, twelve of version 2, under 300 KB."""
+    assert [len([case for case in CASES if case[0].startswith(f"v{n}_")]) for n in (1, 2)] == [11, 12]
+    assert sum(os.path.getsize(HERE / name) for name in os.listdir(HERE)) < 300_000
+    for file, _, _ in CASES:
+        document = json.loads((HERE / f"{file}.json").read_text(encoding="utf-8"))
+        assert document["format_version"] == int(file[1])

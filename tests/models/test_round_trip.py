@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import thresher
 from tests.models.zoo import FRAME, MAKERS, WORDS, X, Y, assert_same_model, data_for, fitted
-from thresher import FGMClassifier, models
+from thresher import FGMClassifier, Source, models
 from thresher.models import arrays
 from thresher.results import Path, Trace, Turn
 
@@ -57,7 +57,7 @@ def test_a_person_can_read_the_document(path):
     thresher.save(fitted("frame"), path)
     document = json.loads(path.read_text(encoding="utf-8"))
     clf = fitted("frame")
-    assert (document["format"], document["format_version"], document["type"]) == ("thresher-model", 1, "FGMClassifier")
+    assert (document["format"], document["format_version"], document["type"]) == ("thresher-model", 2, "FGMClassifier")
     assert document["names"] == clf.get_feature_names_out().tolist()
     assert document["features"] == clf.selection_.features.tolist()
     assert document["weights"] == clf.selection_.weights.tolist()
@@ -72,15 +72,17 @@ def test_names_and_source_come_back_from_read(limit, path, monkeypatch):
     """Names without a data frame are kept beside the estimator, which is the one that was saved."""
     monkeypatch.setattr(arrays, "INLINE", limit)
     names = [f"n{j}" for j in range(38)] + ["", "naïve \ud800 \n"]
-    source = {"kind": "svmlight", "index_base": np.int64(1), "file": "train.svm", "label_column": None}
+    source = Source("train.svm", "svmlight", np.int64(1), notes={"rows": np.int64(90), "parts": [1.5, None, "ß"]})
     thresher.save(fitted("two"), path, names=names, source=source)
     model = models.read(path)
     assert model.names == tuple(names)
     assert model.source == source
+    assert type(model.source.index_base) is int
+    assert model.document["source"] == vars(source)
     assert model.document["type"] == "FGMClassifier"
     assert_same_model(fitted("two"), model.estimator, X)
     thresher.save(fitted("two"), path)
-    assert (models.read(path).names, models.read(path).source) == (None, {})
+    assert (models.read(path).names, models.read(path).source) == (None, Source())
 
 
 def test_a_data_frames_names_are_the_models_names(path):
@@ -96,9 +98,9 @@ def test_a_data_frames_names_are_the_models_names(path):
 @pytest.mark.parametrize(("options", "error"), [
     ({"names": ["a"]}, "1 names, but 40 columns"),
     ({"names": range(40)}, "names must be strings"),
-    ({"source": [1]}, "source must be a dict"),
-    ({"source": {"a": {1, 2}}}, "source must hold values that JSON knows"),
-    ({"source": {"a": float("nan")}}, "source must hold values that JSON knows"),
+    ({"source": {"file": "train.svm"}}, r"source must be a thresher\.Source, got dict; .* notes"),
+    ({"source": Source(notes={"a": {1, 2}})}, "notes of source must hold values that JSON knows"),
+    ({"source": Source(notes={"a": float("nan")})}, "notes of source must hold values that JSON knows"),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused_before_anything_is_written(options, error, path):
     """One clear error, and no file."""

@@ -37,8 +37,8 @@ def more_data(voice, model, file, used, *, kind=None, index_base=None, **options
     kind, source = kind or kind_of(path_of(file)), model.source
     names = None if model.names is None else tuple(model.names)
     layout = Layout(
-        int(model.estimator.n_features_in_), names, source.get("index_base"), tuple(used), source.get("label_column"),
-        open_ended=bool(source.get("open_ended")),
+        int(model.estimator.n_features_in_), names, source.index_base, tuple(used), source.label_column,
+        open_ended=source.open_ended,
     )  # fmt: skip
     if layout.open_ended and kind != "svmlight":
         raise ValueError(

@@ -1,6 +1,6 @@
 """``thresher inspect``: a model file in words."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, by_weight, path_of
@@ -23,7 +23,7 @@ def run(model, features, point, top, names_only, json):
     with voice.heard():
         found = chosen(read_model(path_of(model)), features, point)
     if names_only:
-        names, selection = Names(found.names, found.source.get("index_base")), found.estimator.selection_
+        names, selection = Names(found.names, found.source.index_base), found.estimator.selection_
         for at in by_weight(selection)[:top]:
             voice.say(names.of(selection.features[at]))
         return 0
@@ -51,7 +51,7 @@ def chosen(model, features, point):
 
 def describe(voice, model, top=None):
     """The features by weight, the certificate and the reason to stop."""
-    clf, names = model.estimator, Names(model.names, model.source.get("index_base"))
+    clf, names = model.estimator, Names(model.names, model.source.index_base)
     selection = clf.selection_
     order = by_weight(selection)
     shown = order if top is None else order[:top]
@@ -111,7 +111,7 @@ def origin(voice, model):
         say_settings(voice, clf)
     else:
         voice.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples")
-    data, file = document["data"] or {}, model.source.get("file")
+    data, file = document["data"] or {}, model.source.file
     fingerprint = f"{data['rows']:,} x {data['columns']:,}, fingerprint {data['digest'][:16]}" if data else "unknown"
     fingerprint = f"{clf.n_examples_:,} examples" if isinstance(clf, StreamClassifier) else fingerprint
     voice.say(f"data: {file + ', ' if file else ''}{fingerprint}")
@@ -131,7 +131,7 @@ def place_of(path):
 
 def facts(model, top=None):
     """The same for machines."""
-    clf, names = model.estimator, Names(model.names, model.source.get("index_base"))
+    clf, names = model.estimator, Names(model.names, model.source.index_base)
     selection, own = clf.selection_, clf.selection_.certificate
     listed = [
         {"rank": rank, "column": int(selection.features[at]), "name": names.of(selection.features[at]),
@@ -152,7 +152,7 @@ def facts(model, top=None):
             "at_zero": own.at_zero,
         },
         "passes": selection.trace.passes,
-        "source": model.source,
+        "source": asdict(model.source),
         "data": model.document["data"],
         "versions": model.document["versions"],
         **own_facts(clf),

@@ -12,6 +12,7 @@ from thresher.cli.show import Turns, Voice, add, grid, number
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm import FGMClassifier
+from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.models import save
 from thresher.report.path_display import path_scores
@@ -108,10 +109,7 @@ def fitted(voice, clf, table, bar, out, file, label_column):
                 raise
             interrupted = True
     clf.verbose = 0
-    source = {
-        "kind": table.kind, "file": os.path.basename(file), "index_base": table.index_base,
-        "label_column": label_column,
-    }  # fmt: skip
+    source = Source(os.path.basename(file), table.kind, table.index_base, label_column)
     save(clf, out, names=table.names, source=source)
     return interrupted, read_model(out)
 

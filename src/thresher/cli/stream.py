@@ -17,7 +17,7 @@ from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 from thresher.io.svmlight import shown
-from thresher.io.table import tidy_labels
+from thresher.io.table import Source, tidy_labels
 from thresher.io.text import TOLD, opened
 from thresher.io.text_stream import TextStream
 from thresher.models import read as read_model
@@ -71,7 +71,7 @@ def run(
         left_out = f" ({number(stream.bad, 'bad line')} left out, first {stream.complaints[0]})" if stream.bad else ""
         nothing = InvalidDataError(f"{shown(file)}: there is no row in it{left_out}")
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
-    if clf._state.ran_away:  # the last checkpoint is better than what there is now
+    if clf._state.diverged:  # the last checkpoint is better than what there is now
         raise failed
     model = work.finish(file)
     report(voice, work, model, progressive, file)
@@ -201,8 +201,7 @@ class Work:
         if self.checkpoint is not None:
             self.save()
         name = None if file == "-" else os.path.basename(file)
-        source = {"kind": "svmlight", "file": name, "index_base": 0, "open_ended": True}
-        save(self.clf, self.out, source=source)
+        save(self.clf, self.out, source=Source(file=name, kind="svmlight", index_base=0, open_ended=True))
         return read_model(self.out)
 
 

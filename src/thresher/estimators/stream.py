@@ -180,7 +180,7 @@ class StreamClassifier(SelectorClassifier):
         """
         first = not hasattr(self, "_state")
         options = self._checked_options()
-        if not first and (getattr(self._state, "options", None) != options or self._state.ran_away):
+        if not first and (getattr(self._state, "options", None) != options or self._state.diverged):
             raise ValueError(self._cannot_go_on(options))
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
@@ -265,8 +265,8 @@ class StreamClassifier(SelectorClassifier):
                 "this model came from a model file, which does not hold what is needed to learn on; "
                 "take a checkpoint (thresher.save_checkpoint, thresher.load_checkpoint), or fit anew"
             )
-        if self._state.ran_away:
-            return "the numbers ran away in an earlier batch: fit anew, or go on from a checkpoint, with a smaller step"
+        if self._state.diverged:
+            return "training diverged in an earlier batch (non-finite loss): refit with a smaller step_size"
         old = self._state.options
         changed = next(key for key in options if old[key] != options[key])
         name = " or ".join(old["settings"][0]) if changed == "settings" else changed

@@ -13,12 +13,14 @@ import numpy as np
 from thresher.data.slots import Slots
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError
+from thresher.families.online_state import LearnersState, LearnerState
 from thresher.loops import averaging, descent
-from thresher.results import Milestone, Selection, Trace
+from thresher.results import Milestone, Selection, Trace, consistent
 
 LOSSES = {"squared_hinge": descent.SQUARED_HINGE, "hinge": descent.HINGE, "logistic": descent.LOGISTIC}
 AT_ONCE = 4096  # examples in a row that Ctrl-C has to wait for
 PLACES = {"step_size": descent.STEP, "l2": descent.L2, "l1": descent.L1, "gamma": descent.GAMMA}
+LEAST_VARIANCE = 1e-200  # far below what streams come to, far above what cannot be divided by
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,36 @@ class Learner:
         if self.method.loop is SECOND_ORDER:
             self.clock[descent.SHIFT_SPREAD] = 1.0
 
-    def restore(self, table, kept, clock, ids):
-        """Go on where another learner with these numbers was."""
-        self.clock[:] = clock
-        self._grow(max(len(table), 1), 0, ids)
-        self._table[: len(table)] = table
-        self._put_kept(kept)
+    def state(self, count):
+        """All that was learnt, of the first ``count`` features; copies."""
+        return LearnerState(self.table(count), self.kept.copy(), self.clock.copy())
+
+    def restore(self, state, ids):
+        """Go on where another learner under the same setting was."""
+        self.clock[:] = state.clock
+        self._grow(max(len(state.table), 1), 0, ids)
+        self._table[: len(state.table)] = state.table
+        self._put_kept(state.kept)
         if self.method.averages and self._capped:
             self.place[self._table.any(axis=1) & (self.place < 0)] = averaging.PLAYS
             self._play_all(ids)
+
+    def check(self, state, count, examples):
+        """Raise InconsistentResultError unless the loop can go on from ``state``: ``examples``, ``count`` features."""
+        table, kept, clock = state.table, state.kept, state.clock
+        shape = (count, self._table.shape[1])
+        consistent(table.shape == shape, f"a table has shape {table.shape}, not {shape}")
+        consistent(clock.shape == self.clock.shape, f"a clock has shape {clock.shape}, not {self.clock.shape}")
+        consistent(bool(np.isfinite(table).all() and np.isfinite(clock).all()), "a learner's numbers are not finite")
+        seen = bool(((kept >= 0) & (kept < count)).all()) and np.unique(kept).size == kept.size
+        few = kept.size <= self.numbers[descent.BUDGET]
+        consistent(seen and few, "features kept are not among those seen, or are too many")
+        right = clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size
+        consistent(right, "a clock does not agree with the numbers of examples and of features kept")
+        spread = table[:, averaging.SQUARES if self.method.averages else descent.SPREAD]
+        least = min(spread.min(initial=1.0), clock[descent.SHIFT_SPREAD])
+        lowest = LEAST_VARIANCE if self.method.loop is SECOND_ORDER else 0.0
+        consistent(least >= lowest, "a sum of squares is negative, or a variance not positive")
 
     @property
     def kept(self):
@@ -189,7 +212,7 @@ class Learners:
         problems = 1 if n_classes == 2 else n_classes
         self.learners = [[Learner(method, each, **options) for _ in range(problems)] for each in settings]
         self.records = [Record() for _ in settings]
-        self.slots, self.examples, self.ran_away = Slots(), 0, False
+        self.slots, self.examples, self.diverged = Slots(), 0, False
         # weights of the examples seen: of each class, of all, and of all times those of the classes
         self.totals = np.zeros(n_classes + 2)
         self._selection = None
@@ -215,13 +238,13 @@ class Learners:
         """A part without a milestone before its end."""
         ids, scores = self.slots.ids, np.empty((len(self.settings), len(self.learners[0]), order.size))
         costs = weights * self._class_weights(codes, weights, class_weight)
-        self._selection, self.ran_away = None, True  # until all have learnt
+        self._selection, self.diverged = None, True  # until all have learnt
         for c in range(scores.shape[1]):
             signs = np.where(codes == (1 if self.n_classes == 2 else c), 1.0, -1.0)
             laid_out = (order, rows.begins, rows.slots, rows.values, signs, costs)
             for s, learners in enumerate(self.learners):
                 learners[c].learn(laid_out, ids, rows.longest, scores[s, c])
-        self.examples, self.ran_away = self.examples + order.size, False
+        self.examples, self.diverged = self.examples + order.size, False
         self.totals[-1] = running(self.totals[-1], costs)[-1]
         for s, record in enumerate(self.records):
             taken_for = scores[s, 0] > 0.0 if self.n_classes == 2 else scores[s].argmax(axis=0)
@@ -265,31 +288,57 @@ class Learners:
         slots, _, error = self._weights(s)
         return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
 
-    @property
-    def learnt(self):
-        """(table, kept, clock) of each learner, by setting and class."""
-        return [(each.table(self.slots.count), each.kept, each.clock) for each in itertools.chain(*self.learners)]
+    def state(self) -> LearnersState:
+        """All that was learnt, as a value that does not change when more is learnt."""
+        return LearnersState(
+            self.slots.ids.copy(),
+            self.examples,
+            self.totals.copy(),
+            [record.mistakes for record in self.records],
+            [list(record.milestones) for record in self.records],
+            [each.state(self.slots.count) for each in itertools.chain(*self.learners)],
+        )
+
+    def check(self, state: LearnersState) -> None:
+        """Raise InconsistentResultError unless these learners can go on from ``state``."""
+        ids, totals, shape = state.ids, state.totals, self.totals.shape
+        distinct = bool((ids >= 0).all()) and np.unique(ids).size == ids.size
+        consistent(ids.ndim == 1 and distinct, "ids of features are negative, or have duplicates")
+        consistent(state.examples > 0, "there are no examples")
+        consistent(totals.shape == shape, f"totals have shape {totals.shape}, not {shape}")
+        good = bool((totals >= 0.0).all()) and min(totals[-1], totals[-2]) > 0.0
+        consistent(good and bool(np.isfinite(totals).all()), "totals of weights are negative, zero or not finite")
+        for name in ("mistakes", "milestones"):
+            consistent(len(getattr(state, name)) == len(self.settings), f"{name} do not fit the number of settings")
+        consistent(all(0.0 <= each <= totals[-2] for each in state.mistakes), "there are more mistakes than examples")
+        learners = list(itertools.chain(*self.learners))
+        consistent(len(state.learners) == len(learners), "learners do not fit the numbers of settings and classes")
+        for learner, part in zip(learners, state.learners, strict=True):
+            learner.check(part, ids.size, state.examples)
+
+    def restore(self, state: LearnersState) -> None:
+        """Go on from ``state``; InconsistentResultError where that cannot be."""
+        self.check(state)
+        self._put_back(state)
+
+    def _put_back(self, state):
+        self.slots, self.examples, self.totals = Slots(state.ids), state.examples, state.totals.copy()
+        for record, mistakes, milestones in zip(self.records, state.mistakes, state.milestones, strict=True):
+            record.mistakes, record.milestones = mistakes, list(milestones)
+        for learner, part in zip(itertools.chain(*self.learners), state.learners, strict=True):
+            learner.restore(part, self.slots.ids)
 
     def __getstate__(self):
         """What was learnt, without trees and compiled loops."""
         own = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
         more = {name: value for name, value in vars(self).items() if name not in own}
-        mistakes, milestones = ([getattr(each, name) for each in self.records] for name in ("mistakes", "milestones"))
-        return self.made, more, (self.slots.ids, self.examples, self.totals, mistakes, milestones, self.learnt)
+        return self.made, more, self.state()
 
     def __setstate__(self, state):
-        made, more, parts = state
+        made, more, learnt = state
         self.__init__(**made)
         vars(self).update(more)
-        self.put_back(*parts)
-
-    def put_back(self, ids, examples, totals, mistakes, milestones, learnt):
-        """Go on where others were."""
-        self.slots, self.examples, self.totals = Slots(ids), examples, totals.copy()
-        for record, wrong, passed in zip(self.records, mistakes, milestones, strict=True):
-            record.mistakes, record.milestones = wrong, list(passed)
-        for learner, parts in zip(itertools.chain(*self.learners), learnt, strict=True):
-            learner.restore(*parts, self.slots.ids)
+        self._put_back(learnt)  # not checked: learners that diverged can be pickled too
 
     @property
     def standing(self):

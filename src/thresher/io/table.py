@@ -1,10 +1,68 @@
 """What a file gives, and what it must agree with when a model is waiting for it."""
 
-from dataclasses import dataclass, field
+import numbers
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
+
+FILE_KINDS = ("svmlight", "npz", "npy", "csv", "parquet")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file a model was fitted to and how it was read: what is needed to read other files in the same way.
+
+    Parameters
+    ----------
+    file : str, default=None
+        Name of the file; a record for people.
+    kind : {"svmlight", "npz", "npy", "csv", "parquet"}, default=None
+        What it is; a record for people.
+    index_base : {0, 1}, default=None
+        Index that the first column has in svmlight text; None if the data was not svmlight text.
+    label_column : str, default=None
+        Column of a csv or Parquet file that holds the labels.
+    open_ended : bool, default=False
+        Whether columns are identified by their number alone, and there may be more than were seen in fit.
+    notes : dict, default={}
+        Anything else worth keeping, in values that JSON knows; nothing in thresher reads it.
+    """
+
+    file: str | None = None
+    kind: str | None = None
+    index_base: int | None = None
+    label_column: str | None = None
+    open_ended: bool = False
+    notes: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ("file", "label_column"):
+            if not isinstance(getattr(self, name), (str, type(None))):
+                raise TypeError(f"{name} of a Source must be a string or None, got {getattr(self, name)!r}")
+        if self.kind not in (None, *FILE_KINDS):
+            raise ValueError(f"kind of a Source must be one of {', '.join(FILE_KINDS)} or None, got {self.kind!r}")
+        if self.index_base is not None:
+            whole = isinstance(self.index_base, numbers.Integral) and not isinstance(self.index_base, bool)
+            if not whole or self.index_base not in (0, 1):
+                raise ValueError(f"index_base of a Source must be 0, 1 or None, got {self.index_base!r}")
+            object.__setattr__(self, "index_base", int(self.index_base))  # of numpy's integers, too
+        if not isinstance(self.open_ended, bool):
+            raise TypeError(f"open_ended of a Source must be True or False, got {self.open_ended!r}")
+        if not isinstance(self.notes, dict):
+            raise TypeError(f"notes of a Source must be a dict, got {self.notes!r}")
+
+    @classmethod
+    def takes(cls, name: str, value: object) -> bool:
+        """Whether ``value`` can be the field ``name``."""
+        if name not in {each.name for each in fields(cls)}:
+            return False
+        try:
+            cls(**{name: value})
+        except (TypeError, ValueError):
+            return False
+        return True
 
 
 @dataclass(frozen=True)

@@ -9,31 +9,38 @@ import scipy
 import sklearn
 
 from thresher._version import __version__
+from thresher.io.table import Source
 from thresher.models import selections
-from thresher.models.checks import Damaged, keys, need, shown, text, whole
+from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, need, required, shown, text, whole
 from thresher.models.extras import get_extra, put_extra
+from thresher.models.formats import MODEL
+from thresher.models.json_text import json_dict
+from thresher.models.parameters import get_parameter, put_parameter
 from thresher.models.registry import KINDS, kind_of
-from thresher.models.values import get_classes, get_parameter, get_strings, put_parameter, put_strings, put_typed
+from thresher.models.values import get_classes, get_strings, put_strings, put_typed
 
-FORMAT, VERSION = "thresher-model", 1
 MOST_FEATURES = 2**63 - 1
 LIBRARIES = ("thresher", "numpy", "scipy", "scikit-learn", "python")
-FINGERPRINT = ("rows", "columns", "digest")
 LONG = ("trace", "path")  # come last, where they are in no reader's way
-KEYS = (
+VERSIONS = required(*LIBRARIES)
+FINGERPRINT = required("rows", "columns", "digest")
+SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of the class
+DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "classes", "names",
-    *selections.KEYS, "fitted", "all_names", "named_in_fit", "source", "data", "arrays",
-    "checksum",
-)  # fmt: skip
+    "fitted", "all_names", "named_in_fit", "data", "arrays", "checksum",
+) | selections.SELECTION | {"source": {}}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a model file holds: the estimator, all column names or None, what ``save`` was told of the data's source."""
+    """What a model file holds: the estimator, all column names or None, where the data came from.
+
+    ``document`` is the JSON document as the present format version has it, whichever version the file is of.
+    """
 
     estimator: object
-    names: tuple | None
-    source: dict
+    names: tuple[str, ...] | None
+    source: Source
     document: dict
 
 
@@ -52,8 +59,7 @@ def put_model(writer, estimator, names, source):
         raise TypeError(f"classes_: {error}; fit on labels that are numbers, booleans or strings") from error
     given = estimator.get_params(deep=False)
     return {
-        "format": FORMAT,
-        "format_version": VERSION,
+        **MODEL.head,
         "type": name,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": dict(zip(LIBRARIES, _versions(), strict=True)),
@@ -65,7 +71,7 @@ def put_model(writer, estimator, names, source):
         **{key: value for key, value in parts.items() if key not in LONG},
         "fitted": {key: put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
         "named_in_fit": own is not None,
-        "source": source,
+        "source": _put_source(source),
         "data": getattr(estimator, "fingerprint_", None),
         "arrays": None,
         "checksum": None,
@@ -93,28 +99,29 @@ def _checked_names(names, n_features, own):
     return [str(each) for each in names]
 
 
-def check_format(document):
-    """Raise unless the document is a model of a version that is known here."""
-    need(isinstance(document, dict) and document.get("format") == FORMAT, f'it does not say "format": "{FORMAT}"')
-    version = whole(document.get("format_version"), "format_version", 1)
-    if version > VERSION:
-        versions = document.get("versions")
-        writer = versions.get("thresher") if isinstance(versions, dict) else None
-        name = writer if isinstance(writer, str) and writer.isascii() and writer.isprintable() else "?"
-        raise TooNew(f"written by thresher {name[:40]}, which is newer (format {version}): upgrade thresher to read it")
+def _put_source(source):
+    if not isinstance(source, (Source, type(None))):
+        got = type(source).__name__
+        raise TypeError(f"source must be a thresher.Source, got {got}; what has no field there can be one of its notes")
+    source = Source() if source is None else source
+    return vars(source) | {"notes": json_dict(source.notes, "notes of source")}
 
 
-class TooNew(Damaged):
-    """The file is sound, as far as we can tell."""
+def _source(value):
+    value = fields(value, SOURCE, "source")
+    try:
+        return Source(**value)
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"source cannot be used ({in_one_line(error)})") from error
 
 
 def get_model(reader, document):
-    """(the Model in a document that ``check_format`` has seen, parameters that were left out); all is checked."""
-    keys(document, KEYS, "the document")
+    """(the Model in a document of the present version, parameters that were left out); all is checked."""
+    document = fields(document, DOCUMENT, "the document")
     name = document["type"]
     need(isinstance(name, str) and name in KINDS, f"its type is {shown(name)}, which is not known")
     text(document["written"], "written", 100)
-    for key, version in keys(document["versions"], LIBRARIES, "versions").items():
+    for key, version in fields(document["versions"], VERSIONS, "versions").items():
         text(version, f"the version of {key}", 100)
     n_features = whole(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
     classes = get_classes(reader, document["classes"])
@@ -123,7 +130,7 @@ def get_model(reader, document):
     selection = selections.get_selection(reader, document, estimator._width, classes.size)
     need((selection.certificate is not None) == KINDS[name].proven, "it lacks a certificate, or has one too many")
     names = _names(reader, document, n_features, selection.features)
-    need(isinstance(document["source"], dict), "source is not an object")
+    source = _source(document["source"])
     if document["named_in_fit"]:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     if document["data"] is not None:
@@ -132,11 +139,9 @@ def get_model(reader, document):
     try:
         _set_extras(reader, estimator, KINDS[name], document)
     except ValueError as error:
-        if isinstance(error, Damaged):
-            raise
-        raise Damaged(f"its parts do not fit each other ({shown(str(error))})") from error
-    reader.close_checked()
-    return Model(estimator, None if names is None else tuple(names), document["source"], document), left_out
+        raise Damaged(f"its parts do not fit each other ({in_one_line(error)})") from error
+    reader.check_all_read()
+    return Model(estimator, None if names is None else tuple(names), source, document), left_out
 
 
 def _names(reader, document, n_features, features):
@@ -169,14 +174,16 @@ def _estimator(reader, kind, document):
     try:
         kind.check(estimator)
     except (TypeError, ValueError) as error:
-        raise Damaged(f"a parameter cannot be used ({shown(str(error))})") from error
+        raise Damaged(f"a parameter cannot be used ({in_one_line(error)})") from error
     return estimator, left_out
 
 
 def _set_extras(reader, estimator, kind, document):
     """What its fit sets beside the selection."""
+    table = {key: None if key in kind.optional else REQUIRED for key in kind.extras}
+    given = fields(document["fitted"], table, "fitted")
     for key, what in kind.extras.items():
-        value = keys(document["fitted"], kind.extras, "fitted")[key]
+        value = given[key]
         if value is not None:
             setattr(estimator, key, get_extra(reader, value, what, key, estimator))
         need(value is not None or key in kind.optional, f"{key} is missing")
@@ -185,9 +192,9 @@ def _set_extras(reader, estimator, kind, document):
 
 
 def _fingerprint(value, n_features):
-    keys(value, FINGERPRINT, "data")
+    value = fields(value, FINGERPRINT, "data")
     whole(value["rows"], "rows of the data", 1)
     need(whole(value["columns"], "columns of the data", 1) == n_features, "data and n_features_in do not agree")
     digest = text(value["digest"], "digest of the data", 64)
     need(len(digest) == 64 and set(digest) <= set("0123456789abcdef"), "digest of the data is not one")
-    return dict(value)
+    return value

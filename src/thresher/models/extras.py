@@ -1,17 +1,18 @@
 """What a fit sets beside the selection, as parts of a model document, and back."""
 
-from dataclasses import astuple, fields
+import dataclasses
 
 import numpy as np
 
-from thresher.models.checks import keys, need, number, text, whole
+from thresher.models.checks import fields, need, number, required, text, whole
 from thresher.results import Milestone
 from thresher.results.grid import PER_POINT, RULES, Grid
 
 FLOATS = ("gap", "objective")
-GRID = (
+GRID = required(
     "betas", "alphas", *PER_POINT, "intercepts", "begins", "ids", "weights", "test_begins", "tests", "n_samples",
 )  # fmt: skip
+SUPPORT = required("begins", "ids")
 
 
 def put_extra(writer, name, what, estimator):
@@ -81,7 +82,7 @@ def _dtype(name):
 
 
 def _grid(reader, value, estimator):
-    keys(value, GRID, "grid")
+    value = fields(value, GRID, "grid")
     across = () if estimator.classes_.size == 2 else (estimator.classes_.size,)
     n_features = estimator.n_features_in_
     betas = reader.get(value["betas"], "<f8", (None,), "betas")
@@ -117,7 +118,7 @@ def _grid(reader, value, estimator):
 
 
 def _support(reader, value, estimator):
-    keys(value, ("begins", "ids"), "supports")
+    value = fields(value, SUPPORT, "supports")
     return _laid_out(reader, value["begins"], value["ids"], estimator.path_.alphas.size, estimator.n_features_in_)
 
 
@@ -144,13 +145,13 @@ def _setting(value, name):
     return {text(key, name, 40): number(each, name) for key, each in value.items()}
 
 
-MILESTONE = tuple(field.name for field in fields(Milestone))
-WHOLE = ("examples", "features")
+MILESTONE = tuple(field.name for field in dataclasses.fields(Milestone))
+MILESTONES, WHOLE = required(*MILESTONE), ("examples", "features")
 
 
 def put_milestones(writer, name, milestones):
     """Milestones, a list for each of their numbers."""
-    columns = list(zip(*map(astuple, milestones), strict=True)) or [()] * len(MILESTONE)
+    columns = list(zip(*map(dataclasses.astuple, milestones), strict=True)) or [()] * len(MILESTONE)
     return {
         key: writer.put(f"{name}.{key}", list(column), "<i8" if key in WHOLE else "<f8")
         for key, column in zip(MILESTONE, columns, strict=True)
@@ -159,7 +160,7 @@ def put_milestones(writer, name, milestones):
 
 def get_milestones(reader, value, name):
     """What ``put_milestones`` was given."""
-    keys(value, MILESTONE, name)
+    value = fields(value, MILESTONES, name)
     columns, count = [], None
     for key in MILESTONE:
         columns.append(reader.get(value[key], "<i8" if key in WHOLE else "<f8", (count,), f"{key} of {name}").tolist())

@@ -1,30 +1,33 @@
 """A Selection with its path and trace as parts of a model document, and back."""
 
+import dataclasses
 import time
-from dataclasses import fields
 
 import numpy as np
 
 from thresher.data.scales import SCALES
-from thresher.models.checks import Damaged, boolean, keys, need, number, rising, shown, text, whole
+from thresher.errors import InconsistentResultError
+from thresher.models.checks import Damaged, boolean, fields, need, number, required, rising, shown, text, whole
 from thresher.models.values import get_strings, put_strings
 from thresher.results import Certificate, Path, Selection, Station, Step, Trace, Turn
 
 PHASES = ("grow", "thresh")
-BOUNDS = tuple(field.name for field in fields(Certificate))
+BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
 TURN = {"features": "<i8", "taken": "<i8"} | dict.fromkeys(
     ("objective", "lower_bound", "gap", "passes", "seconds"), "<f8"
 )
 STEP = {"seconds": "<f8", "passes": "<f8", "bytes": "<i8"}
-PATH = ("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound")
-KEYS = (
+PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound")
+CERTIFICATE, TRACE = required(*BOUNDS), required("steps", "turns")
+STEPS, TURNS = required("kind", *STEP), required(*TURN)
+SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
 )  # fmt: skip
 
 
 def put_selection(writer, selection):
-    """The selection as parts of a document: ``KEYS``."""
+    """The selection as parts of a document: ``SELECTION``."""
     intercept = np.asarray(selection.intercept, dtype=np.float64)
     return {
         "features": writer.put("features", selection.features, "<i8"),
@@ -62,8 +65,8 @@ def get_selection(reader, document, n_features, n_classes):
     )
     try:
         selection.check()
-    except AssertionError as error:
-        raise Damaged(f"its parts do not fit each other ({str(error) or 'bounds'})") from error
+    except InconsistentResultError as error:
+        raise Damaged(f"its parts do not fit each other ({error})") from error
     return selection
 
 
@@ -84,7 +87,7 @@ def _put_certificate(certificate):
 def _certificate(value):
     if value is None:
         return None
-    keys(value, BOUNDS, "certificate")
+    value = fields(value, CERTIFICATE, "certificate")
     return Certificate(*(number(value[name], f"{name} of the certificate") for name in BOUNDS))
 
 
@@ -107,7 +110,7 @@ def _put_path(writer, path, across):
 
 
 def _path(reader, value, n_features, across):
-    keys(value, PATH, "path")
+    value = fields(value, PATH, "path")
     number_of = reader.get(value["number"], "<i8", (None,), "numbers of the path")
     count = number_of.size
     phases = get_strings(reader, value["phase"], count, "phases of the path")
@@ -152,11 +155,11 @@ def _put_trace(writer, trace):
 
 
 def _trace(reader, value):
-    keys(value, ("steps", "turns"), "trace")
-    keys(value["steps"], ("kind", *STEP), "steps")
-    kinds = get_strings(reader, value["steps"]["kind"], None, "kinds of the steps")
-    steps = _columns(reader, value["steps"], STEP, len(kinds), "of the steps")
-    turns = _columns(reader, keys(value["turns"], TURN, "turns"), TURN, None, "of the turns")
+    value = fields(value, TRACE, "trace")
+    steps, turns = fields(value["steps"], STEPS, "steps"), fields(value["turns"], TURNS, "turns")
+    kinds = get_strings(reader, steps["kind"], None, "kinds of the steps")
+    steps = _columns(reader, steps, STEP, len(kinds), "of the steps")
+    turns = _columns(reader, turns, TURN, None, "of the turns")
     steps = [Step(*row) for row in zip(kinds, *steps, strict=True)]
     turns = [Turn(*row) for row in zip(*turns, strict=True)]
     return Trace(steps, turns, begun=time.perf_counter() - (turns[-1].seconds if turns else 0.0))

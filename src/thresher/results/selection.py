@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresher.errors import InconsistentResultError
+
 
 class StopReason(Enum):
     """Why a fit ended; the value is what it says where nothing more particular is known."""
@@ -63,18 +65,25 @@ class Certificate:
         """(pick_objective - pick_bound) / at_zero."""
         return relative(self.pick_objective - self.pick_bound, self.at_zero)
 
-    def check(self):
-        """Raise AssertionError unless the numbers fit each other."""
-        assert np.all(np.isfinite([self.objective, self.lower_bound, self.pick_objective, self.pick_bound]))
+    def check(self) -> None:
+        """Raise InconsistentResultError unless the numbers are finite and no bound exceeds its objective."""
+        numbers = (self.objective, self.lower_bound, self.pick_objective, self.pick_bound)
+        consistent(bool(np.isfinite(numbers).all()), "the certificate contains numbers that are not finite")
         slack = 1e-9 * self.at_zero
-        assert self.lower_bound <= self.objective + slack, "the lower bound lies above the objective"
-        assert self.pick_bound <= self.pick_objective + slack, "the bound of the pick lies above its objective"
+        consistent(self.lower_bound <= self.objective + slack, "the lower bound lies above the objective")
+        consistent(self.pick_bound <= self.pick_objective + slack, "the bound of the pick lies above its objective")
 
     def __repr__(self):
         return (
             f"Certificate(objective={self.objective:.6g}, lower_bound={self.lower_bound:.6g}, gap={self.gap:.2e}, "
             f"pick_objective={self.pick_objective:.6g}, pick_bound={self.pick_bound:.6g})"
         )
+
+
+def consistent(good: bool, problem: str) -> None:
+    """Raise InconsistentResultError with ``problem`` unless ``good``; unlike ``assert``, under ``python -O`` too."""
+    if not good:
+        raise InconsistentResultError(problem)
 
 
 def relative(difference, yardstick):
@@ -257,16 +266,18 @@ class Selection:
     interrupted: bool = False
     stop: StopReason | None = None  # None: a model file that does not say
 
-    def check(self):
-        """Raise AssertionError unless ids are sorted, unique and matched by finite weights, zero only where forced."""
-        assert self.features.dtype == np.int64
-        assert self.features.ndim == 1
-        assert np.all(np.diff(self.features) > 0), "features are not sorted and unique"
-        assert self.weights.shape[:1] == self.features.shape
-        assert self.weights.shape[1:] == np.shape(self.intercept)
-        assert np.all(np.isfinite(self.weights))
-        assert np.all(np.isin(self.forced, self.features)), "a forced feature is missing"
-        assert np.all(self.weighted | np.isin(self.features, self.forced)), "a picked feature has no weight"
+    def check(self) -> None:
+        """Raise InconsistentResultError unless ids are sorted, unique and matched by finite weights.
+
+        A weight may be zero only where the feature was forced; the certificate, if there is one, is checked too.
+        """
+        ids, weights, shape = self.features, self.weights, np.shape(self.intercept)
+        consistent(ids.dtype == np.int64 and ids.ndim == 1, "features are not a vector of int64")
+        consistent(bool(np.all(np.diff(ids) > 0)), "features are not sorted and unique")
+        consistent(weights.shape == (*ids.shape, *shape), "weights, features and intercept have different shapes")
+        consistent(bool(np.isfinite(weights).all()), "weights are not finite")
+        consistent(bool(np.isin(self.forced, ids).all()), "a forced feature is missing")
+        consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a picked feature has no weight")
         if self.certificate is not None:
             self.certificate.check()
 

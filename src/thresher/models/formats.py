@@ -1,0 +1,72 @@
+"""Versions of the file formats, and how a document of an earlier one becomes one of the present.
+
+A format has a step for each earlier version: a pure function that takes a document of version n and returns one of
+version n + 1. Steps run before fields are checked, on a document that nobody has checked: what a step does not
+understand it leaves as it is, to be refused where fields are checked. A new version is one more step, and fixtures of
+it in ``tests/models/fixtures``; a field with a default needs neither (``checks.required``).
+"""
+
+from dataclasses import dataclass
+
+from thresher.io.table import Source
+from thresher.models.checks import Damaged, need, whole
+
+
+class TooNew(Damaged):
+    """The file is sound, as far as we can tell."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of document: its name, and ``steps[n - 1]`` from version n to version n + 1."""
+
+    name: str
+    steps: tuple = ()
+
+    @property
+    def version(self):
+        """The version that is written."""
+        return len(self.steps) + 1
+
+    @property
+    def head(self):
+        """The fields that every document of the format begins with."""
+        return {"format": self.name, "format_version": self.version}
+
+    def check(self, document):
+        """Raise Damaged unless the document is of this format, TooNew if of a version that is not known here."""
+        known = isinstance(document, dict) and document.get("format") == self.name
+        need(known, f'it does not say "format": "{self.name}"')
+        version = whole(document.get("format_version"), "format_version", 1)
+        if version > self.version:
+            by = f"{_writer(document)} (format {version})"
+            raise TooNew(f"written by {by}: upgrade thresher to read it")
+
+    def migrated(self, document):
+        """A document that ``check`` has seen, as one of the present version."""
+        first = document["format_version"]
+        for version, step in enumerate(self.steps[first - 1 :], first + 1):
+            document = step(document) | {"format_version": version}
+        return document
+
+
+def _writer(document):
+    """Who wrote a document of the future, as far as it says so in a form that can be shown."""
+    versions = document.get("versions")
+    version = versions.get("thresher") if isinstance(versions, dict) else None
+    good = isinstance(version, str) and version.isascii() and version.isprintable()
+    return f"thresher {version[:40]}, which is newer" if good else "a newer thresher"
+
+
+def with_typed_source(document):
+    """Models, 1 to 2: ``source``, a dict of anything, becomes the fields of a ``Source``, all else its ``notes``."""
+    source = document.get("source")
+    if not isinstance(source, dict):
+        return document
+    known = {key: value for key, value in source.items() if key != "notes" and Source.takes(key, value)}
+    rest = {key: value for key, value in source.items() if key not in known}
+    return document | {"source": known | {"notes": rest}}
+
+
+MODEL = Format("thresher-model", (with_typed_source,))
+CHECKPOINT = Format("thresher-checkpoint")

@@ -1,0 +1,181 @@
+"""Constructor parameters as parts of a document and back.
+
+What JSON knows is written as it is, all else as an object with one key that says what it is: ``float`` (nan and
+infinities), ``tuple``, ``pairs`` (a dict), ``array``, ``sparse``, ``list`` and ``tuple`` of one type (long ones) and
+``value``: a frozen dataclass of those in ``registry.VALUE_TYPES``, by the name of its class, with its fields.
+"""
+
+import dataclasses
+import numbers
+
+import numpy as np
+from scipy import sparse
+
+from thresher.models import arrays as store
+from thresher.models.checks import (
+    INT64,
+    REQUIRED,
+    Damaged,
+    fields,
+    in_one_line,
+    need,
+    number,
+    required,
+    shown,
+    text,
+    whole,
+)
+from thresher.models.registry import VALUE_TYPES
+from thresher.models.values import get_typed, put_typed
+
+DEEPEST = 8
+SPARSE_TYPES = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
+SPARSE = required("type", "shape", "data", "indices", "indptr")
+VALUE = required("type", "fields")
+SCALARS = (type(None), bool, int, float, str)
+
+
+class Unwritable(Exception):
+    """A parameter that has no form in a model file."""
+
+
+def put_parameter(writer, name, value):
+    """A constructor parameter; what has no form here is left out, and says so."""
+    try:
+        return _put(writer, f"parameters.{name}", value, DEEPEST)
+    except Unwritable:
+        return {"left_out": repr(value)[:200]}
+
+
+def _put(writer, name, value, depth):
+    if depth == 0:
+        raise Unwritable
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return value if value is None else bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, numbers.Integral) and abs(int(value)) < INT64:
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else {"float": str(float(value))}
+    if type(value) in (list, tuple):
+        return _put_sequence(writer, name, value, depth)
+    if type(value) is dict:
+        return {"pairs": [[_put(writer, name, part, depth - 1) for part in pair] for pair in value.items()]}
+    if type(value) is np.ndarray:
+        return {"array": _put_array(writer, name, value)}
+    kind = type(value).__name__
+    if SPARSE_TYPES.get(kind) is type(value):
+        parts = {key: _put_array(writer, f"{name}.{key}", getattr(value, key)) for key in ("data", "indices", "indptr")}
+        return {"sparse": {"type": kind, "shape": [int(length) for length in value.shape]} | parts}
+    if VALUE_TYPES.get(kind) is type(value):
+        own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        written = {key: _put(writer, f"{name}.{key}", part, depth - 1) for key, part in own.items()}
+        return {"value": {"type": kind, "fields": written}}
+    raise Unwritable
+
+
+def _put_sequence(writer, name, value, depth):
+    """A list or tuple; a long one of integers, floats or strings alone as an array is."""
+    kind, types = type(value).__name__, set(map(type, value)) if 8 * len(value) > store.INLINE else ()
+    dtype = {int: np.int64, float: np.float64, str: object}.get(next(iter(types))) if len(types) == 1 else None
+    if dtype is not None and (dtype is not np.int64 or max(map(abs, value)) < INT64):
+        return {kind: _put_array(writer, name, np.array(value, dtype=dtype))}
+    found = [_put(writer, name, each, depth - 1) for each in value]
+    return found if kind == "list" else {kind: found}
+
+
+def _put_array(writer, name, array):
+    try:
+        return put_typed(writer, name, array)
+    except TypeError as error:
+        raise Unwritable from error
+
+
+def get_parameter(reader, value, what, depth=DEEPEST):
+    """The parameter that ``put_parameter`` was given; it was not left out."""
+    need(depth > 0, f"{what} is nested too deep")
+    if value is None or type(value) in (bool, str):
+        return value
+    if type(value) in (int, float):
+        return value if type(value) is int and abs(value) < INT64 else number(value, what)
+    if isinstance(value, list):
+        return [get_parameter(reader, each, what, depth - 1) for each in value]
+    known = len(value) == 1 and next(iter(value)) in READERS
+    need(known, f"{what} is {shown(value)}, of no known kind")
+    (kind, held), *_ = value.items()
+    return READERS[kind](reader, held, what, depth)
+
+
+def _float(reader, held, what, depth):
+    return number(held, what, finite=False)
+
+
+def _array(reader, held, what, depth):
+    return get_typed(reader, held, what)
+
+
+def _list(reader, held, what, depth):
+    array = get_typed(reader, held, what)
+    need(array.ndim == 1, f"{what} is not a list")
+    return array.tolist()
+
+
+def _tuple(reader, held, what, depth):
+    if isinstance(held, dict):
+        return tuple(_list(reader, held, what, depth))
+    need(isinstance(held, list), f"{what} is {shown(held)}, not a list")
+    return tuple(get_parameter(reader, each, what, depth - 1) for each in held)
+
+
+def _dict(reader, held, what, depth):
+    need(isinstance(held, list), f"{what} is {shown(held)}, not a list of pairs")
+    pairs = [get_parameter(reader, each, what, depth - 1) for each in held]
+    good = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], SCALARS) for pair in pairs)
+    need(good, f"{what} holds something that is not a pair of key and value")
+    found = dict(pairs)
+    need(len(found) == len(pairs), f"{what} has a duplicate key")
+    return found
+
+
+def _sparse(reader, held, what, depth):
+    held = fields(held, SPARSE, what)
+    kind = text(held["type"], f"the type of {what}", 20)
+    need(kind in SPARSE_TYPES, f"{what} is {shown(kind)}, which is not a known type of sparse matrix")
+    need(isinstance(held["shape"], list) and len(held["shape"]) == 2, f"{what} has shape {shown(held['shape'])}")
+    shape = tuple(whole(length, f"the shape of {what}") for length in held["shape"])
+    data, indices, indptr = (get_typed(reader, held[key], f"{key} of {what}") for key in ("data", "indices", "indptr"))
+    good = all(part.ndim == 1 and part.dtype.kind in "iu" for part in (indices, indptr)) and data.dtype.kind in "biuf"
+    need(good, f"{what} is not a sparse matrix of numbers")
+    try:
+        matrix = SPARSE_TYPES[kind]((data, indices, indptr), shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise Damaged(f"{what} is not a sparse matrix ({in_one_line(error)})") from error
+    return matrix
+
+
+def _value(reader, held, what, depth):
+    held = fields(held, VALUE, what)
+    kind = text(held["type"], f"the type of {what}", 100)
+    need(kind in VALUE_TYPES, f"{what} is a {shown(kind)}, which is not known")
+    cls = VALUE_TYPES[kind]
+    own = [field for field in dataclasses.fields(cls) if field.init]
+    table = {field.name: None if _has_default(field) else REQUIRED for field in own}
+    fields(held["fields"], table, f"{kind} of {what}")
+    given = {key: get_parameter(reader, part, f"{key} of {what}", depth - 1) for key, part in held["fields"].items()}
+    try:
+        return cls(**given)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # a class that expects numbers may fail on a string in any of these ways
+        raise Damaged(f"{what} is not a {kind} ({in_one_line(error)})") from error
+
+
+def _has_default(field):
+    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+
+
+READERS = {
+    "float": _float, "array": _array, "list": _list, "tuple": _tuple, "pairs": _dict, "sparse": _sparse,
+    "value": _value,
+}  # fmt: skip
