@@ -117,11 +117,15 @@ DENSE_FITS = [  # estimator, shape of X, share of X that a fit may hold
 ]
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("stored", ["C", "F", "mapped"])
 @pytest.mark.parametrize(("clf", "shape", "share"), DENSE_FITS)
-def test_dense_fit_holds_a_small_share_of_X(clf, shape, share, order):
+def test_dense_fit_holds_a_small_share_of_X(clf, shape, share, stored, tmp_path):
     data = make_wide(*shape, n_relevant=20, dtype=np.float32)
-    X = np.array(data.X, order=order)
+    if stored == "mapped":
+        np.save(tmp_path / "X.npy", data.X)
+        X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    else:
+        X = np.array(data.X, order=stored)
     peak, fitted = peak_of_fit(clf, X, data.y)
     assert fitted.score(X, data.y) > 0.85
     assert peak < share * X.nbytes, f"{peak / X.nbytes:.2f} of X"
