@@ -72,3 +72,5 @@ BLOCKS = STORED | {
     "stacked_csc": _stacked(STORED["csc_int32"]),
     "stacked_csr": _stacked(STORED["csr_int32"]),
 }
+# Storages that can be copied into another order, in which rows lie apart where columns did, or columns where rows did.
+TWO_ORDERS = ("csc_int32", "csc_int64_float32", "csr_int32", "csr_int64_float32")

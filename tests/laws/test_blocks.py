@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.laws.storages import BLOCKS, STORED, matrix
+from tests.laws.storages import BLOCKS, STORED, TWO_ORDERS, matrix
 from thresher.data import workers as workers_module
 from thresher.data.stacked import JOIN_BELOW, StackedBlock, stack
 from thresher.data.workers import Workers
@@ -70,8 +70,39 @@ def test_squares_equal_the_dense_answer(block):
     np.testing.assert_allclose(block.row_squares(columns), X**2 @ columns, rtol=1e-10, atol=1e-10)
 
 
-def test_turned_blocks_hold_the_same_numbers(block):
-    assert np.array_equal(block.turned().toarray(), block.toarray())
+def arrays(block):
+    """The arrays that a block is made of."""
+    found = [part for part in vars(block).values() if isinstance(part, np.ndarray)]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", TWO_ORDERS)
+def test_turned_blocks_hold_the_same_numbers_in_the_other_order(name):
+    """By rows where columns lay apart, and the other way round; copied, and the same again when turned twice."""
+    block = BLOCKS[name](X)
+    turned = block.turned()
+    assert type(turned) is not type(block)
+    assert (turned.shape, turned.dtype, turned.entries) == (block.shape, block.dtype, block.entries)
+    assert np.array_equal(turned.toarray(), X)
+    by_rows, by_columns = (block, turned) if block.row_entries is not None else (turned, block)
+    assert by_rows.column_entries is None
+    assert by_columns.row_entries is None
+    assert np.array_equal(by_rows.row_entries, np.count_nonzero(X, axis=1))
+    assert np.array_equal(by_columns.column_entries, np.count_nonzero(X, axis=0))
+    v, w = rng.standard_normal(X.shape[0]), rng.standard_normal(X.shape[1])
+    np.testing.assert_allclose(turned.correlate(v), X.T @ v, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(turned.combine(w), X @ w, rtol=1e-12, atol=1e-12)
+    back = turned.turned()
+    assert type(back) is type(block)
+    assert np.array_equal(back.toarray(), X)
+    assert not any(np.shares_memory(mine, theirs) for mine, theirs in itertools.product(arrays(turned), arrays(block)))
+
+
+def test_storages_with_two_orders_are_listed():
+    """All others are used as they lie for rows and for columns: turning them is no copy."""
+    blocks = {name: make(X) for name, make in BLOCKS.items()}
+    assert {name for name, block in blocks.items() if block.turned() is not block} == set(TWO_ORDERS)
 
 
 def test_zero_vector_gives_zero(block):

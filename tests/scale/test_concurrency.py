@@ -2,33 +2,105 @@
 
 import multiprocessing
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from thresher import FGMClassifier
+from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.data import workers
 from thresher.datasets import make_wide
 
 DATA = make_wide(400, 800, n_relevant=10, random_state=0)
+SMALL = make_wide(200, 300, n_relevant=10, random_state=1)
+FEW = np.where(np.abs(SMALL.X) > 0.8, SMALL.X, 0.0)  # two entries of five
+STORAGES = {
+    "C": np.ascontiguousarray(FEW),
+    "F": np.asfortranarray(FEW),
+    "csr": sparse.csr_array(FEW),
+    "csc": sparse.csc_array(FEW),
+}
+FITS = {
+    "FGMClassifier": FGMClassifier(10, overshoot=2.0),
+    "SparseSVC": SparseSVC(1e-2, 0.05, n_jobs=2),
+    "SparseSVCPath": SparseSVCPath(2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2),
+    "StreamClassifier": StreamClassifier(10, random_state=0),
+}
 
 
-def weights_of_a_fit(_=None):
-    return FGMClassifier(10, overshoot=2.0).fit(DATA.X, DATA.y).selection_.weights
+@pytest.fixture
+def threads_always(monkeypatch):
+    """Threads inside each fit are used however small the work."""
+    monkeypatch.setattr(workers, "SMALL", 0)
 
 
-def test_fits_in_many_threads_equal_one(monkeypatch):
-    monkeypatch.setattr(workers, "SMALL", 0)  # use threads inside each fit too
-    expected, blas = weights_of_a_fit(), [lib["num_threads"] for lib in threadpool_info()]
-    found = [None] * 8
-    threads = [threading.Thread(target=lambda i=i: found.__setitem__(i, weights_of_a_fit())) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert all(np.array_equal(weights, expected) for weights in found)
+def model_of_a_fit(name, storage="C", **parameters):
+    """What a fit finds: features, weights, intercept and, of a grid, the weights of all its points."""
+    clf = clone(FITS[name]).set_params(**parameters).fit(STORAGES[storage], SMALL.y)
+    found = [clf.selection_.features, clf.selection_.weights, clf.intercept_]
+    if isinstance(clf, SparseSVCPath):
+        found += [clf.path_.ids, clf.path_.weights, clf.path_.gap, clf.scores_]
+    return found
+
+
+def assert_same_bits(found, expected):
+    assert len(found) == len(expected)
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.dtype == theirs.dtype
+        assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("storage", ["C", "csr"])
+@pytest.mark.parametrize("name", FITS)
+def test_fits_in_many_threads_equal_one(name, storage, threads_always):
+    expected, blas = model_of_a_fit(name, storage), [lib["num_threads"] for lib in threadpool_info()]
+    assert expected[0].size >= 5
+    together = threading.Barrier(8, timeout=120)
+
+    def fit(_):
+        together.wait()
+        return model_of_a_fit(name, storage)
+
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(fit, range(8), timeout=120):
+            assert_same_bits(found, expected)
     assert [lib["num_threads"] for lib in threadpool_info()] == blas, "BLAS keeps the number of threads it had"
+
+
+def test_different_estimators_at_once_do_not_meet(threads_always):
+    """Estimators of all kinds share threads, the limit on BLAS and compiled loops, and nothing else."""
+    names = list(FITS) * 2
+    expected = {name: model_of_a_fit(name, "csr") for name in FITS}
+    with ThreadPoolExecutor(len(names)) as pool:
+        found = list(pool.map(lambda name: model_of_a_fit(name, "csr"), names, timeout=120))
+    for name, model in zip(names, found, strict=True):
+        assert_same_bits(model, expected[name])
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("name", [name for name in FITS if "n_jobs" in FITS[name].get_params()])
+def test_any_number_of_threads_gives_the_same_bits(name, storage, threads_always):
+    expected = model_of_a_fit(name, storage, n_jobs=1)
+    for count in (2, 4):
+        assert_same_bits(model_of_a_fit(name, storage, n_jobs=count), expected)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("name", FITS)
+def test_read_only_maps_of_files_give_the_same_bits(name, storage, tmp_path, monkeypatch):
+    expected, X = model_of_a_fit(name, storage), STORAGES[storage]
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    for number, part in enumerate(parts):
+        np.save(tmp_path / f"{number}.npy", part)
+    mapped = [np.load(tmp_path / f"{number}.npy", mmap_mode="r") for number in range(len(parts))]
+    assert not any(part.flags.writeable for part in mapped)
+    stored = type(X)(tuple(mapped), shape=X.shape) if sparse.issparse(X) else mapped[0]
+    assert not (stored.data if sparse.issparse(X) else stored).flags.writeable
+    monkeypatch.setitem(STORAGES, storage, stored)
+    assert_same_bits(model_of_a_fit(name, storage), expected)
 
 
 def test_blas_stays_at_one_thread_until_the_last_fit_ends():
@@ -55,16 +127,15 @@ def test_blas_stays_at_one_thread_until_the_last_fit_ends():
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_fork_after_fit(monkeypatch):
-    monkeypatch.setattr(workers, "SMALL", 0)
-    expected = weights_of_a_fit()
+@pytest.mark.parametrize("name", FITS)
+def test_fork_after_fit(name, threads_always):
+    expected = model_of_a_fit(name)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        for weights in pool.map_async(weights_of_a_fit, range(2)).get(120):
-            assert np.array_equal(weights, expected)
+        for found in pool.map_async(model_of_a_fit, [name] * 2).get(120):
+            assert_same_bits(found, expected)
 
 
-def test_no_more_threads_than_asked(monkeypatch):
-    monkeypatch.setattr(workers, "SMALL", 0)
+def test_no_more_threads_than_asked(threads_always, monkeypatch):
     seen = set()
     original = workers.Workers.map
 
@@ -76,7 +147,7 @@ def test_no_more_threads_than_asked(monkeypatch):
         return original(self, noted, tasks, entries=entries)
 
     monkeypatch.setattr(workers.Workers, "map", watched)
-    FGMClassifier(10, n_jobs=2).fit(DATA.X, DATA.y)
+    FGMClassifier(10, overshoot=None, n_jobs=2).fit(DATA.X, DATA.y)
     assert len({name for name in seen if name.startswith("thresher")}) == 2
 
 

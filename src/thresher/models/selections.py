@@ -9,7 +9,7 @@ from thresher.data.scales import SCALES
 from thresher.errors import InconsistentResultError
 from thresher.models.checks import Damaged, boolean, fields, need, number, required, rising, shown, text, whole
 from thresher.models.values import get_strings, put_strings
-from thresher.results import Certificate, Path, Selection, Station, Step, Trace, Turn
+from thresher.results import Certificate, Path, Selection, Station, Step, StopReason, Trace, Turn
 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
@@ -23,7 +23,7 @@ STEPS, TURNS = required("kind", *STEP), required(*TURN)
 SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
-)  # fmt: skip
+) | {"stop": None}  # fmt: skip
 
 
 def put_selection(writer, selection):
@@ -34,6 +34,7 @@ def put_selection(writer, selection):
         "weights": writer.put("weights", selection.weights, "<f8"),
         "intercept": intercept.item() if intercept.ndim == 0 else writer.put("intercept", intercept, "<f8"),
         "stop_reason": selection.stop_reason,
+        "stop": None if selection.stop is None else selection.stop.name,
         "certificate": _put_certificate(selection.certificate),
         "scale": selection.scale,
         "budget": int(selection.budget),
@@ -62,12 +63,22 @@ def get_selection(reader, document, n_features, n_classes):
         whole(document["budget"], "budget"),
         _ids(reader, document["forced"], n_features, "forced"),
         boolean(document["interrupted"], "interrupted"),
+        _stop(document["stop"]),
     )
     try:
         selection.check()
     except InconsistentResultError as error:
         raise Damaged(f"its parts do not fit each other ({error})") from error
     return selection
+
+
+def _stop(value):
+    """The reason to stop by its name; None: an earlier version did not say."""
+    if value is None:
+        return None
+    name = text(value, "stop", 40)
+    need(name in StopReason.__members__, f"stop is {shown(name)}, which is no reason to stop")
+    return StopReason[name]
 
 
 def _ids(reader, value, n_features, what):

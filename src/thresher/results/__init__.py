@@ -14,6 +14,7 @@ from thresher.results.selection import (
     Trace,
     Turn,
     as_asked,
+    consistent,
     in_words,
     relative,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "Trace",
     "Turn",
     "as_asked",
+    "consistent",
     "in_words",
     "relative",
 ]
