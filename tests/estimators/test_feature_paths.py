@@ -1,6 +1,5 @@
 """Whatever the family, ``path_`` has a length, models, and how many features each has."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -91,20 +90,3 @@ def test_points_that_were_not_reached_count_and_are_refused():
     clf.path_.at(1, 1)
     with pytest.raises(ValueError, match=r"\(1, 2\) was not reached"):
         clf.path_.at(1, 2)
-
-
-def test_pickles_of_before_are_read():
-    """Grid was in estimators, and had the number of columns under ``n_features``."""
-    clf = fitted("grid")
-    state = pickle.dumps(clf, protocol=0)
-    earlier = state.replace(b"thresher.results.grid\nGrid", b"thresher.estimators.grid\nGrid")
-    earlier = earlier.replace(b"Vn_features_in\n", b"Vn_features\n")
-    assert earlier.count(b"thresher.estimators.grid") == earlier.count(b"Vn_features\n") == 1
-    with pytest.warns(FutureWarning, match=r"Grid is now thresher\.Grid"):
-        found = pickle.loads(earlier)
-    assert type(found.path_) is Grid
-    assert found.path_.n_features_in == X.shape[1]
-    np.testing.assert_array_equal(found.path_.n_features, clf.path_.n_features)
-    np.testing.assert_array_equal(found.at(2, 3).coef_.toarray(), clf.at(2, 3).coef_.toarray())
-    with pytest.raises(ImportError, match="GridMaker"):
-        from thresher.estimators.grid import GridMaker  # noqa: F401

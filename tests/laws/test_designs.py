@@ -1,35 +1,189 @@
 """Laws of designs and reducers: chunks, threads and order of merging cannot change the answer."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.laws.designs import (
+    DESIGNS,
+    CountingDesign,
+    CutDesign,
+    MappedDesign,
+    PiecewiseDesign,
+    Processes,
+    ProductDesign,
+    written_out,
+)
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
-from thresher.data.design import Slice
+from thresher.data.design import OutOfTime
 from thresher.data.door import as_design, checked_sparse
 from thresher.data.memory import MemoryDesign
-from thresher.data.reducers import Collect, TopK
+from thresher.data.reducers import Collect, Split, TopK
+from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.scales import scaled
 from thresher.data.scores import Correlation
-from thresher.data.workers import Workers
+from thresher.data.workers import SERIAL, Workers
+from thresher.errors import UnsupportedDesignError
+from thresher.loops import moments
 
 X = matrix(60, 150, seed=3)
+SMALL_X = matrix(40, 17, seed=4)
 rng = np.random.default_rng(2)
 
 
-class CutDesign(MemoryDesign):
-    """A design cut into chunks at chosen columns."""
+@pytest.fixture(params=DESIGNS, ids=str)
+def made(request, tmp_path):
+    """(make(workers), the matrix that the design stands for)."""
+    name = request.param
+    return lambda workers=SERIAL: DESIGNS[name](SMALL_X, workers, tmp_path), written_out(name, SMALL_X)
 
-    def __init__(self, block, cuts):
-        super().__init__(block)
-        self.cuts = cuts
 
-    def pieces(self, vectors=1):
-        for lo, hi in zip(self.cuts[:-1], self.cuts[1:], strict=True):
-            yield Slice(lo, self.block, lo, hi)
+def same_lists(mine, theirs):
+    pairs = zip(mine, theirs, strict=True)
+    return all(np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]) for a, b in pairs)
+
+
+def test_a_design_states_its_contract(made):
+    design, whole = made[0](), made[1]
+    assert design.shape == whole.shape
+    assert design.width == whole.shape[1] <= design.n_columns
+    assert 0 < design.entries <= whole.size
+    assert design.scan_cost().passes == 1.0
+    assert design.check_cost().passes >= 1.0
+    assert 0.0 < design.take_cost(np.arange(2)).passes <= 1.0
+    assert design.nbytes > 0
+    first = 0
+    for piece in design.pieces(3):
+        assert piece.first == first
+        first += piece.width
+        if hasattr(piece, "counter"):
+            piece.counter.done()
+    assert first == design.width, "pieces are all columns, in order"
+
+
+def test_scans_score_every_column(made):
+    design, whole = made[0](), made[1]
+    V = rng.standard_normal((whole.shape[0], 3))
+    np.testing.assert_allclose(design.scan(Correlation(V), Collect(design.width)), whole.T @ V, atol=1e-10)
+    ((ids, squares),) = design.scan(Correlation(V), TopK(9, summed=True))
+    expected = ((whole.T @ V) ** 2).sum(axis=1)
+    np.testing.assert_allclose(squares, np.sort(expected)[::-1][:9], rtol=1e-9)
+    np.testing.assert_allclose(expected[ids], squares, rtol=1e-9)
+
+
+def test_scans_are_bitwise_equal_for_any_threads(made, monkeypatch):
+    monkeypatch.setattr(workers_module, "SMALL", 0)
+    V = rng.standard_normal((made[1].shape[0], 3))
+    reference, all_scores = (made[0]().scan(Correlation(V), each) for each in (TopK(5), Collect(made[1].shape[1])))
+    for count in (2, 3):
+        with Workers(count) as workers:
+            design = made[0](workers)
+            assert same_lists(reference, design.scan(Correlation(V), TopK(5)))
+            assert np.array_equal(all_scores, design.scan(Correlation(V), Collect(design.width)))
+
+
+def test_take_is_what_is_scanned(made):
+    design, whole = made[0](), made[1]
+    ids, v = np.array([11, 2, 16]), rng.standard_normal(whole.shape[0])
+    block = design.take(ids)
+    np.testing.assert_allclose(block.toarray(), whole[:, ids], atol=1e-12)
+    scanned = design.scan(Correlation(v), Collect(design.width))[ids, 0]
+    np.testing.assert_allclose(block.correlate(v), scanned, atol=1e-10)
+
+
+def test_statistics_are_those_of_the_stored_columns(made):
+    design = made[0]()
+    weights = rng.integers(0, 3, design.shape[0]).astype(float)
+    base = design.base if design.scaling is not None else design
+    stored = base.take(np.arange(design.width)).toarray()
+    anchor, table = design.statistics(weights)
+    mean = weights @ stored / weights.sum()
+    np.testing.assert_allclose(anchor + table[moments.SUM] / weights.sum(), mean, atol=1e-12)
+    np.testing.assert_allclose(table[moments.LARGEST], np.abs(stored[weights > 0]).max(axis=0), atol=1e-12)
+    np.testing.assert_allclose(table[moments.NONZERO], weights @ (stored != 0))
+
+
+def test_weights_go_to_the_units_of_X_and_back(made):
+    design, whole = made[0](), made[1]
+    ids, w = np.array([2, 9, 16]), rng.standard_normal(3)
+    weights, offset = design.in_units_of_X(ids, w)
+    given = design.numbers_in_X(ids)
+    block, known = design.take_as_given(given)
+    np.testing.assert_array_equal(known, np.arange(3))
+    np.testing.assert_allclose(block.combine(weights) + offset, whole[:, ids] @ w, atol=1e-10)
+    np.testing.assert_allclose(design.in_units_here(ids, weights), w)
+    np.testing.assert_array_equal(design.numbers_here(given), ids)
+
+
+def test_a_scan_ends_at_its_deadline(made):
+    with pytest.raises(OutOfTime):
+        made[0]().scan(Correlation(rng.standard_normal(made[1].shape[0])), TopK(3), deadline=time.perf_counter() - 1.0)
+
+
+def test_sides_are_there_or_missed_by_name(made):
+    design, whole = made[0](), made[1]
+    v = rng.standard_normal(whole.shape[0])
+    if isinstance(getattr(design, "base", design), (PiecewiseDesign, CountingDesign)):
+        with pytest.raises(UnsupportedDesignError, match="by columns only"):
+            design.sides()
+    else:
+        np.testing.assert_allclose(design.sides().correlate(v), whole.T @ v, atol=1e-10)
+
+
+def test_rows_cannot_be_indexed_and_the_error_names_the_way(made):
+    with pytest.raises(UnsupportedDesignError, match=r"sample_weight=0.*C='auto'"):
+        made[0]()[np.arange(3)]
+
+
+def test_pieces_run_in_other_processes(tmp_path):
+    """A description goes there, a reducer comes back; columns never do."""
+    runner = Processes()
+    try:
+        there, here = MappedDesign(SMALL_X, tmp_path, runner), MappedDesign(SMALL_X, tmp_path)
+        V = rng.standard_normal((40, 2))
+        for reducer in (TopK(4), Split([TopK(3, summed=True), TopK(2)], [1, 1])):
+            mine, theirs = (design.scan(Correlation(V), reducer) for design in (there, here))
+            flat = [each if isinstance(each, tuple) else each[0] for each in (mine, theirs)]
+            assert repr(flat[0]) == repr(flat[1])
+        scaling = Scaling(np.linspace(0.5, 2.0, 17), np.linspace(-1.0, 1.0, 17))
+        scaled_there, scaled_here = ScaledDesign(there, scaling), ScaledDesign(here, scaling)
+        mine, theirs = (design.scan(Correlation(V), Collect(17)) for design in (scaled_there, scaled_here))
+        assert np.array_equal(mine, theirs)
+        assert np.array_equal(there.statistics(np.ones(40)).table, here.statistics(np.ones(40)).table)
+    finally:
+        runner.close()
+
+
+def test_a_window_of_a_few_pieces_is_alive(monkeypatch):
+    """The lazy design itself fails when more are; here the bound is seen to be sharp."""
+    monkeypatch.setattr(workers_module, "SMALL", 0)
+    v = rng.standard_normal(40)
+    serial = ProductDesign(SMALL_X)
+    serial.scan(Correlation(v), TopK(3))
+    assert serial.alive.most == 1
+    with Workers(2) as workers:
+        several = ProductDesign(SMALL_X, workers)
+        several.scan(Correlation(v), TopK(3))
+    assert 2 < several.alive.most <= 2 * workers_module.WINDOW + 1 < len(list(several.cuts()))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_pieces_keep_below_the_work_asked_for(name, monkeypatch):
+    """Entries times vectors of a piece, so that Ctrl-C and max_time are heard inside a scan."""
+    monkeypatch.setattr("thresher.data.memory.MOST_WORK", 2000)
+    design = MemoryDesign(STORED[name](X))
+    few, many = (list(design.pieces(vectors)) for vectors in (1, 40))
+    assert len(many) > len(few)
+    widest = max(piece.width for piece in many)
+    assert widest <= 16 if "dense" in name else widest < 30
+    V = rng.standard_normal((60, 40))
+    reference = CutDesign(STORED[name](X), [0, 150]).scan(Correlation(V), TopK(3))
+    assert same_lists(reference, design.scan(Correlation(V), TopK(3)))
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -41,9 +195,7 @@ def test_scan_is_bitwise_equal_for_any_threads_and_chunks(name, monkeypatch):
         for cuts in ([0, 150], [0, 1, 50, 149, 150], list(range(151))):
             with Workers(count) as workers:
                 found = CutDesign(STORED[name](X, workers), cuts).scan(Correlation(V), TopK(17))
-            for mine, theirs in zip(reference, found, strict=True):
-                assert np.array_equal(mine[0], theirs[0])
-                assert np.array_equal(mine[1], theirs[1])
+            assert same_lists(reference, found)
 
 
 def test_scan_agrees_across_storages():
@@ -89,6 +241,28 @@ def test_top_k_equals_sorting_in_any_order_of_merging(scores, size, exclude, ran
     ((ids, squares),) = parts[0].result()
     assert ids.tolist() == expected
     assert squares.tolist() == [scores[j] ** 2 for j in expected]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=40), st.integers(0, 12), st.integers(0, 2**32))
+def test_what_does_not_pass_the_bar_may_be_left_out(scores, size, seed):
+    """Ids and scores instead of runs, less those that are not above the bar so far: the same lists."""
+    scores, random = np.array(scores, dtype=float), np.random.default_rng(seed)
+    whole = TopK(size).started(0, scores[None])
+    total = TopK(size)
+    assert total.bar.tolist() == [0.0]
+    for at, part in enumerate(np.array_split(np.arange(scores.size), random.integers(1, 6))):
+        kept = part[scores[part] ** 2 > total.bar[0]]
+        more = TopK(size).started(kept, scores[None, kept])
+        total = total.merged(more) if at else more
+    assert same_lists(whole.result(), total.result())
+    full = whole.result()[0][0].size == size
+    assert whole.bar[0] == (np.inf if size == 0 else whole.result()[0][1][-1] if full else 0.0)
+
+
+def test_split_has_the_bars_of_all():
+    split = Split([TopK(1), TopK(2, summed=True)], [1, 2]).started(0, np.array([[1.0, 2.0], [1.0, 1.0], [3.0, 1.0]]))
+    assert split.bar.tolist() == [4.0, 2.0]
 
 
 def test_top_k_over_many_slices(monkeypatch):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
-from thresher.optim import newton
+from thresher.engine import machines
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -19,21 +19,21 @@ WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
 
 def interrupted():
     """A fit that was ended by Ctrl-C in its third solve."""
-    original, calls = newton.solve, []
+    original, calls = machines.solver_for, []
 
-    def counting(*args, **kwargs):
+    def counting(*args):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return original(*args, **kwargs)
+        return original(*args)
 
-    clf, newton.solve = FGMClassifier(5), counting
+    clf, machines.solver_for = FGMClassifier(5), counting
     try:
         clf.fit(X, Y)
     except KeyboardInterrupt:
         return clf
     finally:
-        newton.solve = original
+        machines.solver_for = original
     raise AssertionError("it was not interrupted")
 
 

@@ -15,17 +15,11 @@ SOURCE = pathlib.Path(data.__file__).parents[1]
 DOORS = {
     "data": "the storages themselves",
     "io": "files to matrices",
-    "estimators/selector.py": "checks what users give; coef_ is sparse",
+    "estimators/base.py": "checks what users give",
+    "estimators/selector.py": "checks what users give",
     "estimators/stream.py": "checks batches; columns may be told apart by number alone",
-    "estimators/grid.py": "the weights at a point of a grid are sparse",
-}
-# Not allowed, but there: (file, what it does). Delete an entry as soon as it is mended; a test says when.
-TEMPORARY = {
-    ("estimators/sparse_svm.py", "asks for 'nnz'"),
-    ("estimators/sparse_svm.py", "asks what X is"),
-    ("cli/select.py", "asks for 'nnz'"),
-    ("cli/select.py", "asks what X is"),
-    ("optim/columns.py", "asks what X is"),
+    "models/parameters.py": "a parameter may be a sparse matrix",
+    "results/weights.py": "weights of a few features as sparse rows; X is never seen there",
 }
 # Attributes of arrays and sparse matrices that differ from storage to storage. Blocks, too, have a ``toarray``: see
 # ``allowed_attributes``.
@@ -111,10 +105,8 @@ def test_storage_is_known_to_data_and_the_doors_only():
     found = modules_beyond_the_doors()
     rooms = {path.split("/")[0] for path in found}
     assert {"optim", "engine", "families", "report", "cli", "models"} <= rooms
-    known = {(path, what) for path, all_known in found.items() for what in all_known}
-    new, mended = sorted(known - TEMPORARY), sorted(TEMPORARY - known)
-    assert not new, f"must not know how X is stored, but may ask the Design or a Block: {new}"
-    assert not mended, f"mended, so delete from TEMPORARY: {mended}"
+    known = sorted((path, what) for path, all_known in found.items() for what in all_known)
+    assert not known, f"must not know how X is stored, but may ask the Design or a Block: {known}"
 
 
 def test_the_doors_are_there():

@@ -89,7 +89,7 @@ def known_labels(voice, y, classes):
 
 
 class Names:
-    """What features are called: by their names, else as svmlight text numbers them, else by column."""
+    """What columns are called: by their names, else as svmlight text numbers them, else by column."""
 
     def __init__(self, names, index_base):
         self.names, self.base = names, index_base
@@ -99,6 +99,10 @@ class Names:
         if self.names is not None:
             return str(self.names[j])
         return str(int(j) + (self.base or 0))
+
+    def features(self, space, ids):
+        """What the features ``ids`` of a model are called."""
+        return space.names(ids, self.of)
 
     @property
     def head(self):

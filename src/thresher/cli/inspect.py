@@ -24,8 +24,8 @@ def run(model, features, point, top, names_only, json):
         found = chosen(read_model(path_of(model)), features, point)
     if names_only:
         names, selection = Names(found.names, found.source.index_base), found.estimator.selection_
-        for at in by_weight(selection)[:top]:
-            voice.say(names.of(selection.features[at]))
+        for name in names.features(found.estimator.space_, selection.features[by_weight(selection)[:top]]):
+            voice.say(name)
         return 0
     describe(voice, found, top=top)
     origin(voice, found)
@@ -59,8 +59,9 @@ def describe(voice, model, top=None):
     heads = ["weight", "speaks for"] if two else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
     table = grid("rank", names.head, *heads, title=f"\n{selection.features.size} {of}features")
-    for rank, at in enumerate(shown, 1):
-        name, weights = names.of(selection.features[at]), selection.weights[at]
+    called = names.features(clf.space_, selection.features[shown])
+    for rank, (at, name) in enumerate(zip(shown, called, strict=True), 1):
+        weights = selection.weights[at]
         if two:
             add(table, rank, name, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
         else:
@@ -133,11 +134,12 @@ def facts(model, top=None):
     """The same for machines."""
     clf, names = model.estimator, Names(model.names, model.source.index_base)
     selection, own = clf.selection_, clf.selection_.certificate
+    order = by_weight(selection)[:top]
+    called = names.features(clf.space_, selection.features[order])
     listed = [
-        {"rank": rank, "column": int(selection.features[at]), "name": names.of(selection.features[at]),
-         "weight": selection.weights[at].tolist()}
-        for rank, at in enumerate(by_weight(selection)[:top], 1)
-    ]  # fmt: skip
+        {"rank": rank, "column": int(selection.features[at]), "name": name, "weight": selection.weights[at].tolist()}
+        for rank, (at, name) in enumerate(zip(order, called, strict=True), 1)
+    ]
     return {
         "n_features": selection.features.size,
         "n_features_in": clf.n_features_in_,

@@ -88,11 +88,10 @@ def training_data(voice, file, reading, jobs):
 def say_read(voice, file, table, seconds):
     """What was read."""
     rows, columns = table.X.shape
-    entries = getattr(table.X, "nnz", table.X.size)
     values, counts = np.unique(table.y, return_counts=True)
     shown = ", ".join(f"{value} ({count:,})" for value, count in zip(values[:6], counts[:6], strict=True))
     voice.say(
-        f"{file}: {number(rows, 'row')}, {number(columns, 'column')}, {number(int(entries), 'value')}, labels "
+        f"{file}: {number(rows, 'row')}, {number(columns, 'column')}, {number(table.entries, 'value')}, labels "
         f"{shown}{', ...' if values.size > 6 else ''}; {seconds:.2f} s"
     )
 

@@ -157,6 +157,10 @@ class Block(Scannable):
         )
         return like_given(out, W)
 
+    def native(self):
+        """The columns as users know them: an array or a sparse matrix of scipy's."""
+        return self.toarray()
+
     @abstractmethod
     def toarray(self):
         """The block as a dense float64 array in Fortran order, copied: for small blocks."""

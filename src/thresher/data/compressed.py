@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from scipy import sparse
 
 from thresher.data.block import Block, readonly
 from thresher.data.workers import SERIAL
@@ -99,6 +100,10 @@ class CscBlock(_CompressedBlock):
         """See Scannable."""
         self._statistics(moments.of_stored_rows, weights, lo, hi, anchor, out)
 
+    def native(self):
+        """See Block."""
+        return sparse.csc_array((self.values, self.indices, self.indptr), shape=self.shape)
+
     def toarray(self):
         """See Block."""
         return self._filled(self.shape[::-1]).T
@@ -175,6 +180,10 @@ class CsrBlock(_CompressedBlock):
     def statistics_into(self, weights, lo, hi, anchor, out):
         """See Scannable."""
         self._statistics(moments.of_stored_columns, weights, lo, hi, anchor, out)
+
+    def native(self):
+        """See Block."""
+        return sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
 
     def toarray(self):
         """See Block."""

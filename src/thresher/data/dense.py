@@ -101,6 +101,10 @@ class DenseBlock(Block):
             out += np.asarray(weights)[lo : lo + AT_ONCE] @ part
         return out
 
+    def native(self):
+        """See Block."""
+        return self.major if self.by_rows else self.major.T
+
     def toarray(self):
         """See Block."""
         return np.array(self.major if self.by_rows else self.major.T, dtype=np.float64, order="F")

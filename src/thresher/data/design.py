@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher.data.block import Block, Scannable
+from thresher.data.columns import put_columns
 from thresher.data.reducers import Collect, Reducer
 from thresher.data.scores import Moments, Score
 from thresher.data.sides import Sides
@@ -110,6 +111,11 @@ class Design(ABC):
         """Number of features p."""
         return self.shape[1]
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of X, those included that the design leaves out since they hold nothing."""
+        return self.width
+
     @abstractmethod
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """All columns, as Pieces in ascending order; each takes about half a second at most for so many vectors."""
@@ -172,6 +178,25 @@ class Design(ABC):
     def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The w on the columns here that scores as ``weights`` do on X as given: the inverse of ``in_units_of_X``."""
         return weights
+
+    def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
+        """(block, known): the columns ids[known] of X as given, before scaling; the others hold nothing."""
+        if self.ids is None:
+            return self.take(ids), np.arange(len(ids))
+        known = np.flatnonzero(np.isin(ids, self.ids))
+        return self.take(self.numbers_here(ids[known])), known
+
+    def as_given(self, ids: np.ndarray):
+        """The columns ``ids`` of X as given, as an array or a sparse matrix."""
+        block, known = self.take_as_given(ids)
+        return put_columns(block.native(), known, len(ids)) if known.size < len(ids) else block.native()
+
+    def __getitem__(self, rows):
+        """Rows cannot be had: scikit-learn's splitters ask for them."""
+        raise UnsupportedDesignError(
+            "rows of a Design cannot be indexed, as scikit-learn's splitters and searches do: hold samples out by "
+            "sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
+        )
 
     def numbers_in_X(self, ids: np.ndarray) -> np.ndarray:
         """The numbers in X of the features ``ids`` of this design."""

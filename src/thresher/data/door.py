@@ -5,6 +5,7 @@ from scipy import sparse
 
 from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.dense import DenseBlock
+from thresher.data.design import Design
 from thresher.data.memory import TURNED, MemoryDesign
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataError, InvalidDataTypeError
@@ -106,7 +107,7 @@ def as_design(X, workers=SERIAL, keep=(), turn=False):
     if X.dtype not in FLOATS:
         raise InvalidDataTypeError(f"X must hold float32 or float64, got {X.dtype}")
     if sparse.issparse(X):
-        ids = None
+        ids, n_columns = None, X.shape[1]
         if X.format == "csr" and X.shape[1] > 4 * (X.data.size + 1024):
             ids = np.union1d(X.indices, np.asarray(keep, dtype=np.int64)).astype(np.int64)
             indices = np.searchsorted(ids, X.indices).astype(np.int32 if ids.size < 2**31 else np.int64)
@@ -115,10 +116,16 @@ def as_design(X, workers=SERIAL, keep=(), turn=False):
         if turned:
             X = X.tocsc()
         kind = CsrBlock if X.format == "csr" else CscBlock
-        return MemoryDesign(kind(X.shape, X.indptr, X.indices, X.data, workers), ids, copied=turned)
+        block = kind(X.shape, X.indptr, X.indices, X.data, workers)
+        return MemoryDesign(block, ids, copied=turned, n_columns=n_columns)
     if not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
     return MemoryDesign(DenseBlock(X, workers))
+
+
+def stored_entries(X) -> int:
+    """Number of stored numbers of an array, a sparse matrix or a design: what a look at all of X costs."""
+    return int(X.entries if isinstance(X, Design) else X.nnz if sparse.issparse(X) else X.size)
 
 
 def check_finite(table, ids=None):

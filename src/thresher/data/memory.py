@@ -15,9 +15,15 @@ TURNED = 1 << 30  # bytes up to which a sparse matrix may be copied into the oth
 class MemoryDesign(Design):
     """One block with all columns of X, or of a copy of it, which cost a pass."""
 
-    def __init__(self, block: Block, ids: np.ndarray | None = None, copied: bool = False):
+    def __init__(self, block: Block, ids: np.ndarray | None = None, copied: bool = False, n_columns: int | None = None):
         self.block, self.ids, self.workers, self.copied = block, ids, block.workers, copied
+        self._n_columns = block.shape[1] if n_columns is None else n_columns
         self.shape, self.dtype, self.nbytes, self.entries = block.shape, block.dtype, block.nbytes, block.entries
+
+    @property
+    def n_columns(self) -> int:
+        """See Design."""
+        return self._n_columns
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design."""

@@ -154,7 +154,16 @@ class ScaledDesign(Design):
         """See Design."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
 
-    def sides(self):
+    def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
+        """See Design."""
+        return self.base.take_as_given(ids)
+
+    @property
+    def n_columns(self) -> int:
+        """See Design."""
+        return self.base.n_columns
+
+    def sides(self) -> Sides:
         """See Design."""
         sides = self.base.sides()
         return Sides(ScaledBlock(sides.rows, self.scaling), ScaledBlock(sides.columns, self.scaling))

@@ -1,16 +1,35 @@
 """From a checked X to a design on its scale: the pass that looks at every entry once."""
 
-from thresher.data.door import as_design, check_finite
+from typing import NamedTuple
+
+from thresher.data.design import Design
+from thresher.data.door import check_finite
 from thresher.data.fingerprint import fingerprint
 from thresher.data.scales import scaled
+from thresher.data.space import Space
+from thresher.errors import InvalidDataError
+from thresher.loops.moments import LARGEST
 
 
-def arranged(X, codes, weights, scale, workers, trace, *, centre, keep=(), turn=False):
-    """(design on its scale, scale, fingerprint); raises where an entry is not finite."""
+class Arranged(NamedTuple):
+    """The features of X on their scale, which scale that is, a digest of the data, and the largest |x| in it."""
+
+    design: Design
+    scale: str | None
+    fingerprint: dict
+    largest: float
+
+
+def arranged(space: Space, X, codes, weights, scale, workers, trace, *, centre, keep=(), turn=False) -> Arranged:
+    """The Arranged of X; raises where an entry is not finite."""
     with trace.step("arrange"):
-        design = as_design(X, workers, keep=keep, turn=turn)
+        design = space.design(X, workers, keep=keep, turn=turn)
+    if design.scaling is not None and scale is not None:
+        raise InvalidDataError(f"the Design has a scaling of its own: set scale=None, got {scale!r}")
     with trace.step("validate", *design.check_cost()):
         anchor, table = design.statistics(weights)
     check_finite(table, design.ids)
-    seen = fingerprint(design, table, codes, X.shape[1])
-    return *scaled(design, anchor, table, weights.sum(), scale, centre=centre, n_features=X.shape[1]), seen
+    seen = fingerprint(design, table, codes, space.n_columns)
+    total = weights.sum()
+    design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)
+    return Arranged(design, scale, seen, float(table[LARGEST].max(initial=0.0)))

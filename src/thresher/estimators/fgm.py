@@ -161,15 +161,16 @@ class FGMClassifier(SelectorClassifier):
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
+            space = self.space_
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            options["wanted"] = wanted = check.number_wanted(self.n_features_to_select, X.shape[1])
-            target = growth_target(wanted, options["overshoot"], X.shape[1])
-            forced = self._forced(X, wanted)
+            options["wanted"] = wanted = check.number_wanted(self.n_features_to_select, space.width)
+            target = growth_target(wanted, options["overshoot"], space.width)
+            forced = self._forced(space, wanted)
             keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
             centre = bool(self.fit_intercept)
-            design, scale, seen = arranged(
-                X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, turn=True
+            design, scale, seen, _ = arranged(
+                space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, turn=True
             )
             options["forced"] = design.numbers_here(forced)
             signs = check.signs_of(codes, classes.size)
@@ -278,9 +279,9 @@ class FGMClassifier(SelectorClassifier):
         best = int(np.argmax(accuracies.mean(axis=0)))
         return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
 
-    def _forced(self, X, wanted):
+    def _forced(self, space, wanted):
         names = getattr(self, "feature_names_in_", None)
-        forced = check.column_numbers("always_include", self.always_include, X.shape[1], names)
+        forced = check.column_numbers("always_include", self.always_include, space.n_columns, names)
         if wanted is not None and forced.size > wanted:
             raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
         return forced

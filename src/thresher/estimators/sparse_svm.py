@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from thresher.data.door import stored_entries
 from thresher.data.scales import SCALES
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.engine.rules import RULES
@@ -42,13 +43,15 @@ class ElasticSVC(SelectorClassifier):
         X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
-        count = count_workers(self.n_jobs, pays=getattr(X, "nnz", X.size) >= MANY)
+        count = count_workers(self.n_jobs, pays=stored_entries(X) >= MANY)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
-            design, scale, seen = arranged(X, codes, weights, self.scale, workers, trace, centre=False)
+            design, scale, seen, largest_entry = arranged(
+                self.space_, X, codes, weights, self.scale, workers, trace, centre=False
+            )
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
             largest = np.sqrt(max(float(sides.column_squares(weights / weights.sum()).max(initial=0.0)), 0.0))
-            if 0.0 < largest < TINY or (largest == 0.0 and design.shape[1] and scale is None and _has_entries(X)):
+            if 0.0 < largest < TINY or (largest == 0.0 and scale is None and largest_entry > 0.0):
                 raise InvalidDataError(
                     f"the columns of X have lengths up to {largest:.1e} only, too small for squares in float64: "
                     "multiply X by a constant or use scale='max'"
@@ -76,11 +79,6 @@ class ElasticSVC(SelectorClassifier):
 def _summable(weights):
     """Weights whose sum does not overflow; only shares matter."""
     return weights / weights.max() if weights.max() > HEAVY else weights
-
-
-def _has_entries(X):
-    """Whether anything in X is not zero, however small."""
-    return bool(np.any(X.data if hasattr(X, "nnz") else X))
 
 
 class Samples(NamedTuple):

@@ -17,8 +17,8 @@ from thresher.estimators import parameters as check
 from thresher.estimators.folds import held_out_parts
 from thresher.estimators.progress import PointProgress
 from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC
-from thresher.families.sparse_svm import Walker, certified, grid_of, stop_reason
-from thresher.results import Trace
+from thresher.families.sparse_svm import Walker, certified, grid_of, stop
+from thresher.results import StopReason, Trace
 
 SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -158,10 +158,11 @@ class SparseSVCPath(ElasticSVC):
         """Say in ``stop_reason`` and, but after Ctrl-C, in a warning how far the fit came."""
         what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points"
         what += "" if chosen else " and no choice among them"
-        reason = f"ended before all was done, with {what}; {self.selection_.stop_reason}"
-        self._set_selection(replace(self.selection_, stop_reason=reason, interrupted=interrupted))
+        stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
+        reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
+        self._set_selection(replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted))
         if not interrupted:
-            warnings.warn(f"the fit has {reason}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
     def _checked_options(self):
         """What ``grid_of`` takes; raises for parameters that cannot be."""
@@ -271,12 +272,14 @@ class SparseSVCPath(ElasticSVC):
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
         at_zero = (1.0 - 0.5 * self.gamma) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
+        why = stop(point.gap, self.tol)
         selection = replace(
             self.selection_,
             features=point.features,
             weights=point.weights,
             intercept=point.intercept,
-            stop_reason=stop_reason(point.gap, self.tol),
+            stop_reason=why.text,
+            stop=why.reason,
             certificate=certified(point.objective, point.gap, at_zero),
         )
         fitted._set_selection(selection)

@@ -7,13 +7,14 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from thresher.data.columns import take_columns
 from thresher.data.door import checked_sparse
-from thresher.data.stream import check_size, entries_of, hashed_matrix
-from thresher.errors import InvalidDataError
+from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace, Space
+from thresher.data.stream import check_size
+from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.estimators import parameters as check
+from thresher.estimators.base import FLOATS
 from thresher.estimators.progress import StreamProgress
-from thresher.estimators.selector import FLOATS, SelectorClassifier
+from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.stream_options import learner_options, number_of_passes
 from thresher.families.online import Learners
 
@@ -154,7 +155,7 @@ class StreamClassifier(SelectorClassifier):
         state, rng = self._begun(classes), check_random_state(self.random_state)
         each = self._checked_weights(weights, classes)
         X, codes, weights = check.with_weight(X, codes, weights)
-        rows = state.prepared(*entries_of(X, self.hash_bits))
+        rows = state.prepared(*self._space_of(X.shape[1]).entries(X))
         n_columns = state.slots.count if self._by_number else X.shape[1]
         passes = number_of_passes(self.n_passes, X.shape[0], n_columns)
         state.progress = StreamProgress(passes * len(codes))
@@ -201,7 +202,7 @@ class StreamClassifier(SelectorClassifier):
         try:
             for begin in range(0, codes.size, AT_ONCE):
                 part = slice(begin, min(codes.size, begin + AT_ONCE))
-                rows = state.prepared(*entries_of(X[part], self.hash_bits))
+                rows = state.prepared(*self.space_.entries(X[part]))
                 state.learn(rows, np.arange(part.stop - begin), codes[part], weights[part], each)
                 state.progress(state, self.verbose)
         finally:
@@ -321,15 +322,16 @@ class StreamClassifier(SelectorClassifier):
             vars(self).pop("feature_names_in_", None)
 
     def _checked(self, X, dtype=FLOATS):
-        check_is_fitted(self)
         if not self._by_number:
-            X = super()._checked(X, dtype)
-        else:
-            X = checked_sparse(X) if sparse.issparse(X) else X
-            X = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=dtype, input_name="X"))
-            shape = (X.shape[0], max(X.shape[1], self.n_features_in_))
-            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=shape)
-        return X if self.hash_bits is None else hashed_matrix(X, self.hash_bits)
+            return super()._checked(X, dtype)
+        check_is_fitted(self)
+        X = checked_sparse(X) if sparse.issparse(X) else X
+        return check_array(X, accept_sparse=("csr", "csc"), dtype=dtype, input_name="X")
+
+    def _design_given(self, X, **_):
+        raise UnsupportedDesignError(
+            "StreamClassifier learns row by row, but a Design is read by columns: use FGMClassifier, or give X itself"
+        )
 
     @property
     def _by_number(self):
@@ -337,22 +339,14 @@ class StreamClassifier(SelectorClassifier):
         return self.open_ended or self.hash_bits is not None
 
     @property
-    def _width(self):
-        return self.n_features_in_ if self.hash_bits is None else 1 << self.hash_bits
+    def space_(self) -> Space:
+        """What the ids of features stand for: columns of X, by number alone, or hashed."""
+        return self._space_of(self.n_features_in_)
 
-    def transform(self, X):
-        """The chosen columns of X, in its own storage; of columns that are told apart by number, sparse or dense."""
-        if not self._by_number:
-            return super().transform(X)
-        found = take_columns(self._checked(X, dtype="numeric"), self.selection_.features)
-        return found if sparse.issparse(X) else found.toarray()
-
-    def get_feature_names_out(self, input_features=None):
-        """Names of the chosen columns; hashed ones are called hash0, hash1, ..."""
-        if self.hash_bits is None:
-            return super().get_feature_names_out(input_features)
-        check_is_fitted(self)
-        return np.array([f"hash{j}" for j in self.selection_.features], dtype=object)
+    def _space_of(self, n_columns):
+        if self.hash_bits is not None:
+            return HashedSpace(n_columns, self.hash_bits)
+        return (NumberedSpace if self.open_ended else ColumnSpace)(n_columns)
 
 
 class Frozen:

@@ -50,7 +50,8 @@ def classifier_of(state: StreamState) -> StreamClassifier:
     clf.n_features_in_ = state.n_features_in
     if state.feature_names_in is not None:
         clf.feature_names_in_ = state.feature_names_in
-    consistent(bool((state.learners.ids < clf._width).all()), "ids of features are larger than the number of columns")
+    inside = bool((state.learners.ids < clf.space_.width).all())
+    consistent(inside, "ids of features are larger than the number of columns")
     learners = clf._begun(state.classes)
     learners.restore(state.learners)
     clf._state = learners

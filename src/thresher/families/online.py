@@ -15,7 +15,7 @@ from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError
 from thresher.families.online_state import LearnersState, LearnerState
 from thresher.loops import averaging, descent
-from thresher.results import Milestone, Selection, Trace, consistent
+from thresher.results import Milestone, Selection, StopReason, Trace, consistent
 
 LOSSES = {"squared_hinge": descent.SQUARED_HINGE, "hinge": descent.HINGE, "logistic": descent.LOGISTIC}
 AT_ONCE = 4096  # examples in a row that Ctrl-C has to wait for
@@ -360,6 +360,7 @@ class Learners:
                 f"{self.examples:,} example{'' if self.examples == 1 else 's'} learnt",
                 None,
                 Trace(),
+                stop=StopReason.STREAM,
                 budget=int(self.learners[0][0].numbers[descent.BUDGET]) if self.made["budget"] is not None else 0,
             )
         return self._selection

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from thresher.data.door import stored_entries
 from thresher.errors import InvalidDataError
 
 FILE_KINDS = ("svmlight", "npz", "npy", "csv", "parquet")
@@ -90,6 +91,11 @@ class Table:
     kind: str = ""
     index_base: int | None = None
     remarks: list[str] = field(default_factory=list)
+
+    @property
+    def entries(self) -> int:
+        """Number of stored values of X."""
+        return stored_entries(self.X)
 
 
 def tidy_labels(values):

@@ -49,7 +49,7 @@ def put_model(writer, estimator, names, source):
     name, kind = kind_of(estimator)
     selection, own = estimator.selection_, getattr(estimator, "feature_names_in_", None)
     names = _checked_names(names, estimator.n_features_in_, own)
-    if names is not None and estimator._width != estimator.n_features_in_:
+    if names is not None and not estimator.space_.named:
         raise ValueError("hashed columns have no names: leave names out")
     parts = selections.put_selection(writer, selection)
     chosen = None if names is None else [names[j] for j in selection.features.tolist()]
@@ -127,7 +127,7 @@ def get_model(reader, document):
     classes = get_classes(reader, document["classes"])
     estimator, left_out = _estimator(reader, KINDS[name], document)
     estimator.n_features_in_, estimator.classes_ = n_features, classes
-    selection = selections.get_selection(reader, document, estimator._width, classes.size)
+    selection = selections.get_selection(reader, document, estimator.space_.width, classes.size)
     need((selection.certificate is not None) == KINDS[name].proven, "it lacks a certificate, or has one too many")
     names = _names(reader, document, n_features, selection.features)
     source = _source(document["source"])

@@ -9,7 +9,6 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.columns import take_columns
 from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
 from thresher.results import Path
@@ -203,7 +202,7 @@ def path_scores(estimator, X, y, sample_weight=None, scoring=None):
     models = map(estimator.at, estimator.path_.numbers)
     if isinstance(scoring, str):  # looks at predictions only: so few columns do; a callable may look at anything
         features = _features(estimator.path_)
-        X, models = take_columns(checked, features), (_narrowed(model, features) for model in models)
+        X, models = estimator.space_.columns(checked, features), (_narrowed(model, features) for model in models)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
     return np.array([float(scorer(model, X, y, **weighted)) for model in models])
 
@@ -232,7 +231,7 @@ def _accuracies(estimator, X, y, sample_weight):
     right = np.zeros(len(stations))
     for row in range(0, y.size, ROWS_AT_ONCE):
         rows = slice(row, row + ROWS_AT_ONCE)
-        taken = take_columns(X[rows], features).astype(np.float64)
+        taken = estimator.space_.columns(X[rows], features).astype(np.float64)
         for first in range(0, len(stations), STATIONS_AT_ONCE):
             some = slice(first, first + STATIONS_AT_ONCE)
             right[some] += weights[rows] @ (_predicted(taken, features, stations[some]) == codes[rows, None])

@@ -18,6 +18,7 @@ from thresher.results.selection import (
     in_words,
     relative,
 )
+from thresher.results.weights import sparse_rows
 
 __all__ = [
     "Certificate",
@@ -37,4 +38,5 @@ __all__ = [
     "consistent",
     "in_words",
     "relative",
+    "sparse_rows",
 ]

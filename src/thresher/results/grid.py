@@ -4,7 +4,8 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+
+from thresher.results.weights import sparse_rows
 
 RULES = ("gap", "iss", "ifs", "ends")
 PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
@@ -58,13 +59,6 @@ class Grid:
     tests: np.ndarray
     n_samples: int
     n_features_in: int
-
-    def __setstate__(self, state):
-        """Earlier pickles have the number of columns under ``n_features``."""
-        if "n_features_in" not in state:
-            state = {**state, "n_features_in": state["n_features"]}
-            del state["n_features"]
-        self.__dict__.update(state)
 
     def __len__(self) -> int:
         """Number of points, those that were not reached included."""
@@ -149,7 +143,7 @@ class Grid:
         """Number of classes."""
         return self.across[0] if self.across else 2
 
-    def coef(self, i: int, j: int) -> sparse.csr_array:
+    def coef(self, i: int, j: int):
         """The weights at a point, sparse.
 
         Parameters
@@ -163,10 +157,7 @@ class Grid:
             One row for two classes, else one for each.
         """
         point = self.at(i, j)
-        rows = sparse.csr_array(point.weights[None] if point.weights.ndim == 1 else point.weights.T)
-        rows.eliminate_zeros()
-        columns, shape = point.features[rows.indices], (rows.shape[0], self.n_features_in)
-        return sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
+        return sparse_rows(point.features, point.weights, self.n_features_in)
 
     def tested(self, rule: str) -> np.ndarray:
         """Whether a test was run at each point.

@@ -6,7 +6,7 @@ For each beta the points are solved with alpha falling, each from its neighbour;
 """
 
 from thresher.families.sparse_svm.points import Row, grid_of, highest_alpha, polished, problems, walk
-from thresher.families.sparse_svm.training import Training, certified, fit_point, stop_reason
+from thresher.families.sparse_svm.training import Training, certified, fit_point, stop
 from thresher.families.sparse_svm.walker import Walker
 
 __all__ = [
@@ -19,6 +19,6 @@ __all__ = [
     "highest_alpha",
     "polished",
     "problems",
-    "stop_reason",
+    "stop",
     "walk",
 ]

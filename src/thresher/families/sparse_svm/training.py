@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
 from thresher.families.sparse_svm.points import Row, polished, problems
-from thresher.results import Certificate, Selection, Step
+from thresher.results import Certificate, Selection, Step, Stop, StopReason
 
 
 class Training:
@@ -61,7 +61,10 @@ class Training:
         value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
         gap = max(point.gap for point in points) / self.svms[0].at_zero  # of the class that is worst
         certificate = certified(value, gap, sum(svm.at_zero for svm in self.svms))
-        return Selection(features, weights, intercept, stop_reason(gap, tol), certificate, trace, scale=self.scale)
+        why = stop(gap, tol)
+        return Selection(
+            features, weights, intercept, why.text, certificate, trace, scale=self.scale, stop=why.reason
+        )  # fmt: skip
 
 
 class PointFit(NamedTuple):
@@ -90,6 +93,8 @@ def certified(value, gap, at_zero):
     return Certificate(value, bound, value, bound, at_zero)
 
 
-def stop_reason(gap, tol):
+def stop(gap, tol):
     """Why a solve ended."""
-    return f"gap {gap:.1e}, {'within' if gap <= tol else 'not within'} tol {tol:g}"
+    if gap <= tol:
+        return Stop(StopReason.CONVERGED, f"converged: gap {gap:.1e} is within tol={tol:g}")
+    return Stop(StopReason.NOT_CONVERGED, f"not converged: gap {gap:.1e} is above tol={tol:g}")

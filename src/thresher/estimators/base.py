@@ -1,0 +1,82 @@
+"""The door of every estimator: what users give as X is checked here, and asked of a feature space from then on."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from thresher.data.design import Design
+from thresher.data.door import checked_sparse
+from thresher.data.space import ColumnSpace, Space
+from thresher.errors import InvalidDataTypeError
+
+FLOATS = (np.float64, np.float32)
+
+
+class SpaceEstimator(BaseEstimator):
+    """An estimator whose features are those of a Space; ``fit`` sets ``selection_``."""
+
+    @property
+    def space_(self) -> Space:
+        """What the ids of features stand for; known once ``fit`` has seen X."""
+        return ColumnSpace(self.n_features_in_)
+
+    def checked(self, X):
+        """X as ``predict`` looks at it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            Data with the columns seen in fit.
+
+        Returns
+        -------
+        ndarray, sparse matrix or Design
+            X in floats, with sound structure, every value finite.
+        """
+        return self._checked(X)
+
+    def _checked(self, X, dtype=FLOATS):
+        check_is_fitted(self)
+        X = self._structured(X, reset=False, dtype=dtype)
+        if not isinstance(X, Design):
+            assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+        return X
+
+    def _structured(self, X, *, reset, dtype=FLOATS, **options):
+        """X as a float array or a sound CSR or CSC matrix with the right number of columns, perhaps not finite.
+
+        A Design is taken as it is.
+        """
+        if isinstance(X, Design):
+            return self._design_given(X, reset=reset, **options)
+        if sparse.issparse(X):
+            X = checked_sparse(X)
+        elif not hasattr(X, "shape") and hasattr(X, "collect"):
+            raise InvalidDataTypeError("X is a lazy data frame: call its collect() first")
+        return validate_data(
+            self, X, reset=reset, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, **options
+        )
+
+    def _design_given(self, X, *, reset, y=None, **_):
+        """A Design that the user gives, or with ``y`` (design, labels)."""
+        if reset:
+            self.n_features_in_ = X.n_columns
+            vars(self).pop("feature_names_in_", None)
+        self.space_.check(X)
+        if y is None:
+            return X
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        check_consistent_length(X, y)
+        return X, y
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "selection_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,54 @@
+"""A linear classifier over a feature space."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from thresher.estimators.base import SpaceEstimator
+from thresher.results import Selection, sparse_rows
+
+
+class LinearClassifier(ClassifierMixin, SpaceEstimator):
+    """Scores and classes from ``selection_`` and ``classes_``, which ``fit`` sets."""
+
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            In the binary case positive scores mean ``classes_[1]``; with more classes one score for each.
+        """
+        own = self.selection_ if hasattr(self, "selection_") else None
+        X = self._checked(X)  # raises NotFittedError where there is no selection yet
+        return self.space_.scores(X, own.features, own.weights, own.intercept)
+
+    def predict(self, X) -> np.ndarray:
+        """Class labels of the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def _set_selection(self, selection: Selection) -> None:
+        """Fitted attributes that follow from ``selection``; ``n_features_in_`` is known."""
+        self.selection_ = selection
+        self.coef_, self.intercept_ = self._coefficients(selection)
+
+    def _coefficients(self, selection):
+        """(coef_, intercept_) of a selection."""
+        coefficients = sparse_rows(selection.features, selection.weights, self.space_.width)
+        return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()

@@ -1,0 +1,11 @@
+"""Weights of a few features as sparse rows over all of them: nothing of the size of all features is dense."""
+
+import numpy as np
+from scipy import sparse
+
+
+def sparse_rows(features: np.ndarray, weights: np.ndarray, width: int) -> sparse.csr_array:
+    """Weights (features,) or (features, classes) as (1, width) or (classes, width); zeros are left out."""
+    rows = sparse.csr_array(weights[None] if weights.ndim == 1 else weights.T)
+    rows.eliminate_zeros()
+    return sparse.csr_array((rows.data, features[rows.indices], rows.indptr), shape=(rows.shape[0], width))

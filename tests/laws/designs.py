@@ -1,0 +1,249 @@
+"""One list of places where the columns of X may live: every law of designs runs on all of them.
+
+The designs here are test-only stand-ins for those to come: columns computed when they are asked for, mapped from files
+piece by piece, or worked on in other processes.
+"""
+
+import collections
+import itertools
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tests.laws.storages import STORED
+from thresher.data.block import Block
+from thresher.data.dense import DenseBlock
+from thresher.data.design import Cost, Design, Opened, Piece, Slice
+from thresher.data.memory import MemoryDesign
+from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.workers import SERIAL, WINDOW
+
+WIDTH = 7  # columns of a piece
+
+
+class PiecewiseDesign(Design):
+    """Pieces of WIDTH columns, each opened by ``opened(first, last)``; ``column_block(ids)`` takes."""
+
+    def __init__(self, shape, workers=SERIAL, dtype=np.float64):
+        self.shape, self.workers, self.dtype = shape, workers, np.dtype(dtype)
+        self.entries = shape[0] * shape[1]
+        self.nbytes = self.entries * self.dtype.itemsize
+
+    def cuts(self):
+        return itertools.pairwise([*range(0, self.width, WIDTH), self.width])
+
+    def take_cost(self, ids):
+        share = len(ids) / self.width
+        return Cost(share, int(share * self.nbytes))
+
+
+@dataclass(frozen=True)
+class ComputedPiece(Piece):
+    """Products of columns of a small X, made when opened; ``alive`` counts pieces that are not yet done with."""
+
+    X: np.ndarray
+    pairs: np.ndarray
+    first: int
+    counter: object = field(repr=False)
+
+    @property
+    def width(self):
+        return len(self.pairs)
+
+    def open(self):
+        return Opened(DenseBlock(np.asfortranarray(products(self.X, self.pairs))), 0, self.width)
+
+    def reduced(self, *how):
+        try:
+            return super().reduced(*how)
+        finally:
+            self.counter.done()
+
+
+class Alive:
+    """How many pieces are alive: made, and not yet worked off."""
+
+    def __init__(self):
+        self.now = self.most = 0
+
+    def made(self):
+        self.now += 1
+        self.most = max(self.most, self.now)
+
+    def done(self):
+        self.now -= 1
+
+
+def all_pairs(p):
+    """(i, j) with i <= j for products of p columns, in a fixed order."""
+    return np.array([(i, j) for i in range(p) for j in range(i, p)])
+
+
+def products(X, pairs):
+    return X[:, pairs[:, 0]] * X[:, pairs[:, 1]]
+
+
+class ProductDesign(PiecewiseDesign):
+    """All products of two columns of X, never written down: a piece is computed by the worker that scores it.
+
+    More pieces alive than the window of the workers allows fail the test at once.
+    """
+
+    def __init__(self, X, workers=SERIAL):
+        self.X, self.pairs, self.alive = X, all_pairs(X.shape[1]), Alive()
+        super().__init__((X.shape[0], len(self.pairs)), workers)
+
+    def pieces(self, vectors=1):
+        count = getattr(self.workers, "count", 1)
+        for a, b in self.cuts():
+            self.alive.made()
+            assert self.alive.now <= WINDOW * count + 1, "more pieces are alive than the window holds"
+            yield ComputedPiece(self.X, self.pairs[a:b], a, self.alive)
+
+    def take(self, ids):
+        return DenseBlock(np.asfortranarray(products(self.X, self.pairs[ids])))
+
+
+class MappedDesign(PiecewiseDesign):
+    """Columns in files of WIDTH columns each: a piece is mapped by the worker that scores it."""
+
+    def __init__(self, X, folder, workers=SERIAL):
+        super().__init__(X.shape, workers, X.dtype)
+        self.paths = []
+        for a, b in self.cuts():
+            self.paths.append(folder / f"{a:06d}.npy")
+            np.save(self.paths[-1], np.asfortranarray(X[:, a:b]))
+
+    def pieces(self, vectors=1):
+        for (a, b), path in zip(self.cuts(), self.paths, strict=True):
+            yield MappedPiece(path, a, b - a)
+
+    def take(self, ids):
+        columns = [np.load(self.paths[j // WIDTH], mmap_mode="r")[:, j % WIDTH] for j in ids]
+        return DenseBlock(np.asfortranarray(np.stack(columns, axis=1)) if columns else np.zeros((self.shape[0], 0)))
+
+
+@dataclass(frozen=True)
+class MappedPiece(Piece):
+    """A file of columns."""
+
+    path: object
+    first: int
+    width: int
+
+    def open(self):
+        return Opened(DenseBlock(np.load(self.path, mmap_mode="r")), 0, self.width)
+
+
+class Processes:
+    """Runs pieces in other processes: only descriptions go there, only reducers come back."""
+
+    count = 2
+
+    def __init__(self):
+        self.pool = ProcessPoolExecutor(self.count)
+
+    def stream(self, function, tasks, *, entries):
+        waiting = collections.deque()
+        for task in tasks:
+            waiting.append(self.pool.submit(function, *task))
+            if len(waiting) == WINDOW * self.count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def close(self):
+        self.pool.shutdown()
+
+
+class CountedBlock(Block):
+    """A dense block that counts the entries that anybody reads; sides and other orders are not needed here."""
+
+    def __init__(self, X, reads, workers=SERIAL):
+        self.inner, self.reads, self.workers = DenseBlock(np.asfortranarray(X), workers), reads, workers
+        self.shape, self.dtype, self.nbytes = self.inner.shape, self.inner.dtype, self.inner.nbytes
+
+    @property
+    def entries(self):
+        return self.inner.entries
+
+    def correlate_into(self, V, lo, hi, out):
+        self.reads.append(("scan", (hi - lo) * self.shape[0]))
+        self.inner.correlate_into(V, lo, hi, out)
+
+    def statistics_into(self, weights, lo, hi, anchor, out):
+        self.reads.append(("validate", (hi - lo) * self.shape[0]))
+        self.inner.statistics_into(weights, lo, hi, anchor, out)
+
+    def take(self, ids):
+        self.reads.append(("take", len(ids) * self.shape[0]))
+        return self.inner.take(ids)
+
+    def combine_into(self, *_):
+        raise AssertionError("nothing but scans and takes should look at a whole X")
+
+    take_rows = column_squares = row_squares = joined = toarray = combine_into
+
+
+class CountingDesign(MemoryDesign):
+    """Counts what is really read of X, in entries, by kind."""
+
+    def __init__(self, X, workers=SERIAL):
+        self.reads = []
+        super().__init__(CountedBlock(X, self.reads, workers))
+
+    sides = Design.sides  # only what a scan and a take read is counted
+
+    def passes(self, kind=None):
+        return sum(count for what, count in self.reads if kind in (None, what)) / self.entries
+
+
+class CutDesign(MemoryDesign):
+    """A design cut into chunks at chosen columns."""
+
+    def __init__(self, block, cuts):
+        super().__init__(block)
+        self.cuts = cuts
+
+    def pieces(self, vectors=1):
+        for lo, hi in itertools.pairwise(self.cuts):
+            yield Slice(lo, self.block, lo, hi)
+
+
+def _scaled(X, workers):
+    factor, shift = 2.0 ** np.arange(-3, X.shape[1] - 3).clip(-3, 3), np.round(X.mean(axis=0) * 16) / 16
+    base = MemoryDesign(STORED["dense_F_float64"](X / factor + shift, workers))
+    return ScaledDesign(base, Scaling(factor, shift))
+
+
+def _very_wide(X, workers):
+    """Columns that hold nothing are left out: ids are not places."""
+    block = STORED["csr_int32"](X, workers)
+    return MemoryDesign(block, ids=3 * np.arange(X.shape[1], dtype=np.int64), n_columns=3 * X.shape[1])
+
+
+def _scaled_files(X, workers, folder):
+    factor = 2.0 ** np.arange(-3, X.shape[1] - 3).clip(-3, 3)
+    return ScaledDesign(MappedDesign(X / factor, folder, workers), Scaling(factor, None))
+
+
+def _in_memory(make):
+    return lambda X, workers, _: MemoryDesign(make(X, workers))
+
+
+# name: maker(X, workers, folder)
+DESIGNS = {
+    **{name: _in_memory(make) for name, make in STORED.items()},
+    "very_wide": lambda X, w, _: _very_wide(X, w),
+    "scaled": lambda X, w, _: _scaled(X, w),
+    "computed": lambda X, w, _: ProductDesign(X, w),
+    "mapped": lambda X, w, folder: MappedDesign(X, folder, w),
+    "scaled_mapped": lambda X, w, folder: _scaled_files(X, w, folder),
+    "counting": lambda X, w, _: CountingDesign(X, w),
+}
+
+
+def written_out(name, X):
+    """The matrix that a design of X stands for."""
+    return products(X, all_pairs(X.shape[1])) if name == "computed" else X
