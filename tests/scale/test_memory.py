@@ -112,7 +112,8 @@ def test_the_dense_limit_sees_every_way_to_a_dense_array(dense_limit):
 DENSE_FITS = [  # estimator, shape of X, share of X that a fit may hold
     pytest.param(FGMClassifier(20, overshoot=3.0), (1000, 20_000), 0.1, id="FGMClassifier few columns"),
     pytest.param(FGMClassifier(20), (1000, 20_000), 0.4, id="FGMClassifier 360 columns", marks=pytest.mark.slow),
-    pytest.param(SparseSVC(1e-2, 0.1), (4000, 5000), 0.4, id="SparseSVC"),  # squares of 256 rows or columns at a time
+    pytest.param(SparseSVC(1e-2, 0.2), (200, 100_000), 0.6, id="SparseSVC few rows"),  # what screening leaves is copied
+    pytest.param(SparseSVC(1e-2, 0.1), (4000, 5000), 0.4, id="SparseSVC many rows"),
     pytest.param(SparseSVCPath(**SMALL_GRID), (4000, 5000), 0.4, id="SparseSVCPath"),
 ]
 
