@@ -168,6 +168,7 @@ WIDE_FITS = {
 def test_absurd_widths_give_the_answer_of_the_small_problem(clf, width):
     small, wide, ids, y = narrow_and_wide(width)
     reference = clone(clf).fit(small, y)
+    clone(clf).fit(wide, y)  # compiles what ids of 64 bits need
     peak, fitted = peak_bytes(lambda: clone(clf).fit(wide, y))
     assert peak < 20e6
     assert reference.selection_.features.size >= 5
@@ -186,6 +187,7 @@ def test_a_stream_of_batches_may_have_ids_up_to_the_largest():
     """Batch after batch ever wider, up to 2^63 - 1 columns: the answer of the small problem, in no more memory."""
     small, wide, ids, y = narrow_and_wide(2**63 - 1)
     clf, reference = StreamClassifier(10, open_ended=True), StreamClassifier(10)
+    clone(clf).partial_fit(wide, y, classes=[-1, 1])  # compiles what ids of 64 bits need
     peaks = []
     for first in range(0, 200, 50):
         rows = slice(first, first + 50)
