@@ -7,6 +7,7 @@ import numpy as np
 from thresher.data.workers import SERIAL
 from thresher.loops import moments
 
+SMALL_ARRAY, FULL = 1 << 22, 0.05  # entries of an array that is always made; share of them that a larger one needs
 AT_ONCE = 64  # columns that are made dense at a time when inner products are formed
 # BLAS products are cut at places that do not depend on the number of threads: nor does the result.
 TILE_ROWS, TILE_COLUMNS = 4096, 128
@@ -110,8 +111,13 @@ class Block(Scannable):
         """One block with the columns of both; ``other`` is of the same kind."""
 
     def gathered(self, most: int) -> "Block":
-        """The same columns as one float64 array, copied, where that has at most ``most`` entries; else itself."""
-        return ArrayBlock(self.toarray(), self.workers) if self.shape[0] * self.shape[1] <= most else self
+        """The same columns as one float64 array, copied, where that has at most ``most`` entries; else itself.
+
+        Columns that are nearly empty stay as they are unless they are small: an array of zeros helps nobody.
+        """
+        size = self.shape[0] * self.shape[1]
+        full = size <= SMALL_ARRAY or self.entries >= FULL * size
+        return ArrayBlock(self.toarray(), self.workers) if size <= most and full else self
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """X' diag(weights) X, (m, m), some columns at a time."""

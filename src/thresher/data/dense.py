@@ -8,7 +8,8 @@ from thresher.loops import dense, moments
 
 WIDEST = 8192  # columns
 COPY = 8  # a copied entry costs as much as so many that are looked at
-AT_ONCE = 256  # rows whose squares are held in memory
+ROWS, SQUARED = 256, 1 << 20  # rows, and about as many entries, whose squares are held in memory
+GRAIN = 16  # rows or columns: BLAS sums alike within ranges that begin at multiples of this and are no narrower
 
 
 class DenseBlock(Block):
@@ -90,20 +91,26 @@ class DenseBlock(Block):
 
     def _squares_across(self, weights):
         out = np.empty(self.major.shape[0])
-        for lo in range(0, out.size, AT_ONCE):
-            out[lo : lo + AT_ONCE] = np.square(self.major[lo : lo + AT_ONCE], dtype=np.float64) @ weights
+        for rows in self._square_rows():
+            for lo, hi in _ranges(*rows, SQUARED // max(1, self.major.shape[1])):
+                out[lo:hi] = np.square(self.major[lo:hi], dtype=np.float64) @ weights
         return out
 
     def _squares_down(self, weights):
-        out = np.zeros(self.major.shape[1])
-        for lo in range(0, self.major.shape[0], AT_ONCE):
-            part = np.square(self.major[lo : lo + AT_ONCE], dtype=np.float64)
-            out += np.asarray(weights)[lo : lo + AT_ONCE] @ part
+        weights, out = np.asarray(weights), np.zeros(self.major.shape[1])
+        for first, last in self._square_rows():
+            for lo, hi in _ranges(0, out.size, SQUARED // ROWS):
+                out[lo:hi] += weights[first:last] @ np.square(self.major[first:last, lo:hi], dtype=np.float64)
         return out
 
     def native(self):
         """See Block."""
         return self.major if self.by_rows else self.major.T
+
+    def _square_rows(self):
+        """Ranges of rows of ``major`` that are squared and summed in one go."""
+        length = self.major.shape[0]
+        return [(lo, min(lo + ROWS, length)) for lo in range(0, length, ROWS)]
 
     def toarray(self):
         """See Block."""
@@ -116,6 +123,13 @@ class DenseBlock(Block):
         for part, where in ((self, slice(None, m)), (other, slice(m, None))):
             X[:, where] = part.major if part.by_rows else part.major.T
         return DenseBlock(X, self.workers)
+
+
+def _ranges(begin, end, width):
+    """Ranges of about ``width`` between begin and end, whose bits do not depend on the cut: see GRAIN."""
+    width = max(GRAIN, width // GRAIN * GRAIN)
+    cuts = [begin + width * number for number in range(max(1, (end - begin) // width))]
+    return list(zip(cuts, [*cuts[1:], end], strict=True))
 
 
 def _sum_rows(A, V, lo, hi, out):

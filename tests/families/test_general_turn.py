@@ -1,0 +1,286 @@
+"""The turn is general: a cutting-plane loss and a grouped penalty, both toys of the tests, go through grow() as it is.
+
+The loss is a maximum over labellings and has no curvature; its solver is a bundle method around a conic solver. The
+groups overlap and have weights. Neither is known to src/.
+"""
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from tests.problems import many_classes, problem
+from thresher.data.door import as_design
+from thresher.data.units import EachColumn, Members, Units
+from thresher.engine.growth import grow
+from thresher.engine.plans import GrowthPlan, k_support
+from thresher.families.fgm import fgm
+from thresher.optim import solvers
+from thresher.optim.losses import LOSSES
+from thresher.optim.master import Solution
+from thresher.optim.penalties import KSupport, Penalty
+from thresher.optim.problem import At, DualPoint, MarginProblem, Problem
+from thresher.optim.solvers import Solver, eliminator_for, solver_for
+from thresher.results import StopReason, Trace
+
+# a loss by cutting planes
+
+
+@dataclass(frozen=True)
+class Mixture(DualPoint):
+    """Labellings y^k, rows of ``labellings``, with weights a_k: the vector is sum_k a_k (y - y^k) / (2n)."""
+
+    y: np.ndarray
+    labellings: np.ndarray
+    weights: np.ndarray
+    most: float  # the weights add up to at most this
+
+    @property
+    def vector(self):
+        return self.weights @ (self.y - self.labellings) / (2 * self.y.size)
+
+    @property
+    def gain(self):
+        return float(self.weights @ np.mean(self.y != self.labellings, axis=1))
+
+    def value(self, square):
+        return self.gain - 0.5 * square
+
+    def bound(self, square):
+        total, gain = self.weights.sum(), self.gain
+        if total == 0.0 or gain == 0.0:
+            return 0.0
+        s = min(self.most / total, gain / square if square > 0 else np.inf)
+        return s * gain - 0.5 * s * s * square
+
+    def joined(self, others):
+        raise AssertionError("this toy has two classes")
+
+
+@dataclass(frozen=True)
+class ErrorRate(Problem):
+    """C n max over labellings y' of [share of differences - sum (y - y') z / (2n)]: the hinge loss, by planes."""
+
+    y: np.ndarray
+    C: float
+    fit_intercept: bool = False
+    classes: int = 1
+
+    @property
+    def size(self):
+        return self.y.size
+
+    @property
+    def most(self):
+        return self.C * self.y.size
+
+    def each(self):
+        return [self]
+
+    def most_violated(self, z):
+        return np.where(self.y * z < 1.0, -self.y, self.y)
+
+    def loss(self, labelling, z):
+        return float(np.mean(self.y != labelling) - (self.y - labelling) @ z / (2 * self.y.size))
+
+    def at(self, z, start=0.0):
+        labelling = self.most_violated(z)
+        dual = Mixture(self.y, labelling[None], np.array([self.most]), self.most)
+        return At(0.0, self.most * self.loss(labelling, z), dual)
+
+
+def bundle(block, problem, penalty, start=None, *, tol, deadline=None):
+    """Planes are added until none is violated by more than ``tol``; the small program is the conic solver's."""
+    X, n = block.toarray(), problem.size
+    planes = [] if start is None or start.memory is None else list(start.memory)
+    w, bound, best = np.zeros(X.shape[1]) if start is None else start.w, 0.0, None
+    while best is None or best.objective - bound > tol:
+        z = X @ w
+        labelling = problem.most_violated(z)
+        objective = penalty.value(w) + problem.most * problem.loss(labelling, z)
+        planes.append(labelling)
+        w_new, weights = small_program(X, problem, penalty, np.array(planes))
+        dual = Mixture(problem.y, np.array(planes), weights, problem.most)
+        scores = X.T @ dual.vector
+        bound = max(bound, dual.bound(2.0 * penalty.conjugate(scores)))
+        if best is None or objective < best.objective:
+            best = Solution(w, z, 0.0, dual, scores, objective - penalty.value(w), objective, bound)
+        best = Solution(best.w, best.z, 0.0, dual, scores, best.loss, best.objective, bound, memory=tuple(planes))
+        w = w_new
+        assert len(planes) < 40 * n, "no progress"
+    return best
+
+
+def small_program(X, problem, penalty, planes):
+    """(w, weights of the planes): min penalty + C n xi over the planes so far."""
+    m, n = X.shape[1], problem.size
+    w, d, xi = cp.Variable(m), cp.Variable(m), cp.Variable(nonneg=True)
+    rules = [d >= 0, d <= 1, cp.sum(d) <= penalty.k]
+    gains = np.mean(problem.y != planes, axis=1)
+    cut = gains - ((problem.y - planes) / (2 * n)) @ X @ w <= xi
+    size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(m))
+    cp.Problem(cp.Minimize(0.5 * size + problem.most * xi), [*rules, cut]).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
+    return w.value, np.maximum(cut.dual_value, 0.0)
+
+
+def hinge_optimum(X, y, C, k):
+    """min 1/2 ||w||_k^2 + C sum max(0, 1 - y x'w) over all columns, by the conic solver."""
+    w, d = cp.Variable(X.shape[1]), cp.Variable(X.shape[1])
+    size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(X.shape[1]))
+    loss = C * cp.sum(cp.pos(1 - cp.multiply(y, X @ w)))
+    return cp.Problem(cp.Minimize(0.5 * size + loss), [d >= 0, d <= 1, cp.sum(d) <= k]).solve(solver=cp.CLARABEL)
+
+
+def test_a_cutting_plane_loss_goes_through_grow(monkeypatch):
+    """One entry in the registry; growth, certificate and bounds of picks are as for any other loss."""
+    toy = Solver("bundle", bundle, ErrorRate, Penalty)
+    X, y, _ = problem(18, 24, 3)
+    posed, trace = ErrorRate(y, C=0.5), Trace()
+    with pytest.raises(TypeError, match="no solver suits ErrorRate with KSupport: newton needs Curved and Pieced"):
+        solver_for(posed, KSupport(3))
+    with pytest.raises(TypeError, match="features of ErrorRate cannot be eliminated"):
+        eliminator_for(posed)
+    monkeypatch.setattr(solvers, "SOLVERS", (*solvers.SOLVERS, toy))
+    plan = GrowthPlan(units=EachColumn(24), wanted=None, budget=3, tol=1e-4, inner_tol=1e-6)
+    (grown,) = grow(as_design(X), [posed], plan, trace)
+    optimum = hinge_optimum(X, y, 0.5, 3)
+    assert grown.stop.reason is StopReason.CONVERGED
+    assert grown.at_zero == pytest.approx(0.5 * 18)
+    assert grown.lower_bound <= optimum + 1e-6
+    assert grown.taken.solution.objective >= optimum - 1e-6
+    assert grown.taken.solution.objective - grown.lower_bound <= 1e-4 * grown.at_zero
+    assert grown.taken.units.size < 24, "it did not need all columns"
+    assert 0.0 < grown.pick_bound(2) <= hinge_optimum(X[:, grown.taken.columns[:2]], y, 0.5, 2) + 1e-6
+    assert len(trace.turns) == len(grown.turns) - 1
+
+
+# groups that overlap and have weights
+
+
+class GroupReducer:
+    """Keeps all squared scores, and gives the best groups: for few columns only."""
+
+    def __init__(self, units, size, exclude, squares=None):
+        self.units, self.size, self.exclude, self.squares = units, size, exclude, squares
+
+    @property
+    def bar(self):
+        return np.array([-np.inf])
+
+    def started(self, ids, scores):
+        squares = np.zeros(self.units.n_columns)
+        squares[ids if np.ndim(ids) else slice(ids, ids + scores.shape[1])] = (scores**2).sum(axis=0)
+        return GroupReducer(self.units, self.size, self.exclude, squares)
+
+    def merged(self, other):
+        return GroupReducer(self.units, self.size, self.exclude, self.squares + other.squares)
+
+    def result(self):
+        score = np.array([self.squares[group].sum() for group in self.units.groups]) / self.units.omega
+        score[self.exclude] = 0.0
+        best = np.lexsort((np.arange(score.size), -score))[: self.size]
+        best = best[score[best] > 0.0]
+        return [(best, score[best])]
+
+
+class Groups(Units):
+    """Lists of columns, each with a weight omega."""
+
+    def __init__(self, groups, omega, n_columns):
+        self.groups, self.omega = [np.asarray(group) for group in groups], np.asarray(omega, dtype=float)
+        self.count, self.n_columns = len(groups), n_columns
+
+    def reducer(self, size, exclude):
+        return GroupReducer(self, size, exclude)
+
+    def members(self, units):
+        chosen = [self.groups[g] for g in units]
+        columns = np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64)
+        return Members(columns, np.array([group.size for group in chosen], dtype=np.int64))
+
+    def roots(self, units):
+        return np.sqrt(self.omega[units])
+
+
+def toy_groups(p=24, seed=0):
+    """Groups of three to five columns, neighbours overlap by one; weights between 1/2 and 3."""
+    rng, groups, first = np.random.default_rng(seed), [], 0
+    while first < p - 2:
+        size = int(rng.integers(3, 6))
+        groups.append(np.arange(first, min(p, first + size)))
+        first += size - 1
+    return Groups(groups, rng.uniform(0.5, 3.0, len(groups)), p)
+
+
+def group_optimum(X, Y, cost, units, k, loss="squared_hinge", chosen=None):
+    """min over latent w_g of 1/2 sum omega_g ||w_g||^2 / d_g + loss; of ``chosen`` groups alone with d = 1."""
+    picked = range(units.count) if chosen is None else chosen
+    W = [cp.Variable((units.groups[g].size, Y.shape[1])) for g in picked]
+    d, b = cp.Variable(len(W)), cp.Variable((1, Y.shape[1]))
+    scores = sum(X[:, units.groups[g]] @ w for g, w in zip(picked, W, strict=True)) + np.ones((len(X), 1)) @ b
+    size = sum(units.omega[g] * cp.quad_over_lin(w, d[i]) for i, (g, w) in enumerate(zip(picked, W, strict=True)))
+    rules = [d == 1] if chosen is not None else [d >= 0, d <= 1, cp.sum(d) <= k]
+    slack = cp.multiply(np.sqrt(cost)[:, None], cp.pos(1 - cp.multiply(Y, scores)))
+    small = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    return cp.Problem(cp.Minimize(0.5 * size + 0.5 * cp.sum_squares(slack)), rules).solve(solver=cp.CLARABEL, **small)
+
+
+def posed_groups(classes):
+    if classes == 1:
+        X, y, cost = problem(40, 24, 5)
+        Y = y[:, None]
+    else:
+        X, _, Y, cost = many_classes(40, 24, classes, seed=5)
+    return X, Y, cost, MarginProblem(Y.T.ravel(), np.tile(cost, classes), LOSSES["squared_hinge"], True, classes)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+def test_overlapping_weighted_groups_go_through_grow(classes):
+    """The optimum over all groups, with its bound; several classes are one unit with the group."""
+    X, Y, cost, posed = posed_groups(classes)
+    units = toy_groups()
+    plan = GrowthPlan(units=units, wanted=None, budget=2, tol=1e-8, penalty=k_support)
+    (grown,) = grow(as_design(X), [posed], plan, Trace())
+    optimum = group_optimum(X, Y, cost, units, 2)
+    assert grown.taken.solution.objective == pytest.approx(optimum, abs=1e-5 * grown.at_zero)
+    assert grown.lower_bound <= optimum + 1e-6 * grown.at_zero
+    assert grown.taken.units.size < units.count
+    assert grown.taken.columns.size > np.unique(grown.taken.columns).size, "some overlap"
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+@pytest.mark.parametrize("forced", [(), (4,)])
+def test_exactly_as_many_groups_as_asked_come_out_of_thresh(classes, forced):
+    """Columns of a group leave together, each station is solved, and weights on a shared column are added up."""
+    X, Y, cost, posed = posed_groups(classes)
+    units = toy_groups()
+    found = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0, units=units, forced=forced)
+    found.check()
+    thresh = {station.number: station for station in found.path if station.phase == "thresh"}
+    assert set(range(max(1, len(forced)), 7)) <= set(thresh)
+    for number, station in thresh.items():
+        chosen = [g for g in range(units.count) if units.groups[g][1] in station.features]  # that one it has alone
+        assert len(chosen) == number
+        assert np.array_equal(np.unique(np.concatenate([units.groups[g] for g in chosen])), station.features)
+        assert set(forced) <= set(chosen)
+        optimum = group_optimum(X, Y, cost, units, number, chosen=chosen)
+        assert station.objective == pytest.approx(optimum, rel=1e-6)
+        assert station.bound <= optimum * (1.0 + 1e-9)
+    scores = X[:, found.features] @ found.weights.reshape(found.features.size, -1) + found.intercept
+    slack = np.maximum(0.0, 1.0 - Y * scores)
+    loss = 0.5 * float((cost[:, None] * slack**2).sum())
+    assert loss < found.certificate.pick_objective, "the penalty of the latent weights is the rest"
+
+
+def test_groups_of_one_column_and_weight_one_are_columns():
+    """The same numbers, bit for bit, as without units: many small units are a case of the same code."""
+    X, _, _, posed = posed_groups(1)
+    single = Groups([[j] for j in range(24)], np.ones(24), 24)
+    plain = fgm(as_design(X), [posed], Trace(), wanted=4, overshoot=2.0)
+    grouped = fgm(as_design(X), [posed], Trace(), wanted=4, overshoot=2.0, units=single)
+    np.testing.assert_array_equal(plain.features, grouped.features)
+    np.testing.assert_allclose(plain.weights, grouped.weights, rtol=1e-9)
+    assert plain.certificate.pick_bound == pytest.approx(grouped.certificate.pick_bound, rel=1e-9)
