@@ -330,6 +330,16 @@ def test_a_value_that_is_not_registered_is_left_out_and_told(path):
     assert os.listdir(path.parent) == ["model.json"]
 
 
+@pytest.mark.parametrize("rest", [object(), np.zeros((1,) * 9), np.array([1j]), np.array([object()])])
+def test_arrays_of_a_parameter_that_is_left_out_do_not_ride_along(rest, path):
+    """A large array, and something beside it that has no form: the whole parameter is left out, and its array too."""
+    with pytest.warns(UserWarning, match="parameter cv was not saved"):
+        found, document = written([np.arange(10**6), rest], path)
+    assert found == 5
+    assert list(document["parameters"]["cv"]) == ["left_out"]
+    assert os.listdir(path.parent) == ["model.json"]
+
+
 def test_only_frozen_dataclasses_are_registered_each_under_its_own_name(known):
     """What can change, or is no dataclass, is no value; names are unique."""
 

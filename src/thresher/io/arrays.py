@@ -7,6 +7,10 @@ from thresher.io.npz import read_npy, read_npz
 from thresher.io.table import Table, tidy_labels
 
 COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+COMPRESSED_TYPES = {
+    cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)
+}
+PARTS = ("data", "indices", "indptr")
 
 
 def read_matrix_npz(path):
@@ -58,3 +62,26 @@ def _sparse(path, arrays):
     raise InvalidDataError(
         f"{path}: sparse matrices are read as csr, csc or coo, not {form!r}; convert it with tocsr()"
     )
+
+
+def compressed_parts(matrix):
+    """(name of its type, its arrays by name) of a CSR or CSC matrix of scipy; None of anything else."""
+    name = type(matrix).__name__
+    if COMPRESSED_TYPES.get(name) is not type(matrix):
+        return None
+    return name, {part: getattr(matrix, part) for part in PARTS}
+
+
+def compressed_of(name, shape, data, indices, indptr):
+    """The matrix that ``compressed_parts`` was given; InvalidDataError where the parts do not make one."""
+    if name not in COMPRESSED_TYPES:
+        raise InvalidDataError(f"{name!r} is not a known type of sparse matrix")
+    integers = all(part.ndim == 1 and part.dtype.kind in "iu" for part in (indices, indptr))
+    if not integers or data.ndim != 1 or data.dtype.kind not in "biuf":
+        raise InvalidDataError("not a sparse matrix of numbers")
+    try:
+        matrix = COMPRESSED_TYPES[name]((data, indices, indptr), shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise InvalidDataError(f"a broken sparse matrix: {error}") from error
+    return matrix

@@ -1,4 +1,8 @@
-"""Arrays out of .npz and .npy files that may mean harm: sizes are checked before memory is asked for."""
+"""Arrays out of .npz and .npy files that may mean harm: sizes are checked before memory is asked for.
+
+Files of other programs, in all their forms. What thresher itself writes has one form, and a stricter reader of its own
+(``thresher.models.container``).
+"""
 
 import os
 import struct

@@ -9,8 +9,9 @@ import dataclasses
 import numbers
 
 import numpy as np
-from scipy import sparse
 
+from thresher.errors import InvalidDataError
+from thresher.io.arrays import PARTS, compressed_of, compressed_parts
 from thresher.models import arrays as store
 from thresher.models.checks import (
     INT64,
@@ -29,8 +30,7 @@ from thresher.models.registry import VALUE_TYPES
 from thresher.models.values import get_typed, put_typed
 
 DEEPEST = 8
-SPARSE_TYPES = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
-SPARSE = required("type", "shape", "data", "indices", "indptr")
+SPARSE = required("type", "shape", *PARTS)
 VALUE = required("type", "fields")
 SCALARS = (type(None), bool, int, float, str)
 
@@ -41,9 +41,11 @@ class Unwritable(Exception):
 
 def put_parameter(writer, name, value):
     """A constructor parameter; what has no form here is left out, and says so."""
+    members = dict(writer.members)
     try:
         return _put(writer, f"parameters.{name}", value, DEEPEST)
     except Unwritable:
+        writer.members = members  # without the arrays of a parameter that is left out
         return {"left_out": repr(value)[:200]}
 
 
@@ -64,10 +66,10 @@ def _put(writer, name, value, depth):
         return {"pairs": [[_put(writer, name, part, depth - 1) for part in pair] for pair in value.items()]}
     if type(value) is np.ndarray:
         return {"array": _put_array(writer, name, value)}
+    if (matrix := compressed_parts(value)) is not None:
+        parts = {key: _put_array(writer, f"{name}.{key}", part) for key, part in matrix[1].items()}
+        return {"sparse": {"type": matrix[0], "shape": [int(length) for length in value.shape]} | parts}
     kind = type(value).__name__
-    if SPARSE_TYPES.get(kind) is type(value):
-        parts = {key: _put_array(writer, f"{name}.{key}", getattr(value, key)) for key in ("data", "indices", "indptr")}
-        return {"sparse": {"type": kind, "shape": [int(length) for length in value.shape]} | parts}
     if VALUE_TYPES.get(kind) is type(value):
         own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
         written = {key: _put(writer, f"{name}.{key}", part, depth - 1) for key, part in own.items()}
@@ -140,19 +142,14 @@ def _dict(reader, held, what, depth):
 
 def _sparse(reader, held, what, depth):
     held = fields(held, SPARSE, what)
-    kind = text(held["type"], f"the type of {what}", 20)
-    need(kind in SPARSE_TYPES, f"{what} is {shown(kind)}, which is not a known type of sparse matrix")
-    need(isinstance(held["shape"], list) and len(held["shape"]) == 2, f"{what} has shape {shown(held['shape'])}")
-    shape = tuple(whole(length, f"the shape of {what}") for length in held["shape"])
-    data, indices, indptr = (get_typed(reader, held[key], f"{key} of {what}") for key in ("data", "indices", "indptr"))
-    good = all(part.ndim == 1 and part.dtype.kind in "iu" for part in (indices, indptr)) and data.dtype.kind in "biuf"
-    need(good, f"{what} is not a sparse matrix of numbers")
+    kind, shape = text(held["type"], f"the type of {what}", 20), held["shape"]
+    need(isinstance(shape, list) and len(shape) == 2, f"{what} has shape {shown(shape)}")
+    shape = tuple(whole(length, f"the shape of {what}") for length in shape)
+    parts = [get_typed(reader, held[part], f"{part} of {what}") for part in PARTS]
     try:
-        matrix = SPARSE_TYPES[kind]((data, indices, indptr), shape=shape)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise Damaged(f"{what} is not a sparse matrix ({in_one_line(error)})") from error
-    return matrix
+        return compressed_of(kind, shape, *parts)
+    except InvalidDataError as error:
+        raise Damaged(f"{what} cannot be used ({in_one_line(error)})") from error
 
 
 def _value(reader, held, what, depth):

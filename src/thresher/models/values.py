@@ -57,6 +57,8 @@ def put_typed(writer, name, array):
     TypeError for anything else.
     """
     array = np.asarray(array)
+    if array.ndim > MOST_AXES:
+        raise TypeError(f"an array of {array.ndim} dimensions cannot be written to a model file")
     kind, flat = array.dtype.kind, array.reshape(-1)
     if kind in WIDEST and array.dtype.itemsize <= 8:
         dtype, values = array.dtype.str, writer.put(name, flat, WIDEST[kind])
