@@ -14,7 +14,8 @@ def _loss(name, margins, cost):
     return cp.sum(cp.multiply(cost, cp.logistic(-margins)))
 
 
-def _solve(problem):
+def solved(problem):
+    """The optimum, as accurately as the solver can."""
     for tol in ACCURACIES:
         with contextlib.suppress(cp.SolverError):
             problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
@@ -38,7 +39,7 @@ def shared_scaling(X, Y, cost, budget, loss, *, shift=True, forced=()):
     rules = [d >= 0, d <= 1, sum(d[j] for j in free) <= budget] + [d[j] == 1 for j in forced]
     scores = X @ W + (np.ones((X.shape[0], 1)) @ cp.reshape(b, (1, classes), order="C") if shift else 0.0)
     losses = _loss(loss, cp.multiply(Y, scores), np.repeat(cost[:, None], classes, axis=1))
-    value = _solve(cp.Problem(cp.Minimize(0.5 * size + losses), rules))
+    value = solved(cp.Problem(cp.Minimize(0.5 * size + losses), rules))
     return value, W.value, (b.value if shift else np.zeros(classes)), d.value
 
 
@@ -48,7 +49,7 @@ def group_sum(X, y, cost, groups, loss, *, shift=True):
     scores = X @ w + (b if shift else 0.0)
     lengths = sum(cp.norm(w[g]) for g in groups)
     problem = cp.Problem(cp.Minimize(0.5 * cp.square(lengths) + _loss(loss, cp.multiply(y, scores), cost)))
-    return _solve(problem), w.value, (float(b.value) if shift else 0.0)
+    return solved(problem), w.value, (float(b.value) if shift else 0.0)
 
 
 def kernel_dual(X, y, cost, groups, *, shift=True):
@@ -59,7 +60,7 @@ def kernel_dual(X, y, cost, groups, *, shift=True):
         rules.append(y @ a == 0)
     value = cp.sum(a) - 0.5 * cp.sum(cp.multiply(1 / cost, cp.square(a))) - 0.5 * cp.square(longest)
     problem = cp.Problem(cp.Maximize(value), rules)
-    return _solve(problem), a.value
+    return solved(problem), a.value
 
 
 def prox_k_support(u, k, step):
@@ -67,7 +68,7 @@ def prox_k_support(u, k, step):
     w, d = cp.Variable(u.size), cp.Variable(u.size)
     size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(u.size))
     rules = [d >= 0, d <= 1, cp.sum(d) <= k]
-    _solve(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * size), rules))
+    solved(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * size), rules))
     return w.value
 
 
@@ -75,7 +76,7 @@ def prox_group_sum(u, groups, step):
     """argmin_w 1/2 ||w - u||^2 + step/2 (sum_h ||w_h||)^2."""
     w = cp.Variable(u.size)
     lengths = sum(cp.norm(w[g]) for g in groups)
-    _solve(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * cp.square(lengths))))
+    solved(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * cp.square(lengths))))
     return w.value
 
 
@@ -86,4 +87,4 @@ def k_support_squared(w, k):
         return 0.0
     d = cp.Variable(used.size)
     size = sum(cp.quad_over_lin(float(w[j]), d[i]) for i, j in enumerate(used))
-    return _solve(cp.Problem(cp.Minimize(size), [d >= 0, d <= 1, cp.sum(d) <= k]))
+    return solved(cp.Problem(cp.Minimize(size), [d >= 0, d <= 1, cp.sum(d) <= k]))
