@@ -4,7 +4,9 @@ The designs here are test-only stand-ins for those to come: columns computed whe
 piece by piece, or worked on in other processes.
 """
 
+import atexit
 import collections
+import functools
 import itertools
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -157,6 +159,14 @@ class Processes:
         self.pool.shutdown()
 
 
+@functools.cache
+def processes():
+    """Two processes for all tests, ended with the last one."""
+    runner = Processes()
+    atexit.register(runner.close)
+    return runner
+
+
 class CountedBlock(Block):
     """A dense block that counts the entries that anybody reads; sides and other orders are not needed here."""
 
@@ -241,6 +251,7 @@ DESIGNS = {
     "mapped": lambda X, w, folder: MappedDesign(X, folder, w),
     "scaled_mapped": lambda X, w, folder: _scaled_files(X, w, folder),
     "counting": lambda X, w, _: CountingDesign(X, w),
+    "processes": lambda X, _, folder: MappedDesign(X, folder, processes()),
 }
 
 

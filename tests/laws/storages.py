@@ -5,8 +5,10 @@ import itertools
 import numpy as np
 from scipy import sparse
 
+from thresher.data.block import ArrayBlock
 from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.dense import DenseBlock
+from thresher.data.repeated import RepeatedBlock
 from thresher.data.scaled import ScaledBlock, Scaling
 from thresher.data.stacked import StackedBlock
 from thresher.data.workers import SERIAL
@@ -71,6 +73,8 @@ BLOCKS = STORED | {
     "stacked_dense_C": _stacked(STORED["dense_C_float64"]),
     "stacked_csc": _stacked(STORED["csc_int32"]),
     "stacked_csr": _stacked(STORED["csr_int32"]),
+    "array": lambda X, workers=SERIAL: ArrayBlock(X, workers),
+    "repeated_once": lambda X, workers=SERIAL: RepeatedBlock(STORED["csc_int32"](X, workers), 1),
 }
 # Storages that can be copied into another order, in which rows lie apart where columns did, or columns where rows did.
 TWO_ORDERS = ("csc_int32", "csc_int64_float32", "csr_int32", "csr_int64_float32")

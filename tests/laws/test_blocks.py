@@ -7,6 +7,7 @@ import pytest
 
 from tests.laws.storages import BLOCKS, STORED, TWO_ORDERS, matrix
 from thresher.data import workers as workers_module
+from thresher.data.repeated import RepeatedBlock
 from thresher.data.stacked import JOIN_BELOW, StackedBlock, stack
 from thresher.data.workers import Workers
 from thresher.loops import moments
@@ -114,6 +115,36 @@ def test_storages_with_two_orders_are_listed():
     """All others are used as they lie for rows and for columns: turning them is no copy."""
     blocks = {name: make(X) for name, make in BLOCKS.items()}
     assert {name for name, block in blocks.items() if block.turned() is not block} == set(TWO_ORDERS)
+
+
+@pytest.mark.parametrize("name", ["dense_F_float64", "csc_int32", "csr_int32", "shifted_csc", "stacked_dense_C"])
+def test_a_block_repeated_for_classes_is_block_diagonal(name):
+    """Every member of Block against the matrix written out: one vector for all classes, and several."""
+    repeated, whole = RepeatedBlock(BLOCKS[name](X), 3), np.kron(np.eye(3), X)
+    assert repeated.shape == whole.shape
+    np.testing.assert_allclose(repeated.toarray(), whole, atol=1e-12)
+    for k in ((), (4,)):
+        v, w = rng.standard_normal((whole.shape[0], *k)), rng.standard_normal((whole.shape[1], *k))
+        np.testing.assert_allclose(repeated.correlate(v), whole.T @ v, atol=1e-11)
+        np.testing.assert_allclose(repeated.combine(w), whole @ w, atol=1e-11)
+    squares = rng.random(whole.shape[0]), rng.random(whole.shape[1])
+    np.testing.assert_allclose(repeated.column_squares(squares[0]), squares[0] @ whole**2, atol=1e-11)
+    np.testing.assert_allclose(repeated.row_squares(squares[1]), whole**2 @ squares[1], atol=1e-11)
+    ids = np.array([0, 22, 23, 40, 68])
+    np.testing.assert_allclose(repeated.take(ids).toarray(), whole[:, ids], atol=1e-12)
+    np.testing.assert_allclose(repeated.take_rows(ids).toarray(), whole[ids], atol=1e-12)
+    np.testing.assert_allclose(repeated.gram(squares[0]), whole.T @ (squares[0][:, None] * whole), atol=1e-10)
+
+
+def test_statistics_of_blocks_that_no_design_scans_whole(block):
+    """Blocks without a loop of their own make some columns dense: the numbers are those of the dense answer."""
+    weights = rng.integers(0, 3, X.shape[0]).astype(float)
+    anchor, table = np.zeros(13), np.zeros((moments.ROWS, 13))
+    block.statistics_into(weights, 4, 17, anchor, table)
+    part = block.take(np.arange(4, 17)).toarray()
+    mean = weights @ part / weights.sum()
+    np.testing.assert_allclose(anchor + table[moments.SUM] / weights.sum(), mean, atol=1e-12)
+    np.testing.assert_allclose(table[moments.LARGEST], np.abs(part[weights > 0]).max(axis=0), atol=1e-12)
 
 
 def test_zero_vector_gives_zero(block):

@@ -14,8 +14,8 @@ from tests.laws.designs import (
     CutDesign,
     MappedDesign,
     PiecewiseDesign,
-    Processes,
     ProductDesign,
+    processes,
     written_out,
 )
 from tests.laws.storages import STORED, matrix
@@ -142,21 +142,14 @@ def test_rows_cannot_be_indexed_and_the_error_names_the_way(made):
 
 def test_pieces_run_in_other_processes(tmp_path):
     """A description goes there, a reducer comes back; columns never do."""
-    runner = Processes()
-    try:
-        there, here = MappedDesign(SMALL_X, tmp_path, runner), MappedDesign(SMALL_X, tmp_path)
-        V = rng.standard_normal((40, 2))
-        for reducer in (TopK(4), Split([TopK(3, summed=True), TopK(2)], [1, 1])):
-            mine, theirs = (design.scan(Correlation(V), reducer) for design in (there, here))
-            flat = [each if isinstance(each, tuple) else each[0] for each in (mine, theirs)]
-            assert repr(flat[0]) == repr(flat[1])
-        scaling = Scaling(np.linspace(0.5, 2.0, 17), np.linspace(-1.0, 1.0, 17))
-        scaled_there, scaled_here = ScaledDesign(there, scaling), ScaledDesign(here, scaling)
-        mine, theirs = (design.scan(Correlation(V), Collect(17)) for design in (scaled_there, scaled_here))
-        assert np.array_equal(mine, theirs)
-        assert np.array_equal(there.statistics(np.ones(40)).table, here.statistics(np.ones(40)).table)
-    finally:
-        runner.close()
+    there, here = MappedDesign(SMALL_X, tmp_path, processes()), MappedDesign(SMALL_X, tmp_path)
+    V = rng.standard_normal((40, 2))
+    mine, theirs = (design.scan(Correlation(V), Split([TopK(3), TopK(2)], [1, 1])) for design in (there, here))
+    assert all(same_lists(one, other) for one, other in zip(mine, theirs, strict=True))
+    scaling = Scaling(np.linspace(0.5, 2.0, 17), np.linspace(-1.0, 1.0, 17))
+    mine, theirs = (ScaledDesign(each, scaling).scan(Correlation(V), Collect(17)) for each in (there, here))
+    assert np.array_equal(mine, theirs)
+    assert np.array_equal(there.statistics(np.ones(40)).table, here.statistics(np.ones(40)).table)
 
 
 def test_a_window_of_a_few_pieces_is_alive(monkeypatch):

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from thresher.data.workers import SERIAL
-from thresher.loops import moments
+from thresher.loops import dense, moments
 
 SMALL_ARRAY, FULL = 1 << 22, 0.05  # entries of an array that is always made; share of them that a larger one needs
 AT_ONCE = 64  # columns that are made dense at a time when inner products are formed
@@ -173,7 +173,11 @@ class Block(Scannable):
 
 
 class ArrayBlock(Block):
-    """Columns as one float64 array in Fortran order, multiplied by BLAS on fixed tiles: for dense linear algebra."""
+    """Columns as one float64 array in Fortran order, for dense linear algebra.
+
+    Products of the whole go through BLAS on fixed tiles; those of any range through the compiled loops, since what
+    BLAS rounds depends on the range.
+    """
 
     def __init__(self, X, workers=SERIAL):
         self.X, self.workers = np.asfortranarray(X, dtype=np.float64), workers
@@ -186,11 +190,11 @@ class ArrayBlock(Block):
 
     def correlate_into(self, V, lo, hi, out):
         """See Block."""
-        np.matmul(V, self.X[:, lo:hi], out=out)
+        dense.row_dots(readonly(self.X.T), V, lo, hi, out)
 
     def combine_into(self, W, lo, hi, out):
         """See Block."""
-        out += W @ self.X[lo:hi].T
+        dense.row_sums(readonly(self.X.T), W, np.flatnonzero(W.any(axis=0)), lo, hi, out)
 
     def combine(self, W):
         """See Block."""

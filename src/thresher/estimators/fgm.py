@@ -43,8 +43,9 @@ class FGMClassifier(SelectorClassifier):
         Number of columns, or a fraction of them. Exactly so many come back, or a FewerFeaturesWarning says why not.
         None grows until the gap is within ``tol``.
     C : float or "auto", default=None
-        Weight of the loss against the penalty; None means 1. "auto" chooses one of 0.01, 0.1, 1, 10 and 100 by
-        cross-validation, for the number of columns asked for; all folds and values share one scan a turn.
+        Weight of the loss against the penalty; None: the default of the loss, 1.0 for both losses. "auto" chooses one
+        of 0.01, 0.1, 1, 10 and 100 by cross-validation, for the number of columns asked for; all folds and values
+        share one scan a turn.
     cv : int, splitter or iterable of (train, test), default=5
         Folds for ``C="auto"``.
     support : {"shared", "per_class"}, default="shared"

@@ -17,6 +17,7 @@ from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.stream_options import learner_options, number_of_passes
 from thresher.families.online import Learners
+from thresher.results import Milestone
 
 AT_ONCE = 1 << 14  # rows of a batch that are laid out at a time
 LIGHTEST, HEAVIEST = 1e-60, 1e20  # weight of an example
@@ -232,6 +233,23 @@ class StreamClassifier(SelectorClassifier):
         if not hasattr(getattr(self, "_state", None), "slots"):
             raise AttributeError("n_features_seen_ is known after fit and partial_fit alone, not of a model file")
         return self._state.slots.count
+
+    @property
+    def diverged_(self) -> bool:
+        """Whether the loss of an example was not finite: nothing can be learnt on then."""
+        return bool(getattr(self._state, "diverged", False))
+
+    def standing(self) -> Milestone:
+        """Where the best setting stands now.
+
+        Returns
+        -------
+        Milestone
+            Loss, accuracy and features after the examples so far.
+        """
+        if isinstance(self._state, Frozen):
+            raise AttributeError("standing is known after fit and partial_fit alone, not of a model file")
+        return self._state.standing
 
     def _set_selection(self, selection):
         """Of a model file: it can be predicted with, and not be learnt on."""
