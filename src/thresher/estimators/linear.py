@@ -23,8 +23,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score for each.
         """
-        own = self.selection_ if hasattr(self, "selection_") else None
-        X = self._checked(X)  # raises NotFittedError where there is no selection yet
+        X, own = self._checked(X), self.selection_
         return self.space_.scores(X, own.features, own.weights, own.intercept)
 
     def predict(self, X) -> np.ndarray:
