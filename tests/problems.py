@@ -1,6 +1,10 @@
 """Small problems shared by the tests."""
 
+from dataclasses import replace
+
 import numpy as np
+
+from thresher.optim import newton, solvers
 
 
 def problem(n=40, p=25, seed=0, *, noise=1.0, weighted=False, C=2.0):
@@ -22,3 +26,9 @@ def many_classes(n=60, p=20, classes=3, seed=0, *, C=2.0):
     labels = pull.argmax(axis=1)
     labels[:classes] = np.arange(classes)
     return X, labels, np.where(labels[:, None] == np.arange(classes), 1.0, -1.0), np.full(n, C)
+
+
+def watch_solves(monkeypatch, solve):
+    """Let ``solve`` stand in for Newton's method, wherever it is called from."""
+    monkeypatch.setattr(newton, "solve", solve)
+    monkeypatch.setattr(solvers, "SOLVERS", (replace(solvers.SOLVERS[0], solve=solve), *solvers.SOLVERS[1:]))

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from tests.problems import watch_solves
 from thresher import FGMClassifier
 from thresher.data import door
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
@@ -102,7 +103,7 @@ def test_ctrl_c_at_any_solve_keeps_a_model(options, monkeypatch):
             raise KeyboardInterrupt
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(newton, "solve", counting)
+    watch_solves(monkeypatch, counting)
     for stop_at in range(1, 100):  # noqa: B007 (read by ``counting``)
         calls[0], clf = 0, FGMClassifier(**options)
         try:
@@ -124,7 +125,7 @@ def test_max_time_covers_every_step(monkeypatch):
         seen.append(deadline)
         return original(*args, deadline=deadline, **kwargs)
 
-    monkeypatch.setattr(newton, "solve", noting)
+    watch_solves(monkeypatch, noting)
     FGMClassifier(5, debias=True, max_time=100.0).fit(X, y)
     assert seen[:2] == [None, None], "one turn of both models that grow side by side is always done"
     assert all(deadline > time.perf_counter() for deadline in seen[2:])

@@ -232,8 +232,8 @@ class Gatherer(Machine):
 
     @property
     def has_reached(self) -> bool:
-        """Whether there are as many as planned."""
-        return self.taken.units.size >= self.plan.reach
+        """Whether there are as many as planned, and any at all."""
+        return self.taken.units.size >= max(self.plan.reach, 1)
 
     @property
     def is_optimal(self) -> bool:
