@@ -1,16 +1,23 @@
 """A linear classifier over a feature space."""
 
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 
-from thresher.estimators.base import SpaceEstimator
+from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.results import Selection, sparse_rows
 
 
 class LinearClassifier(ClassifierMixin, SpaceEstimator):
     """Scores and classes from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
-    def decision_function(self, X) -> np.ndarray:
+    classes_: np.ndarray
+    coef_: sparse.csr_array
+    intercept_: np.ndarray
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores of the samples.
 
         Parameters
@@ -23,11 +30,11 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score for each.
         """
-        own = self.selection_ if hasattr(self, "selection_") else None
+        own: Any = self.selection_ if hasattr(self, "selection_") else None  # None: _checked raises
         X = self._checked(X)  # raises NotFittedError where there is no selection yet
         return self.space_.scores(X, own.features, own.weights, own.intercept)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels of the samples.
 
         Parameters
@@ -48,7 +55,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         self.selection_ = selection
         self.coef_, self.intercept_ = self._coefficients(selection)
 
-    def _coefficients(self, selection):
+    def _coefficients(self, selection: Selection) -> tuple[sparse.csr_array, np.ndarray]:
         """(coef_, intercept_) of a selection."""
         coefficients = sparse_rows(selection.features, selection.weights, self.space_.width)
         return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
