@@ -26,9 +26,10 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml
 demo: $(VENV)/.run  ## the main job on data made here
 	$(BIN)/thresher demo
 
-lint: $(VENV)/.test  ## style and layers
+lint: $(VENV)/.test  ## style, layers and types
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
 
 test: lint  ## lint, layers, tests, doctests of README and docs
 	$(BIN)/python -m pytest
@@ -45,5 +46,5 @@ fuzz: $(VENV)/.test  ## random bytes for every reader, SECONDS for each
 	  bin/python ../tests/fuzz/fuzz_readers.py $$kind -max_total_time=$(SECONDS) -max_len=4096 || exit 1; done
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

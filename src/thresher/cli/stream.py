@@ -71,7 +71,7 @@ def run(
         left_out = f" ({number(stream.bad, 'bad line')} left out, first {stream.complaints[0]})" if stream.bad else ""
         nothing = InvalidDataError(f"{shown(file)}: there is no row in it{left_out}")
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
-    if clf.diverged_:  # the last checkpoint is better than what there is now
+    if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
     model = work.finish(file)
     report(voice, work, model, progressive, file)

@@ -1,12 +1,14 @@
 """Chosen columns of a matrix as the user gave it: for predict and transform, where nothing is compiled."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 ROWS_AT_ONCE = 65536
 
 
-def take_columns(X, ids):
+def take_columns(X: Any, ids: np.ndarray) -> Any:
     """X[:, ids] in the storage of X, a checked CSR, CSC or array, without anything of size p; ``ids`` is sorted."""
     if not sparse.issparse(X) or X.format == "csc":
         return X[:, ids]
@@ -18,7 +20,7 @@ def take_columns(X, ids):
     return type(X)(arrays, shape=(X.shape[0], ids.size))
 
 
-def scores(X, ids, weights, intercept):
+def scores(X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
     """X[:, ids] weights + intercept in float64, some rows at a time; (rows,), or (rows, classes) as the weights are."""
     out = np.empty((X.shape[0], *weights.shape[1:]))
     if sparse.issparse(X):
@@ -29,7 +31,7 @@ def scores(X, ids, weights, intercept):
     return out + intercept
 
 
-def put_columns(X, ids, n_features):
+def put_columns(X: Any, ids: np.ndarray, n_features: int) -> Any:
     """The inverse of ``take_columns``: a matrix with ``n_features`` columns, zero but for ``ids``."""
     if sparse.issparse(X):
         X = X.tocsr()

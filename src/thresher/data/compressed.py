@@ -1,19 +1,28 @@
 """Sparse columns: CSC and CSR, each used as it lies, with 32- or 64-bit indices."""
 
 import itertools
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
 from thresher.data.block import Block, readonly
-from thresher.data.workers import SERIAL
+from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments
 
 
 class _CompressedBlock(Block):
     """Shared by both orders: three arrays, checked and canonical (rows sorted, no index twice)."""
 
-    def __init__(self, shape, indptr, indices, values, workers=SERIAL):
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        values: np.ndarray,
+        workers: Workers = SERIAL,
+    ):
         self.shape, self.workers = (int(shape[0]), int(shape[1])), workers
         self.indptr, self.indices, self.values = readonly(indptr), readonly(indices), readonly(values)
         self.dtype = self.values.dtype
@@ -21,11 +30,13 @@ class _CompressedBlock(Block):
         self.structure_bytes = self.indices.nbytes
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Number of stored numbers."""
         return self.values.size
 
-    def _product(self, one, many, V, lo, hi, out):
+    def _product(
+        self, one: Callable[..., None], many: Callable[..., None], V: np.ndarray, lo: int, hi: int, out: np.ndarray
+    ) -> None:
         """Run the loop for one vector, or the one that keeps several vectors side by side."""
         arrays = self.indptr, self.indices, self.values
         if V.shape[0] == 1:
@@ -35,12 +46,12 @@ class _CompressedBlock(Block):
             many(*arrays, np.ascontiguousarray(V.T), lo, hi, side_by_side)
             out += side_by_side.T
 
-    def _squares(self, loop, weights, size):
+    def _squares(self, loop: Callable[..., None], weights: np.ndarray, size: int) -> np.ndarray:
         weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
         loop(self.indptr, self.indices, self.values, weights, out)
         return out
 
-    def _picked(self, ids):
+    def _picked(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, indices, values) of the stored lines ``ids``."""
         ids = np.asarray(ids, dtype=np.int64)
         indptr = np.zeros(ids.size + 1, dtype=self.indptr.dtype)
@@ -50,7 +61,9 @@ class _CompressedBlock(Block):
         compressed.pick_rows(self.indptr, self.indices, self.values, ids, indices, values)
         return indptr, indices, values
 
-    def _filtered(self, lines, ids, across):
+    def _filtered(
+        self, lines: np.ndarray, ids: np.ndarray, across: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, indices, values) of what the stored ``lines`` hold at the places ``ids``, sorted, of ``across``."""
         place = np.full(across, -1, dtype=np.int32 if across < 2**31 else np.int64)
         place[ids] = np.arange(len(ids))
@@ -61,13 +74,15 @@ class _CompressedBlock(Block):
         compressed.pick_kept(self.indptr, self.indices, self.values, lines, place, indptr, indices, values)
         return indptr, indices[: indptr[-1]], values[: indptr[-1]]
 
-    def _filled(self, shape):
+    def _filled(self, shape: tuple[int, int]) -> np.ndarray:
         """The stored numbers in an array of that shape, whose rows are stored one after the other."""
         X = np.zeros(shape)
         X[np.repeat(np.arange(shape[0]), np.diff(self.indptr)), self.indices] = self.values
         return X
 
-    def _statistics(self, loop, weights, lo, hi, anchor, out):
+    def _statistics(
+        self, loop: Callable[..., None], weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray
+    ) -> None:
         stored = np.zeros((moments.ROWS + 1, hi - lo))
         anchor[:] = np.nan
         loop(self.indptr, self.indices, self.values, weights, lo, hi, anchor, stored)
@@ -84,31 +99,31 @@ class CscBlock(_CompressedBlock):
     """X by columns: indptr has m + 1 entries."""
 
     @property
-    def column_entries(self):
+    def column_entries(self) -> np.ndarray:
         """See Block."""
         return np.diff(self.indptr)
 
-    def correlate_into(self, V, lo, hi, out):
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._product(compressed.gather, compressed.gather_many, V, lo, hi, out)
 
-    def combine_into(self, W, lo, hi, out):
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._product(compressed.scatter, compressed.scatter_many, W, lo, hi, out)
 
-    def statistics_into(self, weights, lo, hi, anchor, out):
+    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
         self._statistics(moments.of_stored_rows, weights, lo, hi, anchor, out)
 
-    def native(self):
+    def native(self) -> sparse.csc_array:
         """See Block."""
         return sparse.csc_array((self.values, self.indices, self.indptr), shape=self.shape)
 
-    def toarray(self):
+    def toarray(self) -> np.ndarray:
         """See Block."""
-        return self._filled(self.shape[::-1]).T
+        return self._filled((self.shape[1], self.shape[0])).T
 
-    def column_ranges(self, per_worker=1, most=None):
+    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
         """Ranges with about equal numbers of stored entries."""
         pieces = max(self.workers.count * per_worker, self._cuts(most))
         if pieces == 1:
@@ -116,38 +131,39 @@ class CscBlock(_CompressedBlock):
         at = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
         return ranges_between(at, self.shape[1])
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> "CscBlock":
         """See Block."""
-        return CscBlock((self.shape[0], len(ids)), *self._picked(ids), self.workers)
+        return CscBlock((self.shape[0], len(ids)), *self._picked(ids), workers=self.workers)
 
-    def column_squares(self, weights):
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         return self._squares(compressed.gather_squares, weights, self.shape[1])
 
-    def row_squares(self, weights):
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; columns without weight are not read."""
         return self._squares(compressed.scatter_squares, weights, self.shape[0])
 
-    def turned(self):
+    def turned(self) -> "CsrBlock":
         """The same numbers by rows, copied."""
-        rows = CsrBlock(self.shape[::-1], self.indptr, self.indices, self.values).take(np.arange(self.shape[0]))
+        across = CsrBlock((self.shape[1], self.shape[0]), self.indptr, self.indices, self.values)
+        rows = across.take(np.arange(self.shape[0]))
         return CsrBlock(self.shape, rows.indptr, rows.indices, rows.values, self.workers)
 
-    def take_rows(self, ids):
+    def take_rows(self, ids: np.ndarray) -> Block:
         """See Block. Looks at every index once."""
         return self.part(ids, np.arange(self.shape[1]))
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """See Block."""
-        return CscBlock((len(rows), len(columns)), *self._filtered(columns, rows, self.shape[0]), self.workers)
+        return CscBlock((len(rows), len(columns)), *self._filtered(columns, rows, self.shape[0]), workers=self.workers)
 
-    def combine_some(self, ids, w):
+    def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block; only those columns are read."""
         out = np.zeros(self.shape[0])
         compressed.scatter_rows(self.indptr, self.indices, self.values, np.asarray(ids, dtype=np.int64), w, out)
         return out
 
-    def joined(self, other):
+    def joined(self, other: Self) -> "CscBlock":
         """One block with the columns of both."""
         indptr = np.concatenate([self.indptr, other.indptr[1:] + self.indptr[-1]])
         return CscBlock(
@@ -162,34 +178,35 @@ class CscBlock(_CompressedBlock):
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
 
-    _ranges = (0, None)  # into how many ranges threads cut, and where, once it is known
+    # into how many ranges threads cut, and where, once it is known
+    _ranges: tuple[int, list[tuple[int, int]]] = (0, [])
 
     @property
-    def row_entries(self):
+    def row_entries(self) -> np.ndarray:
         """See Block."""
         return np.diff(self.indptr)
 
-    def correlate_into(self, V, lo, hi, out):
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._product(compressed.scatter, compressed.scatter_many, V, lo, hi, out)
 
-    def combine_into(self, W, lo, hi, out):
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._product(compressed.gather, compressed.gather_many, W, lo, hi, out)
 
-    def statistics_into(self, weights, lo, hi, anchor, out):
+    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
         self._statistics(moments.of_stored_columns, weights, lo, hi, anchor, out)
 
-    def native(self):
+    def native(self) -> sparse.csr_array:
         """See Block."""
         return sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
 
-    def toarray(self):
+    def toarray(self) -> np.ndarray:
         """See Block."""
         return np.asfortranarray(self._filled(self.shape))
 
-    def column_ranges(self, per_worker=1, most=None):
+    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
         """Ranges with about equal numbers of stored entries, judged from a sample of the indices.
 
         One range a thread whatever ``per_worker`` says, since every further range searches every row once more; only
@@ -208,7 +225,7 @@ class CsrBlock(_CompressedBlock):
         self._ranges = (pieces, ranges_between(at, self.shape[1]))
         return self._ranges[1]
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> CscBlock:
         """See Block; the copy is by columns. Looks at every index once."""
         ids = np.asarray(ids, dtype=np.int64)
         place = np.full(self.shape[1], -1, dtype=np.int32)
@@ -224,33 +241,33 @@ class CsrBlock(_CompressedBlock):
         in_order = wanted.size == ids.size and bool(np.all(which == np.arange(ids.size)))
         return columns if in_order else columns.take(which)
 
-    def column_squares(self, weights):
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; rows without weight are not read."""
         return self._squares(compressed.scatter_squares, weights, self.shape[1])
 
-    def row_squares(self, weights):
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         return self._squares(compressed.gather_squares, weights, self.shape[0])
 
-    def turned(self):
+    def turned(self) -> CscBlock:
         """The same numbers by columns, copied."""
         return self.take(np.arange(self.shape[1]))
 
-    def take_rows(self, ids):
+    def take_rows(self, ids: np.ndarray) -> Block:
         """See Block."""
-        return CsrBlock((len(ids), self.shape[1]), *self._picked(ids), self.workers)
+        return CsrBlock((len(ids), self.shape[1]), *self._picked(ids), workers=self.workers)
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """See Block."""
-        return CsrBlock((len(rows), len(columns)), *self._filtered(rows, columns, self.shape[1]), self.workers)
+        return CsrBlock((len(rows), len(columns)), *self._filtered(rows, columns, self.shape[1]), workers=self.workers)
 
-    def joined(self, other):
+    def joined(self, other: Self) -> Block:
         """One block with the columns of both, by columns."""
         mine, theirs = self.take(np.arange(self.shape[1])), other.take(np.arange(other.shape[1]))
         return mine.joined(theirs)
 
 
-def ranges_between(cuts, length):
+def ranges_between(cuts: np.ndarray, length: int) -> list[tuple[int, int]]:
     """Ranges of [0, length) that begin and end at ``cuts``; empty ones are left out, but for that of a length 0."""
     bounds = np.unique(np.clip(np.concatenate([[0], cuts, [length]]), 0, length)).tolist()
     return list(itertools.pairwise(bounds)) or [(0, length)]

@@ -1,9 +1,11 @@
 """Dense columns, in C or in Fortran order, used as they lie."""
 
+from typing import Self
+
 import numpy as np
 
 from thresher.data.block import Block, readonly
-from thresher.data.workers import SERIAL
+from thresher.data.workers import SERIAL, Workers
 from thresher.loops import dense, moments
 
 WIDEST = 8192  # columns
@@ -15,7 +17,7 @@ GRAIN = 16  # rows or columns: BLAS sums alike within ranges that begin at multi
 class DenseBlock(Block):
     """X as a two-dimensional array: ``by_rows`` (C order) or by columns (Fortran order)."""
 
-    def __init__(self, X, workers=SERIAL):
+    def __init__(self, X: np.ndarray, workers: Workers = SERIAL):
         self.by_rows = X.flags.c_contiguous
         if not (self.by_rows or X.flags.f_contiguous):
             raise ValueError("a DenseBlock needs an array in C or in Fortran order")
@@ -23,32 +25,32 @@ class DenseBlock(Block):
         self.major = readonly(X if self.by_rows else X.T)  # rows of this array are contiguous
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Number of stored numbers."""
         return self.shape[0] * self.shape[1]
 
-    def column_ranges(self, per_worker=1, most=None):
+    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
         """Ranges of equal width; in C order narrow enough for their sums to stay in the second-level cache."""
         ranges = super().column_ranges(per_worker, most)
         if not self.by_rows:
             return ranges
         return [(at, min(at + WIDEST, hi)) for lo, hi in ranges for at in range(lo, hi, WIDEST)]
 
-    def correlate_into(self, V, lo, hi, out):
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         if self.by_rows:
             _sum_rows(self.major, V, lo, hi, out)
         else:
             dense.row_dots(self.major, V, lo, hi, out)
 
-    def combine_into(self, W, lo, hi, out):
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         if self.by_rows:
             dense.row_dots(self.major, W, lo, hi, out)
         else:
             _sum_rows(self.major, W, lo, hi, out)
 
-    def statistics_into(self, weights, lo, hi, anchor, out):
+    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
         first = int(np.argmax(weights > 0))
         if self.by_rows:
@@ -58,17 +60,17 @@ class DenseBlock(Block):
             anchor[:] = self.major[lo:hi, first]
             moments.of_rows(self.major, weights, anchor, lo, hi, out)
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in Fortran order, which solvers read fastest."""
         chosen = self.major[:, ids] if self.by_rows else self.major[ids]
         return DenseBlock(np.asfortranarray(chosen) if self.by_rows else chosen.T, self.workers)
 
-    def take_rows(self, ids):
+    def take_rows(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in the order of this block."""
         chosen = self.major[ids] if self.by_rows else self.major[:, ids]
         return DenseBlock(chosen if self.by_rows else chosen.T, self.workers)
 
-    def combine_some(self, ids, w):
+    def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block; in C order a copy of few columns, else a look at all of them, is made."""
         if self.by_rows and len(ids) * COPY < self.shape[1]:
             return self.take(ids).combine(w)
@@ -76,47 +78,47 @@ class DenseBlock(Block):
         full[ids] = w
         return self.combine(full)
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """See Block."""
         grid = np.ix_(rows, columns) if self.by_rows else np.ix_(columns, rows)
         return DenseBlock(self.major[grid] if self.by_rows else self.major[grid].T, self.workers)
 
-    def column_squares(self, weights):
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         return self._squares_down(weights) if self.by_rows else self._squares_across(weights)
 
-    def row_squares(self, weights):
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         return self._squares_across(weights) if self.by_rows else self._squares_down(weights)
 
-    def _squares_across(self, weights):
+    def _squares_across(self, weights: np.ndarray) -> np.ndarray:
         out = np.empty(self.major.shape[0])
-        for rows in self._square_rows():
-            for lo, hi in _ranges(*rows, SQUARED // max(1, self.major.shape[1])):
+        for first, last in self._square_rows():
+            for lo, hi in _ranges(first, last, SQUARED // max(1, self.major.shape[1])):
                 out[lo:hi] = np.square(self.major[lo:hi], dtype=np.float64) @ weights
         return out
 
-    def _squares_down(self, weights):
+    def _squares_down(self, weights: np.ndarray) -> np.ndarray:
         weights, out = np.asarray(weights), np.zeros(self.major.shape[1])
         for first, last in self._square_rows():
             for lo, hi in _ranges(0, out.size, SQUARED // ROWS):
                 out[lo:hi] += weights[first:last] @ np.square(self.major[first:last, lo:hi], dtype=np.float64)
         return out
 
-    def native(self):
+    def native(self) -> np.ndarray:
         """See Block."""
         return self.major if self.by_rows else self.major.T
 
-    def _square_rows(self):
+    def _square_rows(self) -> list[tuple[int, int]]:
         """Ranges of rows of ``major`` that are squared and summed in one go."""
         length = self.major.shape[0]
         return [(lo, min(lo + ROWS, length)) for lo in range(0, length, ROWS)]
 
-    def toarray(self):
+    def toarray(self) -> np.ndarray:
         """See Block."""
         return np.array(self.major if self.by_rows else self.major.T, dtype=np.float64, order="F")
 
-    def joined(self, other):
+    def joined(self, other: Self) -> Block:
         """One block with the columns of both, in Fortran order."""
         m = self.shape[1]
         X = np.empty((self.shape[0], m + other.shape[1]), dtype=self.dtype, order="F")
@@ -125,13 +127,13 @@ class DenseBlock(Block):
         return DenseBlock(X, self.workers)
 
 
-def _ranges(begin, end, width):
+def _ranges(begin: int, end: int, width: int) -> list[tuple[int, int]]:
     """Ranges of about ``width`` between begin and end, whose bits do not depend on the cut: see GRAIN."""
     width = max(GRAIN, width // GRAIN * GRAIN)
     cuts = [begin + width * number for number in range(max(1, (end - begin) // width))]
     return list(zip(cuts, [*cuts[1:], end], strict=True))
 
 
-def _sum_rows(A, V, lo, hi, out):
+def _sum_rows(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
     used = np.flatnonzero(V.any(axis=0))  # rows whose coefficient is zero in all vectors are not read
     dense.row_sums(A, V, used, lo, hi, out)

@@ -5,14 +5,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.data.block import Block, Scannable
 from thresher.data.columns import put_columns
 from thresher.data.reducers import Collect, Reducer
-from thresher.data.scores import Moments, Score
+from thresher.data.scores import ColumnScaling, Moments, Score
 from thresher.data.sides import Sides
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
@@ -60,7 +61,7 @@ class Piece(ABC):
     def open(self) -> Opened:
         """The columns, for as long as they are worked on."""
 
-    def reduced(self, score: Score, scaling, reducer: Reducer, bar: np.ndarray) -> Reducer:
+    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: np.ndarray) -> Reducer:
         """A new reducer that has seen the scores of this piece.
 
         ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not pass ``bar`` may be
@@ -80,7 +81,7 @@ class Slice(Piece):
     hi: int
 
     @property
-    def width(self) -> int:
+    def width(self) -> int:  # type: ignore[override]  # computed: a piece does not change, and nobody sets it
         """Number of features."""
         return self.hi - self.lo
 
@@ -104,7 +105,7 @@ class Design(ABC):
     entries: int
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
-    scaling = None
+    scaling: ColumnScaling | None = None
 
     @property
     def width(self) -> int:
@@ -151,7 +152,7 @@ class Design(ABC):
         """
         total = reducer
 
-        def jobs():
+        def jobs() -> Iterator[tuple]:
             for piece in self.pieces(score.vectors):
                 own = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
                 yield piece, score, own, reducer, total.bar
@@ -186,24 +187,24 @@ class Design(ABC):
         known = np.flatnonzero(np.isin(ids, self.ids))
         return self.take(self.numbers_here(ids[known])), known
 
-    def as_given(self, ids: np.ndarray):
+    def as_given(self, ids: np.ndarray) -> Any:
         """The columns ``ids`` of X as given, as an array or a sparse matrix."""
         block, known = self.take_as_given(ids)
         return put_columns(block.native(), known, len(ids)) if known.size < len(ids) else block.native()
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: object) -> NoReturn:
         """Rows cannot be had: scikit-learn's splitters ask for them."""
         raise UnsupportedDesignError(
             "rows of a Design cannot be indexed, as scikit-learn's splitters and searches do: hold samples out by "
             "sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
         )
 
-    def numbers_in_X(self, ids: np.ndarray) -> np.ndarray:
+    def numbers_in_X(self, ids: ArrayLike) -> np.ndarray:
         """The numbers in X of the features ``ids`` of this design."""
         ids = np.asarray(ids, dtype=np.int64)
         return ids if self.ids is None else self.ids[ids]
 
-    def numbers_here(self, ids: np.ndarray) -> np.ndarray:
+    def numbers_here(self, ids: ArrayLike) -> np.ndarray:
         """The numbers in this design of the columns ``ids`` of X; a column that holds nothing has none: KeyError."""
         ids = np.asarray(ids, dtype=np.int64)
         if self.ids is None:
@@ -215,5 +216,5 @@ class Design(ABC):
         return at
 
 
-def _reduced(piece: Piece, *how) -> Reducer:
+def _reduced(piece: Piece, *how: Any) -> Reducer:
     return piece.reduced(*how)

@@ -1,13 +1,16 @@
 """The door: whatever claims to be a matrix is checked here, once, before any compiled loop sees it."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Design
 from thresher.data.memory import TURNED, MemoryDesign
-from thresher.data.workers import SERIAL
+from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops import compressed
 from thresher.loops.moments import NOT_FINITE
@@ -16,7 +19,7 @@ MOST_ROWS = 2**48
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def checked_sparse(X):
+def checked_sparse(X: Any) -> Any:
     """A sparse X as CSR or CSC whose structure can be trusted.
 
     CSR and CSC come back as they are, not copied, when their rows (columns) are sorted and hold no index twice; else a
@@ -46,7 +49,7 @@ def checked_sparse(X):
     return X
 
 
-def _check_arrays(X, major):
+def _check_arrays(X: Any, major: int) -> None:
     for name in ("indptr", "indices"):
         array = getattr(X, name)
         if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -72,7 +75,7 @@ def _check_arrays(X, major):
         )
 
 
-def _check_convertible(X):
+def _check_convertible(X: Any) -> None:
     if X.format == "bsr":
         if X.indptr.dtype.kind not in "iu":
             raise InvalidDataTypeError(f"X.indptr must hold whole numbers, got {X.indptr.dtype}")
@@ -81,11 +84,11 @@ def _check_convertible(X):
             raise InvalidDataError("X.indptr of a BSR matrix must rise from 0 and have one entry more than block rows")
         if not X.indptr[-1] == X.indices.size == X.data.shape[0]:
             raise InvalidDataError("X.indptr, X.indices and X.data of a BSR matrix do not fit each other")
-        pairs = ((X.indices, columns, "block column"),)
+        pairs = [(X.indices, columns, "block column")]
     else:
         if not X.row.size == X.col.size == X.data.size:
             raise InvalidDataError("X.row, X.col and X.data of a COO matrix must be of one length")
-        pairs = ((X.row, X.shape[0], "row"), (X.col, X.shape[1], "column"))
+        pairs = [(X.row, X.shape[0], "row"), (X.col, X.shape[1], "column")]
     for numbers, bound, what in pairs:
         if numbers.dtype.kind not in "iu":
             raise InvalidDataTypeError(f"{what} numbers of X must be whole numbers, got {numbers.dtype}")
@@ -96,7 +99,7 @@ def _check_convertible(X):
             )
 
 
-def as_design(X, workers=SERIAL, keep=(), turn=False):
+def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), turn: bool = False) -> MemoryDesign:
     """X, checked by ``checked_sparse`` or a dense float array, as a design in memory. Copies nothing of size n x p.
 
     Exceptions. A dense array that lies in neither C nor Fortran order is copied. A CSR matrix with at least four
@@ -123,12 +126,12 @@ def as_design(X, workers=SERIAL, keep=(), turn=False):
     return MemoryDesign(DenseBlock(X, workers))
 
 
-def stored_entries(X) -> int:
+def stored_entries(X: Any) -> int:
     """Number of stored numbers of an array, a sparse matrix or a design: what a look at all of X costs."""
     return int(X.entries if isinstance(X, Design) else X.nnz if sparse.issparse(X) else X.size)
 
 
-def check_finite(table, ids=None):
+def check_finite(table: np.ndarray, ids: np.ndarray | None = None) -> None:
     """Raise when the statistics of a design show a NaN or an infinity, naming the column."""
     bad = np.flatnonzero(table[NOT_FINITE])
     if bad.size:

@@ -4,10 +4,11 @@ import hashlib
 
 import numpy as np
 
+from thresher.data.design import Design
 from thresher.loops.moments import LARGEST
 
 
-def fingerprint(design, table, codes, n_features):
+def fingerprint(design: Design, table: np.ndarray, codes: np.ndarray, n_features: int) -> dict[str, int | str]:
     """Rows, columns and a digest of the labels and of each column's largest |x| over the rows with weight.
 
     The same numbers have the same digest in every storage: largest entries, unlike sums, are exact, and columns
@@ -22,5 +23,5 @@ def fingerprint(design, table, codes, n_features):
         (design.numbers_in_X(some), "<i8"),
         (table[LARGEST, some], "<f8"),
     ):
-        digest.update(np.ascontiguousarray(part, dtype=dtype))
+        digest.update(np.ascontiguousarray(part, dtype=dtype).data)
     return {"rows": int(shape[0]), "columns": int(shape[1]), "digest": digest.hexdigest()}

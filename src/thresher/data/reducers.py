@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SLICE = 65536  # scores looked at in one go: a slice stays in the second-level cache
 
+Ranked = tuple[np.ndarray, np.ndarray]  # ids and squared scores, best first
 
-def best_first(scores, ids):
+
+def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """Order by falling score, ties to the lower id."""
     return np.lexsort((ids, -scores))
 
@@ -41,7 +44,9 @@ class TopK:
     one list. ``exclude`` is a sorted int64 array.
     """
 
-    def __init__(self, size, exclude=(), *, summed=False, lists=None):
+    def __init__(
+        self, size: int, exclude: ArrayLike = (), *, summed: bool = False, lists: list[Ranked] | None = None
+    ):
         self.size, self.summed = int(size), summed
         self.exclude = np.asarray(exclude, dtype=np.int64)
         self.lists = lists
@@ -63,26 +68,26 @@ class TopK:
         squares[:, self._excluded(ids, scores.shape[1])] = 0.0
         return self._with([self._best(row, ids) for row in squares])
 
-    def _excluded(self, ids, width):
+    def _excluded(self, ids: int | np.ndarray, width: int) -> np.ndarray:
         """Places of the features that never take part."""
-        if np.ndim(ids):
+        if isinstance(ids, np.ndarray):
             return np.isin(ids, self.exclude)
         begin, end = np.searchsorted(self.exclude, [ids, ids + width])
         return self.exclude[begin:end] - ids
 
     def merged(self, other: "TopK") -> "TopK":
         """See Reducer."""
-        pairs = zip(self.lists, other.lists, strict=True)
+        pairs = zip(self.result(), other.result(), strict=True)
         return self._with([self._merge(mine, theirs) for mine, theirs in pairs])
 
-    def result(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def result(self) -> list[Ranked]:
         """[(ids, squared scores)] for each column of V."""
-        return self.lists
+        return [] if self.lists is None else self.lists
 
-    def _with(self, lists):
+    def _with(self, lists: list[Ranked]) -> "TopK":
         return TopK(self.size, self.exclude, summed=self.summed, lists=lists)
 
-    def _best(self, row, ids):
+    def _best(self, row: np.ndarray, ids: int | np.ndarray) -> Ranked:
         best = (np.empty(0, dtype=np.int64), np.empty(0))
         bar = 0.0  # a score must pass it; ids come in ascending order, so a later tie loses
         for start in range(0, row.size, SLICE):
@@ -93,12 +98,12 @@ class TopK:
                 above, equal = at[part[at] > least], at[part[at] == least]
                 at = np.sort(np.concatenate([above, equal[: self.size - above.size]]))
             if at.size:
-                own = ids[at + start] if np.ndim(ids) else at + (ids + start)
+                own = ids[at + start] if isinstance(ids, np.ndarray) else at + (ids + start)
                 best = self._merge(best, (own, part[at]))
                 bar = best[1][-1] if best[0].size == self.size else 0.0
         return best
 
-    def _merge(self, mine, theirs):
+    def _merge(self, mine: Ranked, theirs: Ranked) -> Ranked:
         ids = np.concatenate([mine[0], theirs[0]])
         scores = np.concatenate([mine[1], theirs[1]])
         keep = best_first(scores, ids)[: self.size]
@@ -126,7 +131,7 @@ class Split:
         pairs = zip(self.reducers, other.reducers, strict=True)
         return Split([mine.merged(theirs) for mine, theirs in pairs], self.widths)
 
-    def result(self) -> list:
+    def result(self) -> list[Any]:
         """The results of all."""
         return [each.result() for each in self.reducers]
 
@@ -138,8 +143,9 @@ class Collect:
     features that no piece has are zero.
     """
 
-    def __init__(self, width: int, part=None):
-        self.width, self.part, self._whole = width, part, None
+    def __init__(self, width: int, part: tuple[int | np.ndarray, np.ndarray] | None = None):
+        self.width, self.part = width, part
+        self._whole: np.ndarray | None = None
 
     @property
     def bar(self) -> np.ndarray:
@@ -155,17 +161,20 @@ class Collect:
         self._put(self.part)
         self._put(other.part)
         if other._whole is not None:
-            self._whole += other._whole
+            if self._whole is None:
+                self._whole = other._whole
+            else:
+                self._whole += other._whole
         self.part = None
         return self
 
-    def _put(self, part):
+    def _put(self, part: tuple[int | np.ndarray, np.ndarray] | None) -> None:
         if part is None:
             return
         ids, scores = part
         if self._whole is None:
             self._whole = np.zeros((scores.shape[0], self.width))
-        self._whole[:, ids if np.ndim(ids) else slice(ids, ids + scores.shape[1])] = scores
+        self._whole[:, ids if isinstance(ids, np.ndarray) else slice(ids, ids + scores.shape[1])] = scores
 
     def result(self) -> np.ndarray:
         """All scores as (width, k)."""

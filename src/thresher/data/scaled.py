@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Scaling:
     factor: np.ndarray
     shift: np.ndarray | None
 
-    def take(self, ids: np.ndarray) -> "Scaling":
+    def take(self, ids: np.ndarray | slice) -> "Scaling":
         """The scaling of the columns ``ids``."""
         return Scaling(self.factor[ids], None if self.shift is None else self.shift[ids])
 
@@ -34,69 +35,70 @@ class Scaling:
             out -= np.multiply.outer(V.sum(axis=1), self.shift)
         out *= self.factor
 
-    def joined(self, other):
-        """The scaling of both sets of columns."""
-        shift = None if self.shift is None else np.concatenate([self.shift, other.shift])
+    def joined(self, other: "Scaling") -> "Scaling":
+        """The scaling of both sets of columns; either both are shifted or none."""
+        both = self.shift is not None and other.shift is not None
+        shift = np.concatenate([self.shift, other.shift]) if both else None
         return Scaling(np.concatenate([self.factor, other.factor]), shift)
 
 
 class ScaledBlock(Block):
     """X[i, j] = (base[i, j] - shift[j]) * factor[j]."""
 
-    def __init__(self, base, scaling):
+    def __init__(self, base: Block, scaling: Scaling):
         self.base, self.scaling = base, scaling
         self.shape, self.dtype, self.nbytes, self.workers = base.shape, base.dtype, base.nbytes, base.workers
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Number of stored numbers."""
         return self.base.entries
 
     @property
-    def row_entries(self):
+    def row_entries(self) -> np.ndarray | None:
         """See Block."""
         return self.base.row_entries
 
     @property
-    def column_entries(self):
+    def column_entries(self) -> np.ndarray | None:
         """See Block."""
         return self.base.column_entries
 
-    def column_ranges(self, per_worker=1, most=None):
+    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
         """As the base would cut."""
         return self.base.column_ranges(per_worker, most)
 
-    def correlate_into(self, V, lo, hi, out):
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self.base.correlate_into(V, lo, hi, out)
         self.scaling.range(lo, hi).apply_to_products(V, out)
 
-    def combine_into(self, W, lo, hi, out):
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         W = W * self.scaling.factor
         self.base.combine_into(W, lo, hi, out)
         if self.scaling.shift is not None:
             out -= (W @ self.scaling.shift)[:, None]
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Block:
         """See Block."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
 
-    def take_rows(self, ids):
+    def take_rows(self, ids: np.ndarray) -> Block:
         """See Block."""
         return ScaledBlock(self.base.take_rows(ids), self.scaling)
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """See Block."""
         return ScaledBlock(self.base.part(rows, columns), self.scaling.take(columns))
 
-    def combine_some(self, ids, w):
+    def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block."""
         scaling = self.scaling.take(ids)
         out = self.base.combine_some(ids, w * scaling.factor)
         return out if scaling.shift is None else out - (w * scaling.factor) @ scaling.shift
 
-    def column_squares(self, weights):
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         squares = self.base.column_squares(weights)
         if self.scaling.shift is not None:  # (x - m)^2 = x^2 - m (2 x - m)
@@ -104,7 +106,7 @@ class ScaledBlock(Block):
             squares = np.maximum(0.0, squares - shift * (2.0 * self.base.correlate(weights) - shift * total))
         return squares * self.scaling.factor**2
 
-    def row_squares(self, weights):
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         weights = weights * self.scaling.factor**2
         squares = self.base.row_squares(weights)
@@ -113,7 +115,7 @@ class ScaledBlock(Block):
         shifted = weights * self.scaling.shift
         return np.maximum(0.0, squares - 2.0 * self.base.combine(shifted) + shifted @ self.scaling.shift)
 
-    def toarray(self):
+    def toarray(self) -> np.ndarray:
         """See Block."""
         X = self.base.toarray()
         if self.scaling.shift is not None:
@@ -121,13 +123,15 @@ class ScaledBlock(Block):
         X *= self.scaling.factor
         return X
 
-    def joined(self, other):
+    def joined(self, other: Self) -> Block:
         """One block with the columns of both."""
         return ScaledBlock(self.base.joined(other.base), self.scaling.joined(other.scaling))
 
 
 class ScaledDesign(Design):
     """A design whose columns are shifted and scaled; the data is only read, and by its own workers where it lies."""
+
+    scaling: Scaling
 
     def __init__(self, base: Design, scaling: Scaling):
         self.base, self.scaling = base, scaling
@@ -150,7 +154,7 @@ class ScaledDesign(Design):
         """See Design."""
         return self.base.check_cost()
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Block:
         """See Design."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
 
@@ -168,17 +172,17 @@ class ScaledDesign(Design):
         sides = self.base.sides()
         return Sides(ScaledBlock(sides.rows, self.scaling), ScaledBlock(sides.columns, self.scaling))
 
-    def take_cost(self, ids):
+    def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design."""
         return self.base.take_cost(ids)
 
-    def in_units_of_X(self, ids, w):
+    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """See Design."""
         scaling = self.scaling.take(ids)
         weights = (w.T * scaling.factor).T
         return weights, 0.0 if scaling.shift is None else -(scaling.shift @ weights)
 
-    def in_units_here(self, ids, weights):
+    def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """See Design."""
         factor = self.scaling.take(ids).factor
         inverse = np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > 0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from thresher.data.design import Design
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.errors import InvalidDataError
 from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
@@ -12,7 +13,16 @@ SPARSE_SHARE = 0.3  # "auto" leaves data with fewer non-zero entries than this a
 MOSTLY_ZERO_SHARE = 0.2  # "auto" takes "max" when more of the columns with content are zero in most rows
 
 
-def scaled(design, anchor, table, total, scale, *, centre, n_features=None):
+def scaled(
+    design: Design,
+    anchor: np.ndarray,
+    table: np.ndarray,
+    total: float,
+    scale: str | None,
+    *,
+    centre: bool,
+    n_features: int | None = None,
+) -> tuple[Design, str | None]:
     """``design`` on the asked scale: (design or ScaledDesign, the scale that was used).
 
     ``anchor`` and ``table`` are the design's statistics, ``total`` is the sum of the rows' weights; ``n_features``
@@ -37,7 +47,7 @@ def scaled(design, anchor, table, total, scale, *, centre, n_features=None):
     return ScaledDesign(design, Scaling(factor, mean if scale == "std" and centre else None)), scale
 
 
-def _check_size(design, largest, scale):
+def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:
     limit = TOO_LARGE_FOR_MAX if scale == "max" else TOO_LARGE
     if largest.max(initial=0.0) > limit:
         column = int(design.numbers_in_X(np.argmax(largest)))
@@ -47,7 +57,7 @@ def _check_size(design, largest, scale):
         )
 
 
-def choose_scale(table, total, n_features):
+def choose_scale(table: np.ndarray, total: float, n_features: int) -> str | None:
     """The rule of ``scale="auto"``: see docs/architecture.md for the trials behind it."""
     if table[NONZERO].sum() < SPARSE_SHARE * total * n_features:
         return None

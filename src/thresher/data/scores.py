@@ -1,11 +1,34 @@
 """Scores: what a scan computes of each column. Numbers for several vectors come out of one look at the column."""
 
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.data.block import Scannable, as_rows
 from thresher.loops import moments
+
+
+class ColumnScaling(Protocol):
+    """Columns x become (x - shift) * factor; asked for a range of columns or for some ids, never for all of them."""
+
+    @property
+    def factor(self) -> np.ndarray:
+        """Of each column."""
+
+    @property
+    def shift(self) -> np.ndarray | None:
+        """Of each column; None where nothing is shifted."""
+
+    def take(self, ids: np.ndarray) -> "ColumnScaling":
+        """The scaling of the columns ``ids``."""
+
+    def range(self, lo: int, hi: int) -> "ColumnScaling":
+        """The scaling of the columns lo <= j < hi."""
+
+    def apply_to_products(self, V: np.ndarray, out: np.ndarray) -> None:
+        """Turn out = X'V of the columns as they are, (k, columns), into that of the scaled ones; V is (k, n)."""
 
 
 class Score(ABC):
@@ -14,7 +37,7 @@ class Score(ABC):
     vectors: int
 
     @abstractmethod
-    def of(self, block: Scannable, lo: int, hi: int, scaling=None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """Numbers (k, hi - lo) for the columns lo <= j < hi of the block.
 
         ``scaling`` has ``shift`` and ``factor`` of these columns, each of length hi - lo, which become
@@ -25,11 +48,11 @@ class Score(ABC):
 class Correlation(Score):
     """X'V: result[r, j] = sum_i X[i, j] V[i, r]. V is (n,) or (n, k)."""
 
-    def __init__(self, V):
+    def __init__(self, V: ArrayLike):
         self.V = as_rows(V)
         self.vectors = len(self.V)
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling=None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score; scaling is applied after the product."""
         out = np.zeros((self.vectors, hi - lo))
         block.correlate_into(self.V, lo, hi, out)
@@ -46,10 +69,10 @@ class Moments(Score):
 
     vectors = 1 + moments.ROWS
 
-    def __init__(self, weights):
+    def __init__(self, weights: ArrayLike):
         self.weights = np.asarray(weights, dtype=np.float64)
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling=None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score."""
         out = np.zeros((self.vectors, hi - lo))  # contiguous rows, or the loops would not vectorise
         block.statistics_into(self.weights, lo, hi, out[0], out[1:])

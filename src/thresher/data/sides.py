@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from thresher.data.block import Block
+
 
 class Sides:
     """Two blocks of the same numbers: ``rows`` skips rows without weight, ``columns`` columns without.
@@ -10,7 +12,7 @@ class Sides:
     ``passes`` tells how much was looked at, here and in what was shrunk out of here.
     """
 
-    def __init__(self, rows, columns, meter=None):
+    def __init__(self, rows: Block, columns: Block, meter: list[float] | None = None):
         self.rows, self.columns = rows, columns
         self.shape, self.entries = rows.shape, rows.entries
         self._meter = [0.0, max(1, self.entries)] if meter is None else meter
@@ -18,47 +20,47 @@ class Sides:
         self._in_columns = _entries(columns.column_entries, self.shape[1], self.entries)
 
     @property
-    def passes(self):
+    def passes(self) -> float:
         """Stored numbers looked at so far, in full passes over X."""
         return self._meter[0] / self._meter[1]
 
-    def entries_of(self, rows=None, columns=None):
+    def entries_of(self, rows: np.ndarray | None = None, columns: np.ndarray | None = None) -> float:
         """How many numbers are stored in some rows, or in some columns."""
         return float(self._in_rows[rows].sum() if columns is None else self._in_columns[columns].sum())
 
-    def correlate(self, v):
+    def correlate(self, v: np.ndarray) -> np.ndarray:
         """X'v; rows with v = 0 cost nothing."""
         work = self.entries_of(rows=v != 0.0)
         self._meter[0] += work
         return self.rows.correlate(v, work)
 
-    def combine(self, ids, w):
+    def combine(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """X[:, ids] w."""
         self._meter[0] += self.entries_of(columns=ids)
         return self.columns.combine_some(ids, w)
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """A block of the given rows and columns, both sorted."""
         by_rows, by_columns = self.entries_of(rows=rows), self.entries_of(columns=columns)
         self._meter[0] += min(by_rows, by_columns)
         return (self.rows if by_rows < by_columns else self.columns).part(rows, columns)
 
-    def shrunk(self, rows, columns):
+    def shrunk(self, rows: np.ndarray, columns: np.ndarray) -> "Sides":
         """The given rows and columns, both sorted, copied."""
         part = self.part(rows, columns)
         return Sides(part, part, self._meter)
 
-    def column_squares(self, weights):
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """sum_i weights[i] X[i, j]^2."""
         self._meter[0] += self.entries_of(rows=weights != 0.0)
         return self.rows.column_squares(weights)
 
-    def row_squares(self, columns=None):
+    def row_squares(self, columns: np.ndarray | None = None) -> np.ndarray:
         """sum_j X[i, j]^2 over all columns, or over those in a mask."""
         chosen = np.ones(self.shape[1]) if columns is None else columns.astype(np.float64)
         self._meter[0] += self.entries_of(columns=chosen != 0.0)
         return self.columns.row_squares(chosen)
 
 
-def _entries(counts, length, total):
+def _entries(counts: np.ndarray | None, length: int, total: int) -> np.ndarray:
     return np.full(length, total / max(1, length)) if counts is None else counts

@@ -1,5 +1,8 @@
 """Blocks side by side: the columns taken so far."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+
 import numpy as np
 
 from thresher.data.block import Block
@@ -10,7 +13,7 @@ JOIN_BELOW = 1 << 26  # bytes; parts smaller than this are copied into one, larg
 class StackedBlock(Block):
     """X = [part_0, part_1, ...], never copied together."""
 
-    def __init__(self, parts):
+    def __init__(self, parts: Iterable[Block]):
         self.parts = list(parts)
         first = self.parts[0]
         self.bounds = np.cumsum([0] + [part.shape[1] for part in self.parts])
@@ -18,71 +21,71 @@ class StackedBlock(Block):
         self.nbytes = sum(part.nbytes for part in self.parts)
 
     @property
-    def entries(self):
+    def entries(self) -> int:
         """Number of stored numbers."""
         return sum(part.entries for part in self.parts)
 
-    def _overlaps(self, lo, hi):
+    def _overlaps(self, lo: int, hi: int) -> Iterator[tuple[Block, int, int, int]]:
         for part, start, stop in zip(self.parts, self.bounds[:-1], self.bounds[1:], strict=True):
             a, b = max(lo, start), min(hi, stop)
             if a < b:
                 yield part, int(start), int(a), int(b)
 
-    def correlate_into(self, V, lo, hi, out):
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         for part, start, a, b in self._overlaps(lo, hi):
             part.correlate_into(V, a - start, b - start, out[:, a - lo : b - lo])
 
-    def combine_into(self, W, lo, hi, out):
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         for part, _, a, b in self._overlaps(0, self.shape[1]):
             part.combine_into(np.ascontiguousarray(W[:, a:b]), lo, hi, out)
 
-    def take(self, ids):
+    def take(self, ids: np.ndarray) -> Block:
         """See Block."""
         ids = np.asarray(ids, dtype=np.int64)
         which = np.searchsorted(self.bounds, ids, side="right") - 1
-        taken, order = [], []
+        taken, places = [], []
         for number, part in enumerate(self.parts):
             here = np.flatnonzero(which == number)
             if here.size:
                 taken.append(part.take(ids[here] - self.bounds[number]))
-                order.append(here)
+                places.append(here)
         if not taken:
             return self.parts[0].take(ids)
-        order = np.concatenate(order)
+        order = np.concatenate(places)
         stacked = stack(taken)
         in_order = bool(np.all(order == np.arange(ids.size)))
         return stacked if in_order else stacked.take(np.argsort(order))
 
-    def take_rows(self, ids):
+    def take_rows(self, ids: np.ndarray) -> Block:
         """See Block."""
         return StackedBlock([part.take_rows(ids) for part in self.parts])
 
-    def column_squares(self, weights):
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         return np.concatenate([part.column_squares(weights) for part in self.parts])
 
-    def row_squares(self, weights):
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
         cut = zip(self.parts, np.split(np.asarray(weights), self.bounds[1:-1]), strict=True)
-        return sum(part.row_squares(piece) for part, piece in cut)
+        return reduce(np.add, [part.row_squares(piece) for part, piece in cut])
 
-    def toarray(self):
+    def toarray(self) -> np.ndarray:
         """See Block."""
         X = np.empty(self.shape, order="F")
         for part, start, stop in zip(self.parts, self.bounds[:-1], self.bounds[1:], strict=True):
             X[:, start:stop] = part.toarray()
         return X
 
-    def joined(self, other):
+    def joined(self, other: Block) -> Block:
         """One stack with the parts of both."""
         return StackedBlock(self.parts + (other.parts if isinstance(other, StackedBlock) else [other]))
 
 
-def stack(blocks):
+def stack(blocks: Sequence[Block]) -> Block:
     """The blocks side by side as one: small neighbours are copied together, large ones stay where they are."""
-    parts = []
+    parts: list[Block] = []
     for block in blocks:
         for part in block.parts if isinstance(block, StackedBlock) else [block]:
             if part.shape[1] == 0:

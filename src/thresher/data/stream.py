@@ -1,6 +1,6 @@
 """X by rows: what an online learner sees of a matrix."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ class Entries(NamedTuple):
     values: np.ndarray
 
 
-def entries_of(X, bits=None):
+def entries_of(X: Any, bits: int | None = None) -> Entries:
     """The Entries of a checked CSR or CSC matrix or a dense array; with ``bits``, ids are hashed to so many bits.
 
     Nothing is copied of a CSR matrix of floats without stored zeros.
@@ -29,7 +29,7 @@ def entries_of(X, bits=None):
     return found if bits is None else _hashed(found, bits)
 
 
-def check_size(X):
+def check_size(X: Any) -> None:
     """Raise where values of X, finite as they are, are too large to learn from."""
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
@@ -37,7 +37,7 @@ def check_size(X):
         raise InvalidDataError(f"X holds {largest:.3g} in size; values must be at most {LARGEST:g}: scale X")
 
 
-def _of_sparse(X):
+def _of_sparse(X: Any) -> Entries:
     X = X.tocsr()
     begins, ids, values = X.indptr.astype(np.int64, copy=False), X.indices, X.data
     there = values != 0
@@ -46,7 +46,7 @@ def _of_sparse(X):
     return Entries(begins, ids, values)
 
 
-def _of_dense(X):
+def _of_dense(X: np.ndarray) -> Entries:
     rows, width = X.shape
     step = max(1, AT_ONCE // max(1, width))
     ids, values, counts = [], [], [np.zeros(1, dtype=np.int64)]
@@ -60,7 +60,7 @@ def _of_dense(X):
     return Entries(np.cumsum(np.concatenate(counts)), whole[0].astype(np.int64, copy=False), whole[1])
 
 
-def _hashed(found, bits):
+def _hashed(found: Entries, bits: int) -> Entries:
     """Ids as numbers below 2^bits; values of a row that meet are added up."""
     shape = (len(found.begins) - 1, 1 << bits)
     short = sparse.csr_array((found.values.copy(), hashed(found.ids, bits), found.begins.copy()), shape=shape)
@@ -68,7 +68,7 @@ def _hashed(found, bits):
     return _of_sparse(short)
 
 
-def hashed_matrix(X, bits):
+def hashed_matrix(X: Any, bits: int) -> sparse.csr_array:
     """X, checked, as a CSR matrix of 2^bits columns."""
     found = entries_of(X, bits)
     return sparse.csr_array((found.values, found.ids, found.begins), shape=(X.shape[0], 1 << bits))

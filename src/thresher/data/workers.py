@@ -5,10 +5,10 @@ import numbers
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -17,7 +17,7 @@ SMALL = 1 << 18  # entries; below this a thread costs more than it saves
 WINDOW = 3  # pieces a thread that are under way or waiting
 
 
-def granted_cores():
+def granted_cores() -> int:
     """Cores this process may use: the machine's, cut by cgroup, affinity and OMP_NUM_THREADS.
 
     joblib's worker processes get their share through OMP_NUM_THREADS, so nested parallelism does not oversubscribe.
@@ -27,7 +27,7 @@ def granted_cores():
     return max(1, min(cores, int(told))) if told.isdigit() and int(told) > 0 else cores
 
 
-def count_workers(n_jobs, *, pays=True):
+def count_workers(n_jobs: int | None, *, pays: bool = True) -> int:
     """Number of threads for scikit-learn's ``n_jobs``, the same rule everywhere.
 
     None is as many as the work pays for: all cores granted, of which ``Workers.map`` uses one for small tasks, or one
@@ -49,16 +49,18 @@ class _OneBlasThread:
     each thread: so everybody sets that, too.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._own = threading.local()
         self._forget()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)  # the threads inside are not in the child
 
-    def _forget(self):
-        self._lock, self._inside, self._keeper, self._leave = threading.Lock(), 0, None, None
+    def _forget(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._keeper: threading.Thread | None = None
+        self._leave = threading.Event()
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 held, self._leave = threading.Event(), threading.Event()
@@ -70,16 +72,17 @@ class _OneBlasThread:
         own.__enter__()
         self._own.limits = [*getattr(self._own, "limits", ()), own]
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._own.limits.pop().__exit__(*error)
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
                 self._leave.set()
-                self._keeper.join()
+                if self._keeper is not None:
+                    self._keeper.join()
 
 
-def _hold(held, leave):
+def _hold(held: threading.Event, leave: threading.Event) -> None:
     """Limit BLAS, say so, and lift the limit when told to."""
     with ThreadpoolController().limit(limits=1, user_api="blas"):
         held.set()
@@ -92,7 +95,9 @@ ONE_BLAS_THREAD = _OneBlasThread()
 class Runner(Protocol):
     """What runs the pieces of a scan: threads here, or processes and machines elsewhere."""
 
-    def stream(self, function: Callable, tasks: Iterable[tuple], *, entries: int) -> Generator:
+    def stream(
+        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
+    ) -> Generator[Any, None, None]:
         """Yield function(*task) for each of ``tasks``, in order, holding a window of a few at a time.
 
         ``entries`` are the numbers that all of them will look at.
@@ -102,11 +107,11 @@ class Runner(Protocol):
 class Workers:
     """A fixed number of threads. The threads live from the first large task to ``close()``."""
 
-    def __init__(self, count=1):
+    def __init__(self, count: int = 1):
         self.count = count
-        self._pool = None
+        self._pool: ThreadPoolExecutor | None = None
 
-    def map(self, function, tasks, *, entries):
+    def map(self, function: Callable[..., Any], tasks: Sequence[tuple], *, entries: float) -> list[Any]:
         """[function(*task) for task in tasks], on threads when there are ``entries`` enough to pay for them."""
         if len(tasks) < 2 or not self.pays(entries):
             return [function(*task) for task in tasks]
@@ -117,16 +122,18 @@ class Workers:
             for future in futures:
                 future.cancel()
 
-    def _threads(self):
+    def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
         return self._pool
 
-    def pays(self, entries):
+    def pays(self, entries: float) -> bool:
         """Whether so many entries are worth sharing among threads."""
         return self.count > 1 and entries >= SMALL
 
-    def stream(self, function, tasks, *, entries):
+    def stream(
+        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
+    ) -> Generator[Any, None, None]:
         """Yield function(*task) for each of ``tasks``, in order; on threads when ``entries`` are enough to pay for it.
 
         Only a window of WINDOW tasks a thread is taken from ``tasks`` ahead of what has been yielded.
@@ -135,7 +142,7 @@ class Workers:
             for task in tasks:
                 yield function(*task)
             return
-        futures = collections.deque()
+        futures: collections.deque[Future[Any]] = collections.deque()
         try:
             for task in tasks:
                 futures.append(self._threads().submit(function, *task))
@@ -147,7 +154,7 @@ class Workers:
             for future in futures:
                 future.cancel()
 
-    def cut(self, length, *, per_worker=1, grain=1, at_least=1):
+    def cut(self, length: int, *, per_worker: int = 1, grain: int = 1, at_least: int = 1) -> list[tuple[int, int]]:
         """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``.
 
         There are ``at_least`` so many where that is more and the grain allows it.
@@ -156,16 +163,16 @@ class Workers:
         step = max(grain, -(-length // pieces // grain) * grain)
         return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
 
-    def close(self):
+    def close(self) -> None:
         """End the threads; the object can be used again."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
 
@@ -173,9 +180,10 @@ SERIAL = Workers(1)
 
 
 @contextmanager
-def unbroken():
+def unbroken() -> Iterator[None]:
     """Ctrl-C and SIGTERM wait until the block is done, so that what belongs together is not torn apart; a short one."""
-    came, before = [], {}
+    came: list[int] = []
+    before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         for each in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(each) is not None:  # None: not Python's, and could not be put back

@@ -13,7 +13,7 @@ import numpy as np
 from thresher.data.design import Design, OutOfTime
 from thresher.data.reducers import Split
 from thresher.data.scores import Correlation
-from thresher.engine.machines import Gatherer, Grower, Grown, Machine
+from thresher.engine.machines import Earlier, Gatherer, Grower, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.optim.layout import Layout
 from thresher.optim.problem import Problem
@@ -25,7 +25,7 @@ def grow(
     problems: Sequence[Problem],
     plans: Sequence[Plan] | Plan,
     trace: Trace,
-    starts: Sequence | None = None,
+    starts: Sequence[Earlier | None] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
 ) -> list[Grown]:
     """A Grown for each of ``problems``: take units until there is a reason to stop, all in the same scans.
@@ -61,7 +61,7 @@ def grow(
         for machine in machines:
             machine.finish()
     except KeyboardInterrupt:
-        if any(machine.sight is None for machine in machines):
+        if not all(machine.has_scanned for machine in machines):
             raise
         interrupted = True
     return [machine.result(interrupted) for machine in machines]
@@ -79,8 +79,8 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     """
     V = [machine.vectors() for machine in machines]
     reducers = [machine.reducer() for machine in machines]
-    deadlines = [machine.plan.deadline for machine in machines]
-    may_end = all(each is not None for each in deadlines) and all(machine.has_model for machine in machines)
+    deadlines = [machine.plan.deadline for machine in machines if machine.plan.deadline is not None]
+    may_end = len(deadlines) == len(machines) and all(machine.has_model for machine in machines)
     score, reducer = Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V])
     with trace.step("scan", *design.scan_cost()):
         seen = design.scan(score, reducer, max(deadlines) if may_end else None)

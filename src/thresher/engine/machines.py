@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from thresher.data.block import Block
+from thresher.data.design import Design
 from thresher.data.reducers import Reducer
 from thresher.engine.plans import GatherPlan, GrowthPlan, Plan
 from thresher.engine.taken import Sight, Taken
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import solver_for
-from thresher.results import Stop, StopReason, as_asked, relative
+from thresher.results import Stop, StopReason, Trace, as_asked, relative
 
 GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... when the units are threshed afterwards: what is taken should not hang on the solver
@@ -21,6 +23,8 @@ LARGE = 1 << 20  # numbers in the columns taken that are many
 GATHERED = 1e-2  # of tol: the gap at which gathering ends, since what more would be taken is noise
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
 PATIENCE = 3  # turns without the asked number of units after which the budget is too small
+
+Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, classes) as solvers have them
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Grown:
     interrupted: bool = False
 
 
-def is_large(block) -> bool:
+def is_large(block: Block) -> bool:
     """Whether the columns hold so many numbers that accuracy has a price."""
     return block.shape[0] * block.shape[1] > LARGE
 
@@ -48,13 +52,14 @@ def is_large(block) -> bool:
 class Machine(ABC):
     """What both strategies share: what is taken, the budget, the best bounds so far, and the steps of a turn."""
 
-    def __init__(self, design, problem: Problem, plan: Plan, trace):
+    def __init__(self, design: Design, problem: Problem, plan: Plan, trace: Trace):
         self.design, self.problem, self.plan, self.trace = design, problem, plan, trace
         self.budget, self.forced = plan.budget, len(plan.forced)
         self.at_zero = problem.at_zero()
         self.lower_bound, self.best_pick_bound, self.gap = 0.0, 0.0, np.inf
         grouped = plan.units.members(np.zeros(0, dtype=np.int64)).sizes is not None
-        self.taken, self.sight = Taken.nothing(problem, grouped=grouped), None
+        self.taken = Taken.nothing(problem, grouped=grouped)
+        self._sight: Sight | None = None
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
 
@@ -62,7 +67,7 @@ class Machine(ABC):
 
     def vectors(self) -> np.ndarray:
         """The vectors to be scanned, as rows: one for each class."""
-        return self.problem.by_class(self.taken.solution.dual.vector)
+        return self.problem.by_class(self.taken.solution.dual_point.vector)
 
     @property
     def kept(self) -> int:
@@ -78,7 +83,7 @@ class Machine(ABC):
         known = self.taken.squares
         free = np.sort(np.concatenate([known[self.forced :], squares]))[::-1]
         rest = float(squares[-1]) if squares.size == self.kept else 0.0  # else no other unit has a score
-        self.sight = Sight(self.taken.solution.dual, float(known[: self.forced].sum()), free, units, rest)
+        self._sight = Sight(self.taken.solution.dual_point, float(known[: self.forced].sum()), free, units, rest)
 
     def certify(self) -> None:
         """Keep the best bounds seen so far."""
@@ -93,9 +98,21 @@ class Machine(ABC):
         self.stop = self.reason_to_stop()
 
     @property
+    def has_scanned(self) -> bool:
+        """Whether a scan has been seen to its end."""
+        return self._sight is not None
+
+    @property
+    def sight(self) -> Sight:
+        """What the last scan saw; ValueError before the first."""
+        if self._sight is None:
+            raise ValueError("nothing has been scanned yet")
+        return self._sight
+
+    @property
     def has_model(self) -> bool:
         """Whether at least one turn is done."""
-        return self.sight is not None and self.taken.used > 0
+        return self.has_scanned and self.taken.used > 0
 
     def cut_short(self) -> None:
         """The scan after this turn was ended by the deadline: the model stands, with the bounds of earlier scans."""
@@ -115,15 +132,28 @@ class Machine(ABC):
 
     # what the steps are made of
 
-    has_reached: bool
-    is_optimal: bool
-    growing_tol: float
+    @property
+    @abstractmethod
+    def has_reached(self) -> bool:
+        """Whether there are as many units as the plan asks for."""
+
+    @property
+    @abstractmethod
+    def is_optimal(self) -> bool:
+        """Whether the gap says that more turns would gain nothing."""
+
+    default_tol: float
+
+    @property
+    def growing_tol(self) -> float:
+        """Inner accuracy while growing."""
+        return self.default_tol if self.plan.inner_tol is None else self.plan.inner_tol
 
     def reason_to_stop(self) -> Stop | None:
         """Why this is the end, or None."""
         plan, used = self.plan, self.taken.used
         if self.has_reached:
-            return Stop(StopReason.REACHED, as_asked(plan.wanted))
+            return Stop(StopReason.REACHED, "" if plan.wanted is None else as_asked(plan.wanted))
         if out_of_time(plan.deadline) and used > 0:
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:
@@ -145,7 +175,7 @@ class Machine(ABC):
         """Whether a coarse solution will do."""
         return self.plan.rough
 
-    def begin(self, start) -> None:
+    def begin(self, start: Earlier | None) -> None:
         """Take the forced units and those of an earlier fit, and solve on them.
 
         ``start`` is (units, weights (columns, classes) as solvers have them), or None.
@@ -162,7 +192,7 @@ class Machine(ABC):
             self.taken = self.taken.at(self._spread(*start))
         self.solve(self.growing_tol)
 
-    def _spread(self, units, weights):
+    def _spread(self, units: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weights of some units on all columns taken."""
         W = np.zeros((self.taken.columns.size, self.problem.classes))
         order = np.argsort(self.taken.units)
@@ -219,16 +249,12 @@ class Gatherer(Machine):
     """Gathers units for thresh(): see GatherPlan."""
 
     plan: GatherPlan
+    default_tol = GATHERING_TOL
 
     @property
     def kept(self) -> int:
         """See Machine; the units that make up the number in the end are among them."""
         return max(super().kept, self.plan.at_least)
-
-    @property
-    def growing_tol(self) -> float:
-        """Inner accuracy while growing."""
-        return GATHERING_TOL if self.plan.inner_tol is None else self.plan.inner_tol
 
     @property
     def has_reached(self) -> bool:
@@ -242,7 +268,7 @@ class Gatherer(Machine):
 
     def is_rough(self, taken: Taken) -> bool:
         """See Machine; on many numbers accuracy has a price and buys no better picks."""
-        return self.plan.rough or is_large(taken.block)
+        return self.plan.rough or is_large(taken.in_memory)
 
     def asks(self) -> np.ndarray:
         """The units to take now; those that make up the number when gathering has ended."""
@@ -259,15 +285,11 @@ class Grower(Machine):
     """Grows to the end: see GrowthPlan."""
 
     plan: GrowthPlan
+    default_tol = GROWING_TOL
 
-    def __init__(self, design, problem, plan, trace):
+    def __init__(self, design: Design, problem: Problem, plan: GrowthPlan, trace: Trace):
         super().__init__(design, problem, plan, trace)
         self.last_objective, self.misses, self.filled = np.inf, 0, False
-
-    @property
-    def growing_tol(self) -> float:
-        """Inner accuracy while growing."""
-        return GROWING_TOL if self.plan.inner_tol is None else self.plan.inner_tol
 
     @property
     def has_reached(self) -> bool:
@@ -302,7 +324,7 @@ class Grower(Machine):
         missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
         return self.sight.best[: int(min(self.budget, max(missing, 0)))]
 
-    def begin(self, start) -> None:
+    def begin(self, start: Earlier | None) -> None:
         """See Machine."""
         super().begin(start)
         if self.has_reached and self.taken.units.size:
@@ -312,9 +334,10 @@ class Grower(Machine):
         """See Machine; as soon as enough have weight the model is brought to its end."""
         self.last_objective = self.taken.solution.objective
         self.solve(self.growing_tol if self.gap > self.plan.tol else self.final_tol)
-        if self.has_reached:
+        wanted = self.plan.wanted
+        if wanted is not None and self.taken.used >= wanted:
             self.settle()
-            self.misses += self.taken.used < self.plan.wanted
+            self.misses += self.taken.used < wanted
 
     def finish(self) -> None:
         """See Machine."""
@@ -347,8 +370,11 @@ class Grower(Machine):
 
     @property
     def largest_budget(self) -> int:
-        """With as many units as wanted, the penalty under this budget is the plain square: all of them get weight."""
-        return self.plan.wanted - self.forced
+        """With as many units as wanted, the penalty under this budget is the plain square: all of them get weight.
+
+        0 where no number is wanted.
+        """
+        return 0 if self.plan.wanted is None else self.plan.wanted - self.forced
 
     def raise_budget(self) -> None:
         """Allow twice as many."""

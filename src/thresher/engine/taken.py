@@ -67,9 +67,16 @@ class Taken:
         return Start(self.solution.w, self.solution.z, self.solution.b, self.solution.memory)
 
     @property
+    def in_memory(self) -> Block:
+        """``block``; ValueError where it was left out, as in the stations of elimination."""
+        if self.block is None:
+            raise ValueError("the columns of this model are not in memory")
+        return self.block
+
+    @property
     def columns_of_classes(self) -> Block:
         """The columns as the solvers of this problem see them."""
-        return for_classes(self.block, self.layout.classes)
+        return for_classes(self.in_memory, self.layout.classes)
 
     def joined(self, units: np.ndarray, members: Members, block: Block) -> "Taken":
         """With more units, at weight zero."""
@@ -107,7 +114,7 @@ class Taken:
     def restricted(self, problem: Problem, keep: np.ndarray) -> "Taken":
         """Only the units at positions ``keep``, from memory."""
         columns = self.layout.columns(keep)
-        fewer = self.fewer(keep, self.block.take(columns))
+        fewer = self.fewer(keep, self.in_memory.take(columns))
         fewer = fewer.solved(replace(self.solution, memory=None)).at(self.weights[columns])
         b, loss, dual = problem.at(fewer.solution.z, self.solution.b)
         return fewer.solved(replace(fewer.solution, b=b, loss=loss, dual=dual))
@@ -123,7 +130,7 @@ class Taken:
         """``other``, which has some of these units and neither block nor scores, with both."""
         order = np.argsort(self.units)
         keep = order[np.searchsorted(self.units[order], other.units)]
-        return replace(other, block=self.block.take(self.layout.columns(keep))).at(other.weights)
+        return replace(other, block=self.in_memory.take(self.layout.columns(keep))).at(other.weights)
 
 
 @dataclass(frozen=True)

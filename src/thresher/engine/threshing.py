@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,14 +48,14 @@ def thresh(
     """
     eliminate = eliminator_for(problem).eliminate
     starts = [Start(one.w, one.z, one.b) for one in apart(taken.solution, taken.layout.classes)]
-    first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.block) else (FIRST_TOL, STATION_TOL)
-    how = {"forced": taken.forced, "pool": pool, "tol": tol * at_zero, "first_tol": first_tol * at_zero}
+    first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
+    how: dict[str, Any] = {"forced": taken.forced, "pool": pool, "tol": tol * at_zero, "first_tol": first_tol * at_zero}
     how |= {"layout": Layout(taken.layout.sizes), "deadline": deadline}
     with trace.step("thresh"):
-        for station in eliminate(taken.block, problem.each(), starts, numbers, **how):
+        for station in eliminate(taken.in_memory, problem.each(), starts, numbers, **how):
             left = taken.fewer(station.units).solved(end_to_end(station.solutions))
             if station.units.size == exact:
-                left = refitted(replace(left, block=taken.block.take(station.kept)), problem, deadline)
+                left = refitted(replace(left, block=taken.in_memory.take(station.kept)), problem, deadline)
             nothing = np.zeros(0)  # vectors of as many stations as there are would be more than the columns
             solution = replace(left.solution, z=nothing, dual=None, scores=nothing, memory=None)
             yield replace(left, block=None, solution=solution)
@@ -66,7 +67,7 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
     for one, old in zip(problem.each(), apart(taken.solution, taken.layout.classes), strict=True):
         start = Start(old.w, old.z, old.b)
         solver = solver_for(one, penalty)
-        solutions.append(solver.solve(taken.block, one, penalty, start, tol=-np.inf, deadline=deadline))
+        solutions.append(solver.solve(taken.in_memory, one, penalty, start, tol=-np.inf, deadline=deadline))
     return taken.solved(end_to_end(solutions))
 
 
@@ -83,7 +84,7 @@ def end_to_end(solutions: Sequence[Solution]) -> Solution:
     """The solutions of single classes as one."""
     if len(solutions) == 1:
         return solutions[0]
-    vectors = {name: np.concatenate([getattr(s, name) for s in solutions]) for name in ("w", "z", "scores")}
-    sums = {name: sum(getattr(s, name) for s in solutions) for name in ("loss", "objective", "bound")}
-    dual = solutions[0].dual.joined([s.dual for s in solutions[1:]])
-    return Solution(**vectors, **sums, dual=dual, b=np.array([s.b for s in solutions]))
+    parts: dict[str, Any] = {n: np.concatenate([getattr(s, n) for s in solutions]) for n in ("w", "z", "scores")}
+    parts |= {n: sum(getattr(s, n) for s in solutions) for n in ("loss", "objective", "bound")}
+    dual = solutions[0].dual_point.joined([s.dual_point for s in solutions[1:]])
+    return Solution(**parts, dual=dual, b=np.array([s.b for s in solutions]))

@@ -1,14 +1,19 @@
 """From a checked X to a design on its scale: the pass that looks at every entry once."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.data.design import Design
 from thresher.data.door import check_finite
 from thresher.data.fingerprint import fingerprint
 from thresher.data.scales import scaled
 from thresher.data.space import Space
+from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
 from thresher.loops.moments import LARGEST
+from thresher.results import Trace
 
 
 class Arranged(NamedTuple):
@@ -20,7 +25,19 @@ class Arranged(NamedTuple):
     largest: float
 
 
-def arranged(space: Space, X, codes, weights, scale, workers, trace, *, centre, keep=(), turn=False) -> Arranged:
+def arranged(
+    space: Space,
+    X: Any,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    scale: str | None,
+    workers: Workers,
+    trace: Trace,
+    *,
+    centre: bool,
+    keep: ArrayLike = (),
+    turn: bool = False,
+) -> Arranged:
     """The Arranged of X; raises where an entry is not finite."""
     with trace.step("arrange"):
         design = space.design(X, workers, keep=keep, turn=turn)

@@ -1,5 +1,7 @@
 """The door of every estimator: what users give as X is checked here, and asked of a feature space from then on."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -10,19 +12,25 @@ from thresher.data.design import Design
 from thresher.data.door import checked_sparse
 from thresher.data.space import ColumnSpace, Space
 from thresher.errors import InvalidDataTypeError
+from thresher.results import Selection
 
 FLOATS = (np.float64, np.float32)
+
+MatrixLike = Any  # what users give as X: array-like, sparse matrix, data frame or Design; checked here
 
 
 class SpaceEstimator(BaseEstimator):
     """An estimator whose features are those of a Space; ``fit`` sets ``selection_``."""
+
+    n_features_in_: int
+    selection_: Selection
 
     @property
     def space_(self) -> Space:
         """What the ids of features stand for; known once ``fit`` has seen X."""
         return ColumnSpace(self.n_features_in_)
 
-    def checked(self, X):
+    def checked(self, X: MatrixLike) -> Any:
         """X as ``predict`` looks at it.
 
         Parameters
@@ -37,14 +45,14 @@ class SpaceEstimator(BaseEstimator):
         """
         return self._checked(X)
 
-    def _checked(self, X, dtype=FLOATS):
+    def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
         check_is_fitted(self)
         X = self._structured(X, reset=False, dtype=dtype)
         if not isinstance(X, Design):
             assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
         return X
 
-    def _structured(self, X, *, reset, dtype=FLOATS, **options):
+    def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
         """X as a float array or a sound CSR or CSC matrix with the right number of columns, perhaps not finite.
 
         A Design is taken as it is.
@@ -59,11 +67,11 @@ class SpaceEstimator(BaseEstimator):
             self, X, reset=reset, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, **options
         )
 
-    def _design_given(self, X, *, reset, y=None, **_):
+    def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design that the user gives, or with ``y`` (design, labels)."""
         if reset:
             self.n_features_in_ = X.n_columns
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         self.space_.check(X)
         if y is None:
             return X
@@ -73,10 +81,10 @@ class SpaceEstimator(BaseEstimator):
         check_consistent_length(X, y)
         return X, y
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -1,27 +1,33 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
 import copy
-import numbers
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.design import Design
 from thresher.data.scales import SCALES
+from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
+from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import CS, accuracy, held_out_parts
 from thresher.estimators.progress import Progress
 from thresher.estimators.selector import SelectorClassifier
+from thresher.estimators.warm_start import Starts, largest_model, starts_from
 from thresher.families.fgm import fgm, growth_target, held_out
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
-from thresher.results import Trace
+from thresher.results import Path, Selection, Trace
 
 DEFAULT_C = 1.0
 SUPPORTS = ("shared", "per_class")
@@ -125,11 +131,16 @@ class FGMClassifier(SelectorClassifier):
     (array([ 539,  615, 1021, 1272, 1697]), array([ 539,  615, 1021, 1272, 1697]))
     """
 
+    path_: Path
+
     def __init__(
-        self, n_features_to_select=None, *, C=None, cv=5, support="shared", overshoot="auto", loss="squared_hinge",
-        features_per_turn="auto", tol=1e-3, inner_tol="auto", max_iter=100, max_time=None, scale="auto",
-        fit_intercept=True, always_include=None, debias=False, class_weight=None, warm_start=False, n_jobs=None,
-        verbose=0,
+        self, n_features_to_select: float | None = None, *, C: float | str | None = None, cv: Any = 5,
+        support: str = "shared", overshoot: float | str | None = "auto", loss: str = "squared_hinge",
+        features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
+        max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
+        always_include: Sequence[int | str] | None = None, debias: bool = False,
+        class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
+        verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.n_features_to_select = n_features_to_select
         self.C = C
@@ -151,11 +162,25 @@ class FGMClassifier(SelectorClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select columns of X and fit the model on them.
 
         Cost: one pass over X for validation and statistics, one for each turn and one more (with ``C="auto"`` as many
         again); memory for the columns taken. X is neither changed nor kept.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; None means 1 for each.
+
+        Returns
+        -------
+        self : FGMClassifier
+            The fitted estimator.
         """
         trace = Trace()
         C, options = self._options(trace)
@@ -175,7 +200,7 @@ class FGMClassifier(SelectorClassifier):
             )
             options["forced"] = design.numbers_here(forced)
             signs = check.signs_of(codes, classes.size)
-            tried = {}
+            tried: dict[str, np.ndarray] = {}
             if C == "auto":
                 C, tried = self._chosen(design, signs, codes, weights, trace, options)
             separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
@@ -203,30 +228,52 @@ class FGMClassifier(SelectorClassifier):
         self._warn_if_fewer(wanted)
         return self
 
-    def at(self, number):
-        """A fitted copy with exactly ``number`` features, out of ``path_``: nothing is fitted and X is not needed."""
+    def at(self, number: int) -> Self:
+        """A fitted copy with a given number of features, out of ``path_``: nothing is fitted and X is not needed.
+
+        Parameters
+        ----------
+        number : int
+            Number of features; one of ``path_.numbers``.
+
+        Returns
+        -------
+        FGMClassifier
+            Fitted, with exactly this number of features.
+        """
         check_is_fitted(self)
-        if isinstance(number, bool) or not isinstance(number, numbers.Integral):
+        if not check.is_integer(number):
             raise ValueError(f"number must be a whole number, got {number!r}")
         fitted = copy.copy(self)
         fitted.n_features_to_select = int(number)
         fitted._set_selection(self.selection_.at(int(number)))
         return fitted
 
-    def _set_selection(self, selection):
+    def _set_selection(self, selection: Selection) -> None:
         super()._set_selection(selection)
         self.path_ = selection.path
 
     @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, X):
-        """Probabilities of the classes (rows, classes), for the logistic loss; many classes: scaled to sum 1."""
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Probabilities of the classes, for ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; with more than two classes scaled so that each row sums to 1.
+        """
         found = expit(self.decision_function(X))
         if found.ndim == 1:
             return np.column_stack([1.0 - found, found])
         total = found.sum(axis=1, keepdims=True)
         return np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0.0)
 
-    def _options(self, trace):
+    def _options(self, trace: Trace) -> tuple[Any, dict[str, Any]]:
         """C, and the other parameters that need no look at the data, checked, as fgm() takes them."""
         check.one_of("loss", self.loss, tuple(LOSSES))
         check.one_of("scale", self.scale, SCALES)
@@ -253,7 +300,7 @@ class FGMClassifier(SelectorClassifier):
             "deadline": deadline,
         }
 
-    def _problems(self, signs, cost):
+    def _problems(self, signs: np.ndarray, cost: np.ndarray) -> list[MarginProblem]:
         """The models to fit: one for two classes or a shared support, else one for each class."""
         loss, shift = LOSSES[self.loss], bool(self.fit_intercept)
         if signs.ndim == 1:
@@ -262,7 +309,9 @@ class FGMClassifier(SelectorClassifier):
             return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
         return [MarginProblem(y, cost, loss, shift) for y in signs]
 
-    def _chosen(self, design, signs, codes, weights, trace, options):
+    def _chosen(
+        self, design: Design, signs: np.ndarray, codes: np.ndarray, weights: np.ndarray, trace: Trace, options: dict
+    ) -> tuple[float, dict[str, np.ndarray]]:
         """(C, what fit() sets): the value with the best accuracy on held-out samples; of equals the smallest."""
         folds = held_out_parts(self.cv, codes, weights)
         problems = []
@@ -280,14 +329,14 @@ class FGMClassifier(SelectorClassifier):
         best = int(np.argmax(accuracies.mean(axis=0)))
         return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
 
-    def _forced(self, space, wanted):
+    def _forced(self, space: Space, wanted: int | None) -> np.ndarray:
         names = getattr(self, "feature_names_in_", None)
         forced = check.column_numbers("always_include", self.always_include, space.n_columns, names)
         if wanted is not None and forced.size > wanted:
             raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
         return forced
 
-    def _previous(self, X):
+    def _previous(self, X: MatrixLike) -> Selection | None:
         """The last fit's selection if it is to be started from; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
@@ -299,8 +348,8 @@ class FGMClassifier(SelectorClassifier):
             )
         return self.selection_
 
-    def _starts(self, design, previous, classes):
-        """Where each problem begins: a function of the most columns, which looks along the path of ``previous``."""
+    def _starts(self, design: Design, previous: Selection | None, classes: np.ndarray) -> Starts | None:
+        """Where each problem begins; None: at zero."""
         if previous is None:
             return None
         columns = 1 if classes.size == 2 else classes.size
@@ -309,18 +358,9 @@ class FGMClassifier(SelectorClassifier):
                 f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
                 "fit a new estimator or set warm_start=False"
             )
+        return starts_from(previous, design, columns, shared=self.support == "shared")
 
-        def starts(most):
-            model = largest_model(previous, most)
-            here = design.numbers_here(model.features)
-            W = design.in_units_here(here, model.weights).reshape(here.size, columns)
-            if columns == 1 or self.support == "shared":
-                return [(here, W)]
-            return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
-
-        return starts
-
-    def _warn_if_fewer(self, wanted):
+    def _warn_if_fewer(self, wanted: int | None) -> None:
         found, reason = self.selection_.features.size, self.selection_.stop_reason
         idle = self.selection_.features[~self.selection_.weighted]
         messages = []
@@ -336,11 +376,3 @@ class FGMClassifier(SelectorClassifier):
             messages.append(f"no feature was selected, every prediction is the same class: {reason}")
         for message in messages:
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
-
-
-def largest_model(selection, most):
-    """The largest model on the path of an earlier fit with at most ``most`` features, or else its pick."""
-    if most is None:
-        return selection
-    fitting = [station for station in selection.path if station.phase == "thresh" and station.number <= most]
-    return max(fitting, key=lambda station: station.number, default=selection)

@@ -1,16 +1,22 @@
 """A linear classifier over a feature space."""
 
+
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 
-from thresher.estimators.base import SpaceEstimator
+from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.results import Selection, sparse_rows
 
 
 class LinearClassifier(ClassifierMixin, SpaceEstimator):
     """Scores and classes from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
-    def decision_function(self, X) -> np.ndarray:
+    classes_: np.ndarray
+    coef_: sparse.csr_array
+    intercept_: np.ndarray
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores of the samples.
 
         Parameters
@@ -26,7 +32,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         X, own = self._checked(X), self.selection_
         return self.space_.scores(X, own.features, own.weights, own.intercept)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels of the samples.
 
         Parameters
@@ -47,7 +53,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         self.selection_ = selection
         self.coef_, self.intercept_ = self._coefficients(selection)
 
-    def _coefficients(self, selection):
+    def _coefficients(self, selection: Selection) -> tuple[sparse.csr_array, np.ndarray]:
         """(coef_, intercept_) of a selection."""
         coefficients = sparse_rows(selection.features, selection.weights, self.space_.width)
         return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()

@@ -1,8 +1,11 @@
 """Checks of constructor parameters and of labels and weights: clear errors before any work is done."""
 
 import numbers
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -17,29 +20,39 @@ N_JOBS = """
 """
 
 
-def whole(name, value, least=1):
+def is_integer(value: Any) -> bool:
+    """Whether ``value`` is an integer, numpy's included, and not a truth value."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    """Whether ``value`` is a real number, and not a truth value."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
     """``value`` as an int, or an error that names the parameter."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+    if not is_integer(value) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)
 
 
-def positive(name, value, *, zero=False):
+def positive(name: str, value: Any, *, zero: bool = False) -> float:
     """``value`` as a float above zero (or zero), or an error that names the parameter."""
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(value)
+    good = is_real(value) and np.isfinite(value)
     if not good or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, got {value!r}")
     return float(value)
 
 
-def fraction(name, value):
+def fraction(name: str, value: Any) -> float:
     """``value`` as a float between zero and one, both excluded."""
     if not 0.0 < positive(name, value) < 1.0:
         raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
     return float(value)
 
 
-def penalties(name, value, dimensions):
+def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:
     """``value`` as a float64 array of positive numbers whose squares and inverses are such; not empty."""
     try:
         found = np.array(value, dtype=np.float64)
@@ -53,27 +66,27 @@ def penalties(name, value, dimensions):
     return found
 
 
-def one_of(name, value, options):
+def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
     """``value`` if it is one of ``options``, or an error that lists them."""
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return value
 
 
-def number_wanted(value, n_features):
+def number_wanted(value: Any, n_features: int) -> int | None:
     """n_features_to_select as a number of columns, or None."""
     if value is None:
         return None
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+    if is_integer(value):
         if not 1 <= value <= n_features:
             raise ValueError(f"n_features_to_select={value} must lie between 1 and the {n_features} columns of X")
         return int(value)
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < value <= 1:
+    if is_real(value) and 0 < value <= 1:
         return max(1, int(value * n_features))
     raise ValueError(f"n_features_to_select must be None, a whole number or a fraction in (0, 1], got {value!r}")
 
 
-def column_numbers(name, value, n_features, names):
+def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
     """Column numbers or, for a data frame, names, as unique int64 numbers in the order given."""
     if value is None:
         return np.zeros(0, dtype=np.int64)
@@ -95,7 +108,7 @@ def column_numbers(name, value, n_features, names):
     return np.asarray(list(dict.fromkeys(given.tolist())), dtype=np.int64)
 
 
-def classes_of(y):
+def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """(classes, number of the class of each sample)."""
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
@@ -105,14 +118,14 @@ def classes_of(y):
     return classes, codes
 
 
-def signs_of(codes, n_classes):
+def signs_of(codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Labels +-1 for each problem, one after the other: (samples,) for two classes, else (classes, samples)."""
     if n_classes == 2:
         return np.where(codes == 1, 1.0, -1.0)
     return np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
 
 
-def sample_weights(sample_weight, n_samples):
+def sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarray:
     """One finite, non-negative float64 for each sample; a single number stands for all, None for ones."""
     if sample_weight is None:
         return np.ones(n_samples)
@@ -130,7 +143,7 @@ def sample_weights(sample_weight, n_samples):
     return weights
 
 
-def costs(C, weights):
+def costs(C: float, weights: np.ndarray) -> np.ndarray:
     """C times the weights, refused where squares of scores would not fit float64."""
     cost = C * weights
     if not SMALLEST <= cost.sum() <= LARGEST:
@@ -141,7 +154,9 @@ def costs(C, weights):
     return cost
 
 
-def row_weights(sample_weight, class_weight, codes, classes):
+def row_weights(
+    sample_weight: ArrayLike | None, class_weight: dict | str | None, codes: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
     """Weights of the rows: the sample's times the class's. Every class must keep some."""
     weights = sample_weights(sample_weight, codes.size)
     totals = np.bincount(codes, weights, minlength=classes.size)
@@ -158,7 +173,7 @@ def row_weights(sample_weight, class_weight, codes, classes):
     return weights * each[codes]
 
 
-def class_weights(class_weight, classes):
+def class_weights(class_weight: Any, classes: np.ndarray) -> np.ndarray:
     """A weight for each class out of a dict; 1 where it names none."""
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
@@ -168,7 +183,7 @@ def class_weights(class_weight, classes):
     return np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
 
 
-def several(name, given, default, least, most):
+def several(name: str, given: Any, default: float, least: float, most: float) -> list[float]:
     """The values of a parameter that is a number or a list of numbers from ``least`` to ``most``."""
     if given is None:
         return [default]
@@ -181,7 +196,7 @@ def several(name, given, default, least, most):
     return found
 
 
-def codes_of(y, classes):
+def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The number of the class of each label; ValueError names the first that is none."""
     codes = np.searchsorted(classes, y)
     codes[codes == classes.size] = 0
@@ -195,7 +210,7 @@ def codes_of(y, classes):
     return codes
 
 
-def with_weight(X, codes, weights):
+def with_weight(X: Any, codes: np.ndarray, weights: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """The rows whose weight is not zero."""
     kept = np.flatnonzero(weights)
     return (X, codes, weights) if kept.size == weights.size else (X[kept], codes[kept], weights[kept])

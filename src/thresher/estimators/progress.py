@@ -84,11 +84,12 @@ class StreamProgress:
     EVERY = 0.5  # seconds
 
     def __init__(self, total=None):
-        self.total, self.begun, self.drawn, self.before = total, None, 0.0, 0
+        self.total, self.drawn, self.before = total, 0.0, 0
+        self.begun = np.nan  # until the first batch
 
     def begin(self, learners):
         """The clock runs from the first batch on."""
-        if self.begun is None:
+        if np.isnan(self.begun):
             self.begun = self.drawn = time.perf_counter()
             self.before = learners.examples
 

@@ -1,7 +1,10 @@
 """A selector of features, and the linear classifier that is one."""
 
+from typing import Any
+
 import narwhals as nw
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
@@ -12,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.door import checked_sparse
 from thresher.errors import InvalidDataError
-from thresher.estimators.base import SpaceEstimator
+from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.estimators.linear import LinearClassifier
 
 WIDEST = 2**36  # columns that a mask is made for
@@ -21,7 +24,7 @@ WIDEST = 2**36  # columns that a mask is made for
 class ColumnSelector(TransformerMixin, SpaceEstimator):
     """Transformation and names from ``selection_``, which ``fit`` sets."""
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Any:
         """The selected features of X.
 
         Parameters
@@ -43,7 +46,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
             return frame[:, features.tolist()].to_native()
         return space.columns(self._checked(X, dtype="numeric"), features)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: MatrixLike) -> Any:
         """A matrix with all features, zero but for the selected ones.
 
         Parameters
@@ -86,7 +89,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         mask[self.selection_.features] = True
         return mask
 
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the selected features.
 
         Parameters
@@ -102,19 +105,19 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         check_is_fitted(self)
         own = getattr(self, "feature_names_in_", None)
         if input_features is not None:
-            input_features = np.asarray(input_features, dtype=object)
-            if own is not None and not np.array_equal(own, input_features):
+            given = np.asarray(input_features, dtype=object)
+            if own is not None and not np.array_equal(own, given):
                 raise ValueError("input_features is not equal to feature_names_in_")
-            if input_features.size != self.n_features_in_:
+            if given.size != self.n_features_in_:
                 raise ValueError(
                     "input_features should have length equal to number of features "
-                    f"({self.n_features_in_}), got {input_features.size}"
+                    f"({self.n_features_in_}), got {given.size}"
                 )
-            own = input_features
+            own = given
         label = "x{}".format if own is None else own.__getitem__
         return np.array(self.space_.names(self.selection_.features, label), dtype=object)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,10 +1,12 @@
 """SparseSVC: the elastic-net SVM at one point (alpha, beta), as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from thresher.data.door import stored_entries
@@ -14,9 +16,10 @@ from thresher.engine.rules import RULES
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
+from thresher.estimators.base import MatrixLike
 from thresher.estimators.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
-from thresher.results import Trace
+from thresher.results import Selection, Trace
 
 HEAVY = 1e100  # weights of samples that are brought to 1
 TINY = 1e-60  # length of a column below which its square, divided by itself, is in danger
@@ -26,7 +29,15 @@ MANY = 1 << 23  # stored numbers from which on more than one thread pays
 class ElasticSVC(SelectorClassifier):
     """What SparseSVC and SparseSVCPath share: parameters, data and the two-class problems inside."""
 
-    def _checked_options(self):
+    gamma: float
+    scale: str | None
+    fit_intercept: bool
+    screening: str | None
+    tol: float
+    class_weight: dict | str | None
+    n_jobs: int | None
+
+    def _checked_options(self) -> Any:
         """Raise for parameters that cannot be, before any work is done."""
         check.fraction("gamma", self.gamma)
         check.positive("tol", self.tol)
@@ -34,14 +45,16 @@ class ElasticSVC(SelectorClassifier):
         check.one_of("screening", self.screening, tuple(RULES))
 
     @property
-    def _rules(self):
+    def _rules(self) -> Any:
         return RULES[self.screening]
 
     @contextmanager
-    def _arranged(self, X, y, sample_weight, trace):
+    def _arranged(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, trace: Trace
+    ) -> "Iterator[Samples]":
         """Yield Samples: what the family trains on, and what fit() needs besides."""
-        X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
-        classes, codes = check.classes_of(y)
+        X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
+        classes, codes = check.classes_of(labels)
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
         count = count_workers(self.n_jobs, pays=stored_entries(X) >= MANY)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
@@ -63,20 +76,20 @@ class ElasticSVC(SelectorClassifier):
             given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
             yield Samples(training, classes, codes, given, seen)
 
-    def _finished(self, samples, selection, n_iter):
+    def _finished(self, samples: "Samples", selection: Selection, n_iter: int) -> None:
         """Set what fit() sets, and warn where the result is not what was hoped for."""
         self.classes_, self.fingerprint_, self.n_iter_ = samples.classes, samples.fingerprint, n_iter
         self._set_selection(selection)
-        gap = selection.certificate.gap
-        if gap > self.tol:
-            message = f"the gap is {gap:.1e}, above tol={self.tol:g}: the solver could get no further"
+        proven = selection.certificate
+        if proven is not None and proven.gap > self.tol:
+            message = f"the gap is {proven.gap:.1e}, above tol={self.tol:g}: the solver could get no further"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if selection.features.size == 0:
             message = "no feature has a weight, every prediction is the same class: choose a smaller beta"
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
 
-def _summable(weights):
+def _summable(weights: np.ndarray) -> np.ndarray:
     """Weights whose sum does not overflow; only shares matter."""
     return weights / weights.max() if weights.max() > HEAVY else weights
 
@@ -91,11 +104,11 @@ class Samples(NamedTuple):
     fingerprint: dict
 
     @property
-    def y(self):
+    def y(self) -> np.ndarray:
         """The labels."""
         return self.classes[self.codes]
 
-    def scoring_weights(self, rows):
+    def scoring_weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """What a scorer gets besides labels: the weights of samples, where there are any."""
         return {} if self.given is None else {"sample_weight": self.given[rows]}
 
@@ -165,8 +178,9 @@ class SparseSVC(ElasticSVC):
     """
 
     def __init__(
-        self, alpha=1e-3, beta=1e-4, *, gamma=0.5, scale=None, fit_intercept=False, screening="auto", tol=1e-6,
-        class_weight=None, n_jobs=None,
+        self, alpha: float = 1e-3, beta: float = 1e-4, *, gamma: float = 0.5, scale: str | None = None,
+        fit_intercept: bool = False, screening: str | None = "auto", tol: float = 1e-6,
+        class_weight: dict | str | None = None, n_jobs: int | None = None,
     ):  # fmt: skip
         self.alpha = alpha
         self.beta = beta
@@ -178,16 +192,16 @@ class SparseSVC(ElasticSVC):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
 
-    def _checked_options(self):
+    def _checked_options(self) -> tuple[float, float]:
         super()._checked_options()
-        return tuple(float(check.penalties(name, getattr(self, name), (0,))) for name in ("alpha", "beta"))
+        return float(check.penalties("alpha", self.alpha, (0,))), float(check.penalties("beta", self.beta, (0,)))
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their labels.
@@ -196,8 +210,8 @@ class SparseSVC(ElasticSVC):
 
         Returns
         -------
-        SparseSVC
-            This one.
+        self : SparseSVC
+            The fitted estimator.
         """
         trace = Trace()
         alpha, beta = self._checked_options()

@@ -2,11 +2,13 @@
 
 import difflib
 import inspect
-import numbers
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -14,11 +16,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators import parameters as check
+from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import held_out_parts
 from thresher.estimators.progress import PointProgress
-from thresher.estimators.sparse_svm import ElasticSVC, SparseSVC
+from thresher.estimators.sparse_svm import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import Walker, certified, grid_of, stop
-from thresher.results import StopReason, Trace
+from thresher.results import Grid, StopReason, Trace
 
 SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -81,10 +84,14 @@ class SparseSVCPath(ElasticSVC):
     ((1, 4), 7)
     """
 
+    path_: Grid
+
     def __init__(
-        self, n_betas=10, n_alphas=100, *, betas=None, alphas=None, beta_ratio=0.05, alpha_ratio=0.01, gamma=0.5,
-        scale=None, fit_intercept=False, screening="auto", tol=1e-6, cv=None, scoring="accuracy", class_weight=None,
-        max_time=None, n_jobs=None, verbose=0,
+        self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
+        alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, gamma: float = 0.5,
+        scale: str | None = None, fit_intercept: bool = False, screening: str | None = "auto", tol: float = 1e-6,
+        cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
+        max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.n_betas = n_betas
         self.n_alphas = n_alphas
@@ -104,7 +111,7 @@ class SparseSVCPath(ElasticSVC):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Solve all points; with ``cv`` those of every fold, too. X is neither changed nor kept.
 
         Parameters
@@ -118,8 +125,8 @@ class SparseSVCPath(ElasticSVC):
 
         Returns
         -------
-        SparseSVCPath
-            This one.
+        self : SparseSVCPath
+            The fitted estimator.
         """
         trace = Trace()
         options = self._checked_options()
@@ -146,15 +153,15 @@ class SparseSVCPath(ElasticSVC):
         if walker.ended:
             self._ended_early(walker.interrupted, chosen=not folds)
         self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
-        worst = np.nanmax(grid.gap)
-        if worst > self.tol and self.selection_.certificate.gap <= self.tol:
+        worst, proven = np.nanmax(grid.gap), self.selection_.certificate
+        if worst > self.tol and proven is not None and proven.gap <= self.tol:
             message = f"{int((grid.gap > self.tol).sum())} points have a gap above tol={self.tol:g}, up to {worst:.1e}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         if walker.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _ended_early(self, interrupted, chosen):
+    def _ended_early(self, interrupted: bool, chosen: bool) -> None:
         """Say in ``stop_reason`` and, but after Ctrl-C, in a warning how far the fit came."""
         what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points"
         what += "" if chosen else " and no choice among them"
@@ -164,7 +171,7 @@ class SparseSVCPath(ElasticSVC):
         if not interrupted:
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
-    def _checked_options(self):
+    def _checked_options(self) -> dict[str, Any]:
         """What ``grid_of`` takes; raises for parameters that cannot be."""
         super()._checked_options()
         if not callable(self.verbose):
@@ -184,7 +191,7 @@ class SparseSVCPath(ElasticSVC):
             "alphas": alphas,
         }
 
-    def _scorer(self, samples, folds):
+    def _scorer(self, samples: Samples, folds: list[np.ndarray]) -> Callable[[np.ndarray, np.ndarray], float]:
         """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
@@ -198,7 +205,7 @@ class SparseSVCPath(ElasticSVC):
 
         y, n_problems = samples.y, len(samples.training.svms)
 
-        def score(scores, test):
+        def score(scores: np.ndarray, test: np.ndarray) -> float:
             options = samples.scoring_weights(test) if weighted else {}
             return scorer(_Told(samples.classes, scores), test, y[test], **options)
 
@@ -214,17 +221,18 @@ class SparseSVCPath(ElasticSVC):
             raise ValueError(f"scoring={self.scoring!r} is not defined on fold {fold} of cv: choose larger folds")
         return score
 
-    def _choose(self, scores, supports):
+    def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """The point with the best mean score; of equals the first (on a grid made here: the larger penalties)."""
         mean = scores.mean(axis=0)
         mean = np.where(np.isnan(mean), -np.inf, mean)
         self.scores_, self.supports_ = scores, supports
-        self.best_index_ = tuple(int(at) for at in np.unravel_index(np.argmax(mean), mean.shape))
+        i, j = np.unravel_index(np.argmax(mean), mean.shape)
+        self.best_index_ = int(i), int(j)
         self.best_score_ = float(mean[self.best_index_])
         self.best_estimator_ = self.at(*self.best_index_)
         self._set_selection(self.best_estimator_.selection_)
 
-    def _restore(self):
+    def _restore(self) -> None:
         """Set what follows from the other fitted attributes, as after a fit; ValueError where they do not fit."""
         chosen = [hasattr(self, name) for name in ("scores_", "supports_", "best_index_", "best_score_")]
         if any(chosen) and not all(chosen):
@@ -247,7 +255,7 @@ class SparseSVCPath(ElasticSVC):
         if not (np.array_equal(own.features, point.features) and np.array_equal(own.weights, point.weights)):
             raise ValueError("the model is not that of its point of the grid")
 
-    def at(self, i, j):
+    def at(self, i: int, j: int) -> SparseSVC:
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
 
         Its gap is within ``tol``; a SparseSVC that is fitted itself is polished beyond that.
@@ -286,7 +294,7 @@ class SparseSVCPath(ElasticSVC):
         return fitted
 
     @available_if(lambda self: self.cv is not None)
-    def fold_support(self, fold, i, j):
+    def fold_support(self, fold: int, i: int, j: int) -> np.ndarray:
         """Features with a weight in the model that was fitted without a fold.
 
         Parameters
@@ -302,14 +310,14 @@ class SparseSVCPath(ElasticSVC):
             The features, sorted.
         """
         check_is_fitted(self, "supports_")
-        if isinstance(fold, bool) or not isinstance(fold, numbers.Integral) or not 0 <= fold < len(self.supports_):
+        if not check.is_integer(fold) or not 0 <= fold < len(self.supports_):
             raise ValueError(f"fold must be a whole number from 0 to {len(self.supports_) - 1}, got {fold!r}")
         begins, ids = self.supports_[fold]
         s = self.path_.number(i, j)
         return ids[begins[s] : begins[s + 1]]
 
     @available_if(lambda self: self.cv is not None)
-    def stability(self, i, j):
+    def stability(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         """How often features were selected in the models of the folds.
 
         Parameters
@@ -334,18 +342,19 @@ class SparseSVCPath(ElasticSVC):
 class _Told(ClassifierMixin, BaseEstimator):
     """A classifier that has been told its scores: X is the numbers of the rows."""
 
-    def __init__(self, classes=None, scores=None):
-        self.classes_, self.scores = classes, scores
+    def __init__(self, classes: np.ndarray | None = None, scores: np.ndarray | None = None):
+        self.classes_: Any = classes
+        self.scores: Any = scores
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Nothing to do."""
         return self
 
-    def decision_function(self, rows):
+    def decision_function(self, rows: np.ndarray) -> Any:
         """The scores of the rows."""
         return self.scores[rows]
 
-    def predict(self, rows):
+    def predict(self, rows: np.ndarray) -> np.ndarray:
         """The classes of the rows."""
         found = self.scores[rows]
         return self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]

@@ -1,23 +1,27 @@
 """StreamClassifier: online selection under a budget, as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from thresher.data.design import Design
 from thresher.data.door import checked_sparse
-from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace, Space
+from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.data.stream import check_size
 from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.estimators import parameters as check
-from thresher.estimators.base import FLOATS
+from thresher.estimators.base import FLOATS, MatrixLike
 from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.stream_options import learner_options, number_of_passes
 from thresher.families.online import Learners
-from thresher.results import Milestone
+from thresher.results import Milestone, Selection
 
 AT_ONCE = 1 << 14  # rows of a batch that are laid out at a time
 LIGHTEST, HEAVIEST = 1e-60, 1e20  # weight of an example
@@ -109,10 +113,15 @@ class StreamClassifier(SelectorClassifier):
     (True, 2897)
     """
 
+    _state: Any  # StreamLearners, or Frozen where it came from a model file
+
     def __init__(
-        self, budget=100, method="b-arda", *, loss=None, step_size=None, l2=None, l1=None, gamma=None, delta=0.01,
-        fit_intercept=True, open_ended=False, hash_bits=None, class_weight=None, n_passes=10, random_state=None,
-        verbose=0,
+        self, budget: int | None = 100, method: str = "b-arda", *, loss: str | None = None,
+        step_size: float | list[float] | None = None, l2: float | list[float] | None = None,
+        l1: float | list[float] | None = None, gamma: float | list[float] | None = None, delta: float = 0.01,
+        fit_intercept: bool = True, open_ended: bool = False, hash_bits: int | None = None,
+        class_weight: dict | str | None = None, n_passes: int | str = 10, random_state: Any = None,
+        verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.budget = budget
         self.method = method
@@ -130,7 +139,7 @@ class StreamClassifier(SelectorClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Forget what was learnt, and go through X ``n_passes`` times, each time in a random order.
 
         X is neither changed nor kept, but its entries are copied (of CSR only their columns).
@@ -146,8 +155,8 @@ class StreamClassifier(SelectorClassifier):
 
         Returns
         -------
-        StreamClassifier
-            This one.
+        self : StreamClassifier
+            The fitted estimator.
         """
         self._checked_options()
         X, y = self._checked_batch(X, y, first=True, ensure_min_samples=2)
@@ -175,10 +184,26 @@ class StreamClassifier(SelectorClassifier):
             state.progress.close(state, self.verbose)
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from a batch, row after row; ``classes`` has all labels there will be, and is needed at first.
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from a batch, one row after the other; a batch whose weights are all zero changes nothing.
 
-        A batch whose weights are all zero changes nothing.
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The samples, in the order in which they are learnt from.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels there will be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights; samples without weight are left out.
+
+        Returns
+        -------
+        self : StreamClassifier
+            The estimator.
         """
         first = not hasattr(self, "_state")
         options = self._checked_options()
@@ -186,18 +211,18 @@ class StreamClassifier(SelectorClassifier):
             raise ValueError(self._cannot_go_on(options))
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all labels there will be")
-        classes = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
-        if classes.size < 2:
-            raise ValueError(f"classes must hold two labels or more, got {classes.tolist()}")
-        if not first and not np.array_equal(classes, self.classes_):
-            raise ValueError(f"classes={classes.tolist()} are not those of before, {self.classes_.tolist()}")
-        X, y = self._checked_batch(X, y, first=first)
-        codes, weights = check.codes_of(y, classes), check.sample_weights(sample_weight, X.shape[0])
-        each = self._checked_weights(weights, classes)
+        labels = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
+        if labels.size < 2:
+            raise ValueError(f"classes must hold two labels or more, got {labels.tolist()}")
+        if not first and not np.array_equal(labels, self.classes_):
+            raise ValueError(f"classes={labels.tolist()} are not those of before, {self.classes_.tolist()}")
+        X, given = self._checked_batch(X, y, first=first)
+        codes, weights = check.codes_of(given, labels), check.sample_weights(sample_weight, X.shape[0])
+        each = self._checked_weights(weights, labels)
         if not weights.any():
             return self._undone(first)
         X, codes, weights = check.with_weight(X, codes, weights)
-        state = self._state = self._begun(classes) if first else self._state
+        state = self._state = self._begun(labels) if first else self._state
         self._widen(X)
         state.progress.begin(state)
         try:
@@ -211,24 +236,24 @@ class StreamClassifier(SelectorClassifier):
         return self
 
     @property
-    def selection_(self):
+    def selection_(self) -> Selection:  # type: ignore[override]  # worked out when asked for, never set
         """The Selection of the best setting so far."""
         if not hasattr(self, "_state"):
             raise AttributeError("there is no selection_ yet: call fit or partial_fit first")
         return self._state.selection
 
     @property
-    def coef_(self):
+    def coef_(self) -> sparse.csr_array:
         """Its weights as a sparse matrix."""
         return self._coefficients(self.selection_)[0]
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> np.ndarray:  # type: ignore[override]  # follows from selection_
         """Its intercepts."""
         return self._coefficients(self.selection_)[1]
 
     @property
-    def n_features_seen_(self):
+    def n_features_seen_(self) -> int:
         """Features met so far."""
         if not hasattr(getattr(self, "_state", None), "slots"):
             raise AttributeError("n_features_seen_ is known after fit and partial_fit alone, not of a model file")
@@ -251,11 +276,11 @@ class StreamClassifier(SelectorClassifier):
             raise AttributeError("standing is known after fit and partial_fit alone, not of a model file")
         return self._state.standing
 
-    def _set_selection(self, selection):
+    def _set_selection(self, selection: Selection) -> None:
         """Of a model file: it can be predicted with, and not be learnt on."""
         self._state = Frozen(selection)
 
-    def _set_learnt(self):
+    def _set_learnt(self) -> None:
         state, self.n_examples_ = self._state, self._state.examples
         self.classes_, best = state.classes, state.best
         self.setting_ = dict(state.settings[best])
@@ -266,19 +291,19 @@ class StreamClassifier(SelectorClassifier):
         self.progressive_loss_, self.progressive_accuracy_ = float(state.loss(best)), float(state.accuracy(best))
         self.trace_ = list(state.records[best].milestones)
 
-    def _checked_options(self):
+    def _checked_options(self) -> dict[str, Any]:
         """What the learners are made of; raises for parameters that cannot be, before any work is done."""
         return learner_options(self)
 
-    def _begun(self, classes):
+    def _begun(self, classes: np.ndarray) -> "StreamLearners":
         """Learners that know nothing yet."""
         options = self._checked_options()
         own = {key: value for key, value in options.items() if key not in ("hash_bits", "open_ended")}
-        state = Learners(n_classes=classes.size, **own)
+        state = StreamLearners(n_classes=classes.size, **own)
         state.options, state.classes, state.progress = options, classes, StreamProgress()
         return state
 
-    def _cannot_go_on(self, options):
+    def _cannot_go_on(self, options: dict[str, Any]) -> str:
         if isinstance(self._state, Frozen):
             return (
                 "this model came from a model file, which does not hold what is needed to learn on; "
@@ -291,17 +316,19 @@ class StreamClassifier(SelectorClassifier):
         name = " or ".join(old["settings"][0]) if changed == "settings" else changed
         return f"{name} cannot be changed after learning began ({changed} was {old[changed]!r}): fit anew"
 
-    def _forget(self, *but):
+    def _forget(self, *but: str) -> None:
         for name in [name for name in vars(self) if (name.endswith("_") or name == "_state") and name not in but]:
             delattr(self, name)
 
-    def _undone(self, first):
+    def _undone(self, first: bool) -> Self:
         """A batch without weight: nothing has happened."""
         if first:
             self._forget()
         return self
 
-    def _checked_batch(self, X, y, *, first, **options):
+    def _checked_batch(
+        self, X: MatrixLike, y: ArrayLike, *, first: bool, **options: Any
+    ) -> tuple[Any, np.ndarray]:
         """(X, y) with structure and numbers that can be trusted."""
         if self._by_number:
             X = checked_sparse(X) if sparse.issparse(X) else X
@@ -309,16 +336,16 @@ class StreamClassifier(SelectorClassifier):
             if first and hasattr(X, "columns"):
                 message = "columns are told apart by number, not by name: their order must stay the same"
                 warnings.warn(message, UserWarning, stacklevel=3)
-            X, y = check_X_y(X, y, estimator=self, **options)
+            X, labels = check_X_y(X, y, estimator=self, **options)
         else:
-            X, y = self._structured(X, reset=first, y=y, **options)
+            X, labels = self._structured(X, reset=first, y=y, **options)
         assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
         check_size(X)
-        return X.tocsr() if sparse.issparse(X) else X, y
+        return X.tocsr() if sparse.issparse(X) else X, labels
 
-    def _checked_weights(self, weights, classes):
+    def _checked_weights(self, weights: np.ndarray, classes: np.ndarray) -> np.ndarray | str | None:
         """Weights of the classes: a number for each, "balanced", or None. None of all weights may be too large."""
-        each = self.class_weight
+        each: Any = self.class_weight
         if each is None or isinstance(each, str):
             check.one_of("class_weight", each, (None, "balanced"))
         else:
@@ -333,42 +360,50 @@ class StreamClassifier(SelectorClassifier):
                 )
         return each
 
-    def _widen(self, X, anew=False):
+    def _widen(self, X: Any, anew: bool = False) -> None:
         """Columns that are told apart by number may be more than before."""
         if self._by_number:
             self.n_features_in_ = X.shape[1] if anew else max(getattr(self, "n_features_in_", 0), X.shape[1])
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
 
-    def _checked(self, X, dtype=FLOATS):
+    def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
         if not self._by_number:
             return super()._checked(X, dtype)
         check_is_fitted(self)
         X = checked_sparse(X) if sparse.issparse(X) else X
         return check_array(X, accept_sparse=("csr", "csc"), dtype=dtype, input_name="X")
 
-    def _design_given(self, X, **_):
+    def _design_given(self, X: Design, **_: Any) -> NoReturn:
         raise UnsupportedDesignError(
             "StreamClassifier learns row by row, but a Design is read by columns: use FGMClassifier, or give X itself"
         )
 
     @property
-    def _by_number(self):
+    def _by_number(self) -> bool:
         """Whether columns are told apart by their numbers alone, however many a matrix has."""
         return self.open_ended or self.hash_bits is not None
 
     @property
-    def space_(self) -> Space:
+    def space_(self) -> ColumnSpace:
         """What the ids of features stand for: columns of X, by number alone, or hashed."""
         return self._space_of(self.n_features_in_)
 
-    def _space_of(self, n_columns):
+    def _space_of(self, n_columns: int) -> ColumnSpace:
         if self.hash_bits is not None:
             return HashedSpace(n_columns, self.hash_bits)
         return (NumberedSpace if self.open_ended else ColumnSpace)(n_columns)
 
 
+class StreamLearners(Learners):
+    """Learners with what a StreamClassifier knows of them: checked options, labels, and how far the stream has come."""
+
+    options: dict[str, Any]
+    classes: np.ndarray
+    progress: StreamProgress
+
+
 class Frozen:
     """What a model file knows of a stream: where it ended."""
 
-    def __init__(self, selection):
+    def __init__(self, selection: Selection):
         self.selection = selection

@@ -1,6 +1,8 @@
 """All that a StreamClassifier has learnt, as a value, and a StreamClassifier that goes on from it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +17,7 @@ from thresher.results import consistent
 class StreamState:
     """Constructor parameters, columns (``feature_names_in`` may be None), labels, and what the learners have learnt."""
 
-    parameters: dict
+    parameters: dict[str, Any]
     n_features_in: int
     feature_names_in: np.ndarray | None
     classes: np.ndarray
@@ -59,7 +61,7 @@ def classifier_of(state: StreamState) -> StreamClassifier:
     return clf
 
 
-def _usable(check):
+def _usable(check: Callable[[], Any]) -> Any:
     """What a check of parameters returns; one that cannot be used does not fit the state."""
     try:
         return check()

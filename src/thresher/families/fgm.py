@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def held_out(design, problems, trace, *, wanted, overshoot=None, debias=False, *
     """
     pool = None if wanted is None or overshoot is None else min(2 * wanted, pool_sizes(wanted, overshoot)[-1])
     plan = replace(planned(design, wanted, pool, **how), rough=True)
-    if pool is not None:
+    if pool is not None and isinstance(plan, GatherPlan):
         plan = replace(plan, at_least=pool)
     apart = Trace(steps=trace.steps)  # the turns are not those of the fit, what they cost is
     grown = grow(design, problems, plan, apart)
@@ -112,7 +113,7 @@ def planned(
     tol: float = 1e-3,
     penalty: PenaltyRule = k_support,
     forced: Sequence[int] = (),
-    **common,
+    **common: Any,
 ) -> Plan:
     """The plan for grow(): ``pool`` units for elimination or, where it is None, ``wanted`` ones.
 
@@ -128,8 +129,8 @@ def planned(
         budget = min(budget, max(target - len(forced), 1))
     common |= {"units": units, "wanted": wanted, "budget": budget, "tol": tol, "penalty": penalty}
     common |= {"forced": tuple(int(unit) for unit in forced)}
-    if pool is not None:
-        return GatherPlan(**common, reach=target, at_least=2 * wanted)
+    if wanted is not None and pool is not None:
+        return GatherPlan(**common, reach=min(units.count, pool), at_least=2 * wanted)
     converges = penalty is k_support
     return GrowthPlan(
         **common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol
@@ -251,12 +252,14 @@ def path(design, models):
     """Turn by turn of growth, then station by station of elimination, where all models have one."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
-    common = set.intersection(*(set(model.way) for model in models))
+    numbers = set.intersection(*(set(model.way) for model in models))
     if models[0].plan.wanted is None:  # the grown models are the pick, and stand for their number
-        common.discard(max(model.pick.used for model in models))
-    common = sorted(common, reverse=True)
+        numbers.discard(max(model.pick.used for model in models))
     found = [station(design, models, "grow", parts) for parts in growth]
-    found += [station(design, models, "thresh", [model.way[number] for model in models]) for number in common]
+    found += [
+        station(design, models, "thresh", [model.way[number] for model in models])
+        for number in sorted(numbers, reverse=True)
+    ]
     return Path(each for each in found if each.features.size)
 
 

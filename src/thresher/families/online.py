@@ -6,7 +6,9 @@ same examples: features are looked up once, and the progressive loss tells which
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ class Method:
     ``endless``: it can do without a budget. ``losses``: those it can take.
     """
 
-    loop: object
+    loop: Callable[..., int]
     loss: str
     parameters: dict
     endless: bool = False
@@ -65,7 +67,8 @@ class Learner:
         numbers[descent.LOSS_KIND] = LOSSES[loss]
         self.numbers, self.clock = numbers, np.zeros(descent.CLOCK)
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
-        self._kept, self._keys, self._trees = np.zeros(0, dtype=np.int32), np.zeros(0), None
+        self._kept, self._keys = np.zeros(0, dtype=np.int32), np.zeros(0)
+        self._trees: Any = None  # of dual averaging, from the first feature on: see ``_plant``
         if self.method.loop is SECOND_ORDER:
             self.clock[descent.SHIFT_SPREAD] = 1.0
 
@@ -336,7 +339,7 @@ class Learners:
 
     def __setstate__(self, state):
         made, more, learnt = state
-        self.__init__(**made)
+        type(self).__init__(self, **made)
         vars(self).update(more)
         self._put_back(learnt)  # not checked: learners that diverged can be pickled too
 

@@ -1,20 +1,36 @@
 """Text that is too long, or does not end: batch after batch."""
 
+import os
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+
 from thresher.io.svmlight import shown
 from thresher.io.table import tidy_labels
 from thresher.io.text import opened
 from thresher.io.text_stream import TextStream
 
 
-def batches(path, *, skip_bad=False):
+def batches(path: str | os.PathLike[str], *, skip_bad: bool = False) -> Iterator[tuple[sparse.csr_array, np.ndarray]]:
     r"""(X, y) of some thousand lines of svmlight text at a time, for ``partial_fit`` of an open-ended StreamClassifier.
 
     X is a CSR matrix whose column numbers are the indices as they are written (as ``read`` gives with
     ``index_base=0``), and which is as wide as the largest of them asks for. "-" is standard input, of which a batch is
     what has come in so far; gzip and bzip2 are unpacked.
 
-    A bad line raises InvalidDataError with its number, after the batch of what stands before it; with ``skip_bad`` it
-    is left out.
+    Parameters
+    ----------
+    path : str or path-like
+        The file; "-" is standard input.
+    skip_bad : bool, default=False
+        Whether lines that cannot be read are left out. Otherwise such a line raises InvalidDataError with its number,
+        after the batch of the lines before it.
+
+    Returns
+    -------
+    iterator of (X, y)
+        A sparse matrix of shape (n_lines, largest index + 1) and an array of labels of shape (n_lines,) for each batch.
 
     Examples
     --------

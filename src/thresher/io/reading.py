@@ -1,6 +1,7 @@
 """One entry for all kinds of files."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from thresher.io.arrays import labels_of, read_matrix_npy, read_matrix_npz
 from thresher.io.frames import read_csv, read_parquet
 from thresher.io.npz import read_npy
 from thresher.io.svmlight import read_svmlight, shown
-from thresher.io.table import Layout, tidy_labels
+from thresher.io.table import Layout, Table, tidy_labels
 
 KINDS = {
     "npz": "npz", "npy": "npy", "csv": "csv", "tsv": "csv", "parquet": "parquet", "pq": "parquet", "t": "svmlight",
@@ -22,8 +23,17 @@ PACKED = ("gz", "bz2")
 
 
 def read(
-    path, *, kind=None, labels=None, label_column=None, ignore=(), names=None, index_base=None, layout=None, n_jobs=None
-):
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    label_column: str | None = None,
+    ignore: Sequence[str] = (),
+    names: str | os.PathLike[str] | None = None,
+    index_base: int | None = None,
+    layout: Layout | None = None,
+    n_jobs: int | None = None,
+) -> Table:
     r"""The matrix in a file, its labels and the names of its columns, as a Table.
 
     Parameters
@@ -46,6 +56,11 @@ def read(
         What the columns must be, if a model waits for them.
     n_jobs : int, default=None
         Threads that parse text.
+
+    Returns
+    -------
+    Table
+        ``X``, ``y``, ``names`` and how the file was read.
 
     Examples
     --------

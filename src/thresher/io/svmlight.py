@@ -14,7 +14,7 @@ def read_svmlight(path, *, index_base=None, layout=None, workers):
     The first index is 0 if any is, else 1, unless ``index_base`` or the ``layout`` of a model says which. Columns
     beyond that layout are left out.
     """
-    name, remarks = shown(path), []
+    name, remarks = shown(path), list[str]()
     with opened(path) as stream:
         parts = list(parsed(svmlight_rows, stream, name, workers))
     labels = np.concatenate([part.labels for part in parts] or [np.zeros(0)])

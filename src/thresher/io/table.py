@@ -2,6 +2,7 @@
 
 import numbers
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Source:
     index_base: int | None = None
     label_column: str | None = None
     open_ended: bool = False
-    notes: dict = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
         for name in ("file", "label_column"):
@@ -55,8 +56,21 @@ class Source:
             raise TypeError(f"notes of a Source must be a dict, got {self.notes!r}")
 
     @classmethod
-    def takes(cls, name: str, value: object) -> bool:
-        """Whether ``value`` can be the field ``name``."""
+    def takes(cls, name: str, value: Any) -> bool:
+        """Whether a value can be that of a field.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+        value : object
+            The value.
+
+        Returns
+        -------
+        bool
+            False where there is no such field, too.
+        """
         if name not in {each.name for each in fields(cls)}:
             return False
         try:
@@ -85,7 +99,7 @@ class Table:
     ``index_base`` is the index that the first column has in svmlight text; ``remarks`` tell of what was made good.
     """
 
-    X: object
+    X: Any
     y: np.ndarray | None
     names: tuple[str, ...] | None = None
     kind: str = ""

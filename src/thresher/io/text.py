@@ -9,9 +9,10 @@ import io
 import sys
 import zlib
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ PIECE = 1 << 22  # bytes
 LONGEST_LINE = 1 << 30  # bytes
 TOLD = 5  # bad lines of which it is told what is wrong
 MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
-PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+PACKED: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
 
 class Rows(NamedTuple):
@@ -39,7 +40,7 @@ class Rows(NamedTuple):
 def opened(path):
     """A binary stream of what is in the file, unpacked if it is gzip or bzip2; "-" is standard input."""
     with ExitStack() as stack:
-        stream = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
+        stream: Any = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
         head = stream.peek(4)[:4]
         if 0 < len(head) < 4:  # a pipe gives what it has; wait for the rest
             head = stream.read(4)
@@ -130,7 +131,7 @@ def parsed(parse, stream, name, workers, line=1):
             yield one(begin, piece)
         return
     with ThreadPoolExecutor(workers.count, thread_name_prefix="thresher-text") as pool:
-        ahead = deque()
+        ahead: deque[Future] = deque()
         try:
             for begin, piece in pieces(stream, name, line):
                 ahead.append(pool.submit(one, begin, piece))
@@ -176,7 +177,7 @@ class Lines(NamedTuple):
     rows: Rows
     starts: np.ndarray
     bad: np.ndarray
-    told: list
+    told: list[BadText]
 
 
 def svmlight_lines(piece, most_bad=None, largest=np.inf):
@@ -196,8 +197,8 @@ def svmlight_lines(piece, most_bad=None, largest=np.inf):
     wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, at]]])
     told = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:TOLD].tolist()]
     lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
-    found = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
-    found = Lines(found, starts[:rows].copy(), wrong_at[:, 1], told)
+    whole = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
+    found = Lines(whole, starts[:rows].copy(), wrong_at[:, 1], told)
     for entry in np.flatnonzero(np.abs(found.rows.values) > largest) if np.isfinite(largest) else ():
         row = int(np.searchsorted(ends[:rows], entry, side="right"))
         complaint = f"the value {values[entry]:.3g} is too large: {largest:g} in size is the limit"
@@ -211,7 +212,7 @@ def svmlight_lines(piece, most_bad=None, largest=np.inf):
 
 def _hard_numbers(piece, hard, labels, values, ends):
     """Fill in numbers that the loop has left to Python; the rows of those that are beyond float64, with a BadText."""
-    lost = {}
+    lost: dict[int, BadText] = {}
     for slot, begun, stop in hard:
         row = -1 - slot if slot < 0 else int(np.searchsorted(ends, slot, side="right"))
         try:

@@ -90,7 +90,7 @@ def _from_lists(value, dtype, dimensions, what, finite):
         need(all(isinstance(row, list) for row in value), f"{what} is not a list of lists")
         need(len({len(row) for row in value}) <= 1, f"{what} has rows of several lengths")
         flat = [entry for row in value for entry in row]
-        shape = (len(value), len(value[0]) if value else 0)
+        shape: tuple[int, ...] = (len(value), len(value[0]) if value else 0)
     else:
         flat, shape = value, (len(value),)
     if dtype == "<f8":

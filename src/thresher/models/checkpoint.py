@@ -6,6 +6,7 @@ the same bytes.
 
 import json
 import os
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,9 @@ PARAMETERS = required(
 )  # fmt: skip
 
 
-def save_checkpoint(clf: StreamClassifier, path, *, position: dict | None = None) -> None:
+def save_checkpoint(
+    clf: StreamClassifier, path: str | os.PathLike[str], *, position: dict[str, Any] | None = None
+) -> None:
     """Write all that a StreamClassifier has learnt to ``path``; what was there before is replaced in one step.
 
     Parameters
@@ -64,7 +67,7 @@ def save_checkpoint(clf: StreamClassifier, path, *, position: dict | None = None
         move(scratch, path)
 
 
-def load_checkpoint(path) -> StreamClassifier:
+def load_checkpoint(path: str | os.PathLike[str]) -> StreamClassifier:
     """The StreamClassifier that ``save_checkpoint`` wrote to ``path``; ``partial_fit`` goes on where it was.
 
     The file is checked before it is believed and no code in it is run: one that is damaged raises ModelFileError.
@@ -77,11 +80,12 @@ def load_checkpoint(path) -> StreamClassifier:
     Returns
     -------
     clf : StreamClassifier
+        Fitted, with all that it had learnt.
     """
     return read_checkpoint(path)[0]
 
 
-def read_checkpoint(path) -> tuple[StreamClassifier, dict]:
+def read_checkpoint(path: str | os.PathLike[str]) -> tuple[StreamClassifier, dict[str, Any]]:
     """All that a checkpoint holds.
 
     Parameters

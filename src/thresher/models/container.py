@@ -88,7 +88,8 @@ class Container:
     def array(self, name, dtype, shape, what):
         """The array in the member ``name``, which must have this dtype and shape; None is a vector of any length."""
         info = self.unread.pop(f"{name}.npy", None) if isinstance(name, str) else None
-        need(info is not None, f"{what} is to lie in the .npz as {shown(name)}, where it is not")
+        if info is None:
+            raise Damaged(f"{what} is to lie in the .npz as {shown(name)}, where it is not")
         need(info.compress_type == zipfile.ZIP_STORED, f"{what} is compressed in the .npz")
         need(0 <= info.file_size == info.compress_size <= self.left, f"{what} is larger than the .npz that holds it")
         self.left -= info.file_size
@@ -109,7 +110,8 @@ def _array(member, size, dtype, shape, what):
     need(start[:-2] == MAGIC, f"{what} is not stored as an array")
     length = int.from_bytes(start[-2:], "little")
     header = HEADER.fullmatch(member.read(length))
-    need(header is not None, f"{what} has a header that is not one of a plain array")
+    if header is None:
+        raise Damaged(f"{what} has a header that is not one of a plain array")
     declared = tuple(int(part) for part in header[2].replace(b" ", b"").split(b",") if part)
     shape = declared[:1] if shape is None else shape
     need((header[1].decode(), declared) == (dtype.str, shape), f"{what} is another array than the document says")
@@ -118,7 +120,7 @@ def _array(member, size, dtype, shape, what):
         count *= entries
     need(count * dtype.itemsize == size - len(start) - length, f"{what} has not the length that its shape asks for")
     array = np.empty(shape, dtype)
-    filled = member.readinto(memoryview(array.reshape(-1)).cast("B")) if count else 0
+    filled = member.readinto(array.reshape(-1).data.cast("B")) if count else 0
     need(filled == array.nbytes, f"{what} is cut short")
     need(not member.read(1), f"{what} is too long")
     return array.astype(dtype.newbyteorder("="), copy=False)

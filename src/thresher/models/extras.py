@@ -105,15 +105,15 @@ def _grid(reader, value, estimator):
     return Grid(
         betas,
         alphas,
-        *per_point.values(),
-        intercepts.reshape(*alphas.shape, *across),
-        begins,
-        ids,
-        weights,
-        test_begins,
-        tests,
-        n_samples,
-        n_features,
+        **per_point,
+        intercepts=intercepts.reshape(*alphas.shape, *across),
+        begins=begins,
+        ids=ids,
+        weights=weights,
+        test_begins=test_begins,
+        tests=tests,
+        n_samples=n_samples,
+        n_features_in=n_features,
     )
 
 

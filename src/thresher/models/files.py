@@ -6,8 +6,12 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 from thresher.errors import ModelFileError
+from thresher.estimators.base import SpaceEstimator
+from thresher.io.table import Source
 from thresher.models.arrays import ArrayReader, ArrayWriter
 from thresher.models.checks import Damaged, fields, need, required, shown, shown_path, text
 from thresher.models.container import Container, digest, open_file, write_members
@@ -24,7 +28,13 @@ class ArraysMissing(Damaged):
     """The .npz that a document names is not there: perhaps the model is just being replaced."""
 
 
-def save(estimator, path, *, names=None, source=None) -> None:
+def save(
+    estimator: SpaceEstimator,
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    source: Source | None = None,
+) -> None:
     """Write a fitted estimator to ``path`` as a JSON document, with large arrays in an .npz beside it.
 
     A model that is there is replaced in one step: after a crash either the old or the new one can be loaded.
@@ -46,7 +56,7 @@ def save(estimator, path, *, names=None, source=None) -> None:
     _replace(replaceable(path), document, writer.members)
 
 
-def load(path):
+def load(path: str | os.PathLike[str]) -> Any:
     """The estimator that ``save`` wrote to ``path``, fitted as it was.
 
     The file is checked before it is believed and no code in it is run: one that is damaged raises ModelFileError.
@@ -59,11 +69,12 @@ def load(path):
     Returns
     -------
     estimator : FGMClassifier, SparseSVC, SparseSVCPath or StreamClassifier
+        Fitted, of the class that was saved.
     """
     return read(path).estimator
 
 
-def read(path) -> Model:
+def read(path: str | os.PathLike[str]) -> Model:
     """All that a model file holds.
 
     Parameters

@@ -54,8 +54,9 @@ def _writer(document):
     """Who wrote a document of the future, as far as it says so in a form that can be shown."""
     versions = document.get("versions")
     version = versions.get("thresher") if isinstance(versions, dict) else None
-    good = isinstance(version, str) and version.isascii() and version.isprintable()
-    return f"thresher {version[:40]}, which is newer" if good else "a newer thresher"
+    if isinstance(version, str) and version.isascii() and version.isprintable():
+        return f"thresher {version[:40]}, which is newer"
+    return "a newer thresher"
 
 
 def with_typed_source(document):

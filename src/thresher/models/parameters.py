@@ -71,7 +71,7 @@ def _put(writer, name, value, depth):
         return {"sparse": {"type": matrix[0], "shape": [int(length) for length in value.shape]} | parts}
     kind = type(value).__name__
     if VALUE_TYPES.get(kind) is type(value):
-        own = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        own = {field.name: getattr(value, field.name) for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init}
         written = {key: _put(writer, f"{name}.{key}", part, depth - 1) for key, part in own.items()}
         return {"value": {"type": kind, "fields": written}}
     raise Unwritable

@@ -3,7 +3,7 @@
 A new estimator adds one entry to ``KINDS``; a new frozen value is named in a call of ``register``.
 """
 
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -87,17 +87,18 @@ def kind_of(estimator):
     return name, KINDS[name]
 
 
-VALUE_TYPES = {}  # by name: frozen dataclasses that may be constructor parameters
+VALUE_TYPES: dict[str, type] = {}  # by name: frozen dataclasses that may be constructor parameters
 
 
-def register(*classes):
+def register(*classes: type) -> None:
     """Let instances of frozen dataclasses be parameters in model files; a class is known by its name.
 
     Every field of ``__init__`` is written, in the same forms as a parameter. A field that a file lacks has the default
     of the class. What ``__post_init__`` refuses with a ValueError is refused as damage.
     """
     for cls in classes:
-        if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:
+        how = getattr(cls, "__dataclass_params__", None)  # of a dataclass
+        if how is None or not how.frozen:
             raise TypeError(f"{cls.__name__} must be a frozen dataclass")
         if VALUE_TYPES.setdefault(cls.__name__, cls) is not cls:
             raise ValueError(f"another class is registered as {cls.__name__}")

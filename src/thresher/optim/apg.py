@@ -8,13 +8,25 @@ with the block.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from thresher.optim.master import Start, judged, out_of_time
+from thresher.data.block import Block
+from thresher.optim.master import Solution, Start, judged, out_of_time
+from thresher.optim.penalties import Proximal
 
 
-def solve(block, problem, penalty, start=None, *, tol, max_iter=20000, deadline=None):
+def solve(
+    block: Block,
+    problem: Any,
+    penalty: Proximal,
+    start: Start | None = None,
+    *,
+    tol: float,
+    max_iter: int = 20000,
+    deadline: float | None = None,
+) -> Solution:
     """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
     start = Start.zero(block) if start is None else start
     gram, steepness = inner_products(block, start.memory)
@@ -47,7 +59,7 @@ def solve(block, problem, penalty, start=None, *, tol, max_iter=20000, deadline=
     return replace(point, iterations=iteration, products=products, memory=(gram, steepness))
 
 
-def inner_products(block, memory):
+def inner_products(block: Block, memory: tuple[np.ndarray, float] | None) -> tuple[np.ndarray, float]:
     """(X'X, steepness), from what the last solve left: only products with the new columns are formed."""
     m = block.shape[1]
     gram = np.zeros((m, m))

@@ -12,11 +12,14 @@ falls and the method goes back to the best point so far.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from thresher.optim.master import judged, out_of_time
-from thresher.optim.problem import QuadraticDual
+from thresher.data.block import Block
+from thresher.optim.master import Solution, Start, judged, out_of_time
+from thresher.optim.penalties import Pieced
+from thresher.optim.problem import Problem, QuadraticDual
 
 MOST_SAMPLES, MOST_ENTRIES = 3000, 1 << 22
 FASTER = 3.0  # sigma rises by this factor each time the centre moves
@@ -25,7 +28,7 @@ IDLE = 20  # steps without any gain after which rounding has the last word
 INNER = 8  # Newton steps after which a sub-problem counts as too hard
 
 
-def suits(block, problem, penalty):
+def suits(block: Block, problem: Problem, penalty: Pieced) -> bool:
     """Whether this solver can be used: its systems are as large as the number of samples.
 
     It needs a loss with a quadratic dual, and a penalty of single coordinates.
@@ -35,13 +38,22 @@ def suits(block, problem, penalty):
     return few and penalty.layout.is_plain and isinstance(problem, QuadraticDual) and problem.dual_weights() is not None
 
 
-def solve(block, problem, penalty, start, *, tol, max_iter=500, deadline=None):
+def solve(
+    block: Block,
+    problem: Any,
+    penalty: Pieced,
+    start: Start,
+    *,
+    tol: float,
+    max_iter: int = 500,
+    deadline: float | None = None,
+) -> Solution:
     """Minimise to objective - bound <= tol, from ``start``; the Solution's gap says how far it came."""
     X = block.toarray()
     best = judged(block, problem, penalty, start.w, start.z, start.b)
     bound, centre, sigma, inner, iteration, idle = best.bound, start.w, 1.0, 0, 0, 0
     dual = _Dual(X, problem, penalty, centre, sigma)
-    alpha = best.dual.alpha
+    alpha = best.dual_point.vector * problem.y  # y = +-1: exact
     v = problem.loss.best_multiple(alpha, problem.cost, 2.0 * penalty.conjugate(best.scores)) * alpha * problem.y
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
         iteration += 1

@@ -8,6 +8,8 @@ optimum w is S(v) / alpha, where S is soft-thresholding by beta. The gap is a su
 columns, none negative: rounding cannot hide any of it.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
@@ -174,7 +176,8 @@ class ElasticNewton:
 
 def _by_holding(system, w, v, signs, beta, accuracy):
     """The model's least point with the given signs: columns that would change theirs are held at zero, all at once."""
-    held, x = np.zeros(w.size, dtype=bool), None
+    held = np.zeros(w.size, dtype=bool)
+    x: Any = None  # where the first solve begins: nowhere in particular
     for _ in range(MOST_TURNS):
         x = system.solve(v - system.ridge * w - beta * signs, held, np.where(held, -w, 0.0), accuracy, x)
         flips = ~held & ((w + x[: w.size]) * signs < 0.0)

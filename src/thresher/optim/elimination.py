@@ -40,12 +40,12 @@ class Station(NamedTuple):
     solutions: tuple[Solution, ...]
 
     @property
-    def objective(self):
+    def objective(self) -> float:
         """Sum over the problems."""
         return sum(solution.objective for solution in self.solutions)
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """Objective minus what no weights on these columns go below."""
         return sum(solution.gap for solution in self.solutions)
 
@@ -110,7 +110,8 @@ class _Field:
         self.station = self.on(self.here, at)
         self.D = [np.zeros(problem.size) for problem in problems]
         self.plain = [np.zeros((block.shape[1],) * 2) for _ in problems]
-        self.inverse, self.gone = [None] * len(problems), [None] * len(problems)
+        self.inverse = [np.zeros((0, 0)) for _ in problems]  # until ``refresh``
+        self.gone = [np.zeros((0, 0)) for _ in problems]
 
     def on(self, kept, solutions):
         """The Station on the columns ``kept``, which are whole units."""

@@ -25,6 +25,8 @@ class Layout:
     @property
     def starts(self) -> np.ndarray:
         """Where each unit begins among the columns; only where there are ``sizes``."""
+        if self.sizes is None:
+            raise ValueError("each column is a unit of its own: there are no sizes")
         return np.cumsum(self.sizes) - self.sizes
 
     def by_class(self, w: np.ndarray) -> np.ndarray:
@@ -78,7 +80,7 @@ class Layout:
             return self
         return Layout(np.concatenate([self.sizes, sizes]), self.classes)
 
-    def _over_columns(self, numbers):
+    def _over_columns(self, numbers: np.ndarray) -> np.ndarray:
         if self.sizes is None:
             return numbers
         return np.add.reduceat(numbers, self.starts) if self.sizes.size else np.zeros(0)

@@ -26,47 +26,47 @@ class Loss(ABC):
     name: str
 
     @abstractmethod
-    def value(self, y, z, cost):
+    def value(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> float:
         """sum_i c_i l(y_i z_i)."""
 
     @abstractmethod
-    def dual_point(self, y, z, cost):
+    def dual_point(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """alpha_i = -c_i l'(y_i z_i); the gradient in z is -alpha * y."""
 
     @abstractmethod
-    def curvature(self, y, z, cost):
+    def curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """c_i l''(y_i z_i), an element of the generalised second derivative where there is a kink."""
 
-    def guarded_curvature(self, y, z, cost, more, least):
+    def guarded_curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, more: float, least: float) -> np.ndarray:
         """A curvature with which longer steps are safe: see SquaredHinge; here it is the curvature itself."""
         return self.curvature(y, z, cost)
 
     @abstractmethod
-    def curvature_bound(self, cost):
+    def curvature_bound(self, cost: np.ndarray) -> np.ndarray:
         """An upper bound of ``curvature`` over all z, per sample."""
 
     @abstractmethod
-    def dual(self, alpha, cost):
+    def dual(self, alpha: np.ndarray, cost: np.ndarray) -> float:
         """The concave dual function, -inf outside its domain."""
 
     @abstractmethod
-    def scaled_dual(self, alpha, cost, square):
+    def scaled_dual(self, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
         """Max over s >= 0 of dual(s alpha) - s^2 square / 2: the best bound in the direction alpha."""
 
-    def dual_weights(self, cost):
+    def dual_weights(self, cost: np.ndarray) -> np.ndarray | None:
         """The c with which the dual function is 1'alpha - sum alpha_i^2 / (2 c_i); None where it is another."""
         return None
 
-    def gradient(self, y, z, cost):
+    def gradient(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """Derivative in z."""
         return -y * self.dual_point(y, z, cost)
 
-    def slope(self, y, z, cost, b):
+    def slope(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, b: float) -> tuple[float, float, float]:
         """Derivative of value(y, z + b, cost) in b, the sum of the sizes of its terms, and the second derivative."""
         slopes = self.gradient(y, z + b, cost)
         return slopes.sum(), np.abs(slopes).sum(), self.curvature(y, z + b, cost).sum()
 
-    def best_shift(self, y, z, cost, start=0.0):
+    def best_shift(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, start: float | np.ndarray = 0.0) -> float:
         """The b that minimises value(y, z + b, cost): a root of its rising derivative, to rounding.
 
         Newton's method inside a bracket; for the squared hinge it ends at the root exactly, since the derivative
@@ -92,7 +92,7 @@ class Loss(ABC):
             b = step
         return b
 
-    def feasible(self, alpha, y):
+    def feasible(self, alpha: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
         positive = y > 0
         up, down = alpha[positive].sum(), alpha[~positive].sum()
@@ -106,24 +106,24 @@ class SquaredHinge(Loss):
 
     name = "squared_hinge"
 
-    def value(self, y, z, cost):
+    def value(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> float:
         """See Loss."""
         slack = np.maximum(0.0, 1.0 - y * z)
         return 0.5 * float(cost @ (slack * slack))
 
-    def dual_point(self, y, z, cost):
+    def dual_point(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return cost * np.maximum(0.0, 1.0 - y * z)
 
-    def curvature(self, y, z, cost):
+    def curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return np.where(y * z < 1.0, cost, 0.0)
 
-    def slope(self, y, z, cost, b):
+    def slope(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, b: float) -> tuple[float, float, float]:
         """See Loss."""
         return hinge.slope(y, z, cost, b)
 
-    def guarded_curvature(self, y, z, cost, more, least):
+    def guarded_curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, more: float, least: float) -> np.ndarray:
         """The curvature, also of samples that a step may bring over the kink.
 
         Those nearest to it count: with ``more`` times the cost of those that have curvature already, and with the
@@ -137,25 +137,25 @@ class SquaredHinge(Loss):
         last = np.searchsorted(np.cumsum(cost[order]), enough * (1.0 - 1e-9))
         return np.where(margin <= max(1.0, margin[order[min(last, margin.size - 1)]]), cost, 0.0)
 
-    def curvature_bound(self, cost):
+    def curvature_bound(self, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return cost
 
-    def dual(self, alpha, cost):
+    def dual(self, alpha: np.ndarray, cost: np.ndarray) -> float:
         """1'alpha - sum alpha_i^2 / (2 c_i)."""
         if alpha.min(initial=0.0) < 0 or np.any(alpha[cost == 0] > 0):
             return -np.inf
         return float(alpha.sum() - 0.5 * _squares(alpha, cost))
 
-    def scaled_dual(self, alpha, cost, square):
+    def scaled_dual(self, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
         """(1'alpha)^2 / (2 (sum alpha_i^2 / c_i + square))."""
         return 0.5 * self.best_multiple(alpha, cost, square) * float(alpha.sum())
 
-    def dual_weights(self, cost):
+    def dual_weights(self, cost: np.ndarray) -> np.ndarray | None:
         """See Loss."""
         return cost
 
-    def best_multiple(self, alpha, cost, square):
+    def best_multiple(self, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
         """The s >= 0 at which ``scaled_dual`` is attained."""
         bottom = _squares(alpha, cost) + square
         return float(alpha.sum() / bottom) if bottom > 0 else 0.0
@@ -166,24 +166,24 @@ class Logistic(Loss):
 
     name = "logistic"
 
-    def value(self, y, z, cost):
+    def value(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> float:
         """See Loss."""
         return float(cost @ np.logaddexp(0.0, -y * z))
 
-    def dual_point(self, y, z, cost):
+    def dual_point(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return cost * expit(-y * z)
 
-    def curvature(self, y, z, cost):
+    def curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         p = expit(y * z)
         return cost * p * (1.0 - p)
 
-    def curvature_bound(self, cost):
+    def curvature_bound(self, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return 0.25 * cost
 
-    def dual(self, alpha, cost):
+    def dual(self, alpha: np.ndarray, cost: np.ndarray) -> float:
         """Sum of the entropies: -alpha log(alpha / c) - (c - alpha) log(1 - alpha / c)."""
         used = cost > 0
         a, c = alpha[used], cost[used]
@@ -191,7 +191,7 @@ class Logistic(Loss):
             return -np.inf
         return float((-xlogy(a, a / c) - xlogy(c - a, (c - a) / c)).sum())
 
-    def scaled_dual(self, alpha, cost, square):
+    def scaled_dual(self, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
         """See Loss: concave in s, its derivative falls from +inf at 0 to -inf at the end of the domain."""
         used = alpha > 0
         a, c = alpha[used], cost[used]
@@ -220,35 +220,35 @@ class Logistic(Loss):
 class SmoothedHinge(Loss):
     """l(m) = 0 for m >= 1, (1 - m)^2 / (2 gamma) for 1 - gamma <= m < 1, and 1 - m - gamma / 2 below: 0 < gamma < 1."""
 
-    def __init__(self, gamma):
+    def __init__(self, gamma: float):
         self.gamma, self.name = gamma, f"smoothed_hinge_{gamma:g}"
 
-    def value(self, y, z, cost):
+    def value(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> float:
         """See Loss."""
         slack = 1.0 - y * z
         theta = np.clip(slack / self.gamma, 0.0, 1.0)
         return float(cost @ (theta * (slack - 0.5 * self.gamma * theta)))
 
-    def dual_point(self, y, z, cost):
+    def dual_point(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return cost * np.clip((1.0 - y * z) / self.gamma, 0.0, 1.0)
 
-    def curvature(self, y, z, cost):
+    def curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         slack = 1.0 - y * z
         return np.where((slack > 0.0) & (slack < self.gamma), cost / self.gamma, 0.0)
 
-    def curvature_bound(self, cost):
+    def curvature_bound(self, cost: np.ndarray) -> np.ndarray:
         """See Loss."""
         return cost / self.gamma
 
-    def dual(self, alpha, cost):
+    def dual(self, alpha: np.ndarray, cost: np.ndarray) -> float:
         """1'alpha - gamma / 2 sum alpha_i^2 / c_i for 0 <= alpha <= c."""
         if alpha.min(initial=0.0) < 0 or np.any(alpha > cost * (1.0 + 1e-12)):
             return -np.inf
         return float(alpha.sum() - 0.5 * self.gamma * _squares(alpha, cost))
 
-    def scaled_dual(self, alpha, cost, square):
+    def scaled_dual(self, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
         """See Loss: a parabola in s, on the part of it where s alpha <= c."""
         used = alpha > 0.0
         if not used.any():
@@ -258,8 +258,8 @@ class SmoothedHinge(Loss):
         return s * float(alpha.sum()) - 0.5 * s * s * bottom
 
 
-def _squares(alpha, cost):
+def _squares(alpha: np.ndarray, cost: np.ndarray) -> float:
     return float(np.divide(alpha * alpha, cost, out=np.zeros_like(alpha), where=cost > 0).sum())
 
 
-LOSSES = {loss.name: loss for loss in (SquaredHinge(), Logistic())}
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in (SquaredHinge(), Logistic())}

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,14 @@ class Solution:
     bound: float
     iterations: int = 0
     products: int = 0
-    memory: object = None
+    memory: Any = None
+
+    @property
+    def dual_point(self) -> DualPoint:
+        """``dual``; ValueError where it was left out."""
+        if self.dual is None:
+            raise ValueError("the dual point of this solution was left out")
+        return self.dual
 
     @property
     def gap(self) -> float:
@@ -43,7 +51,7 @@ class Start:
     w: np.ndarray
     z: np.ndarray
     b: float | np.ndarray = 0.0
-    memory: object = None
+    memory: Any = None
 
     @classmethod
     def zero(cls, block: Block) -> "Start":

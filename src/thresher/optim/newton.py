@@ -7,13 +7,15 @@ On the straight part of the way scores are linear, so the search needs no produc
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
+from thresher.data.block import Block
 from thresher.optim import dual_newton
-from thresher.optim.master import Start, judged, out_of_time
+from thresher.optim.master import Solution, Start, judged, out_of_time
+from thresher.optim.penalties import Pieced
 from thresher.optim.problem import DualPoint
 
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
@@ -47,7 +49,16 @@ class Near(NamedTuple):
     share: int
 
 
-def solve(block, problem, penalty, start=None, *, tol, max_iter=200, deadline=None):
+def solve(
+    block: Block,
+    problem: Any,
+    penalty: Pieced,
+    start: Start | None = None,
+    *,
+    tol: float,
+    max_iter: int = 200,
+    deadline: float | None = None,
+) -> Solution:
     """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
     start = Start.zero(block) if start is None else start
     point = judged(block, problem, penalty, start.w, start.z, start.b)

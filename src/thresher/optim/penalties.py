@@ -47,7 +47,9 @@ class Piece(NamedTuple):
 class Pieced(Proximal, Protocol):
     """A penalty of smooth pieces; ``layout`` tells which coordinates are a unit."""
 
-    layout: Layout
+    @property
+    def layout(self) -> Layout:
+        """Coordinates to units."""
 
     def piece(self, u: np.ndarray, step: float) -> Piece:
         """The smooth piece of the penalty on which prox(u, step) lies."""
@@ -91,7 +93,7 @@ class KSupport:
         """See Pieced."""
         d = self.scaling(u, step)
         full = d >= 1.0
-        share = self.k - (np.count_nonzero(full) - self.forced)
+        share = self.k - (int(np.count_nonzero(full)) - self.forced)
         return Piece(self.layout.spread(full), self.layout.spread((d > 0.0) & ~full), share)
 
 

@@ -62,9 +62,13 @@ class At(NamedTuple):
 class Problem(ABC):
     """Everything but the columns and the penalty. ``size`` scores belong to ``classes`` classes, class after class."""
 
-    size: int
     classes: int = 1
     fit_intercept: bool = True
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of scores, of all classes together."""
 
     @abstractmethod
     def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> At:
@@ -135,8 +139,8 @@ class MarginDual(DualPoint):
     def joined(self, others: "Sequence[MarginDual]") -> "MarginDual":
         """See DualPoint."""
         points = [self, *others]
-        parts = (np.concatenate([getattr(point, name) for point in points]) for name in ("alpha", "y", "cost"))
-        return MarginDual(*parts, self.loss)
+        alpha, y, cost = (np.concatenate([getattr(point, name) for point in points]) for name in ("alpha", "y", "cost"))
+        return MarginDual(alpha, y, cost, self.loss)
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ class MarginProblem(Problem):
         shifts, losses, duals = zip(*parts, strict=True)
         return At(np.array(shifts), sum(losses), duals[0].joined(duals[1:]))
 
-    def _at(self, z, start):
+    def _at(self, z: np.ndarray, start: float | np.ndarray) -> At:
         y, cost = self.y, self.cost
         b = self.loss.best_shift(y, z, cost, start) if self.fit_intercept else 0.0
         alpha = self.loss.dual_point(y, z + b, cost)

@@ -3,21 +3,63 @@
 A new kind of loss or penalty brings a solver of its own by one entry in ``SOLVERS``; nothing else asks what it is.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
+from thresher.data.block import Block
 from thresher.optim import apg, elimination, newton
-from thresher.optim.master import Solution
+from thresher.optim.layout import Layout
+from thresher.optim.master import Solution, Start
 from thresher.optim.penalties import Penalty, Pieced, Proximal
 from thresher.optim.problem import Curved, Problem, Smooth
 
 
+class Solve(Protocol):
+    """Minimises penalty(w) + loss(Xw + b) on the columns of a block.
+
+    ``problem`` and ``penalty`` have the methods of the protocols that the Solver names, which ``suits`` checks.
+    """
+
+    def __call__(
+        self,
+        block: Block,
+        problem: Any,
+        penalty: Any,
+        start: Start | None = None,
+        *,
+        tol: float,
+        deadline: float | None = None,
+    ) -> Solution:
+        """The Solution with objective - bound <= tol, or the best one when ``deadline`` has passed."""
+
+
+class Eliminate(Protocol):
+    """Drops units under the plain penalty: see ``elimination.eliminate``, whose contract this is."""
+
+    def __call__(
+        self,
+        block: Block,
+        problems: Sequence[Any],
+        starts: Sequence[Start],
+        stops: Iterable[int],
+        *,
+        layout: Layout,
+        forced: int,
+        pool: int | None,
+        tol: float,
+        first_tol: float | None,
+        deadline: float | None,
+    ) -> Iterator[elimination.Station]:
+        """A Station for each number of units in ``stops``."""
+
+
 @dataclass(frozen=True)
 class Solver:
-    """``solve(block, problem, penalty, start, *, tol, deadline)`` for what has the methods of two protocols."""
+    """A solver for problems and penalties that have the methods of two protocols."""
 
     name: str
-    solve: Callable[..., Solution]
+    solve: Solve
     problem: type
     penalty: type
 
@@ -28,10 +70,10 @@ class Solver:
 
 @dataclass(frozen=True)
 class Eliminator:
-    """``eliminate(block, problems, starts, stops, layout, ...)`` for problems that have the methods of a protocol."""
+    """A way to eliminate units of problems that have the methods of a protocol."""
 
     name: str
-    eliminate: Callable[..., Iterator[elimination.Station]]
+    eliminate: Eliminate
     problem: type
 
 

@@ -1,6 +1,6 @@
 """GridDisplay: heat maps over the grid of a fitted SparseSVCPath."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -87,8 +87,9 @@ class GridDisplay:
     """
 
     def __init__(
-        self, *, what, values, x=None, y=None, x_name="alpha", y_name="beta", best=None, best_name="best", label=None,
-        least=None,
+        self, *, what: str, values: Any, x: np.ndarray | None = None, y: np.ndarray | None = None, x_name: str = "alpha",
+        y_name: str = "beta", best: tuple[int, int] | None = None, best_name: str = "best", label: str | None = None,
+        least: float | None = None,
     ):  # fmt: skip
         self.what = what
         self.values = values
@@ -102,7 +103,7 @@ class GridDisplay:
         self.least = least
 
     @classmethod
-    def from_estimator(cls, estimator, what="scaling", ax=None, **kwargs):
+    def from_estimator(cls, estimator: Any, what: str = "scaling", ax: Any = None, **kwargs: Any) -> Self:
         """Draw what a fit found at each point of its grid.
 
         Points that were not reached are left white. The axes are alpha / alpha_max(beta) and beta / beta_max, or alpha
@@ -129,6 +130,7 @@ class GridDisplay:
         Returns
         -------
         GridDisplay
+            Drawn, with the values in its attributes.
         """
         pyplot(cls.__name__)  # missing matplotlib is told before anything else, as scikit-learn does
         _check_what(what)
@@ -136,7 +138,7 @@ class GridDisplay:
         x, x_name = _alphas(grid.alphas, given=getattr(estimator, "alphas", None) is not None)
         y, y_name = _betas(grid.betas, given=getattr(estimator, "betas", None) is not None)
         values, best = _values(estimator, grid, what), getattr(estimator, "best_index_", None)
-        options = {}
+        options: dict[str, Any] = {}
         if best is not None:
             count = int(grid.n_features[best])
             options["best_name"] = f"best mean score: {estimator.best_score_:.3g}, {count} feature{'s' * (count != 1)}"
@@ -147,7 +149,7 @@ class GridDisplay:
         display = cls(what=what, values=values, x=x, y=y, x_name=x_name, y_name=y_name, best=best, **options)
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, runs=4, **kwargs):
+    def plot(self, ax: Any = None, *, runs: int = 4, **kwargs: Any) -> Self:
         """Draw the map, or the maps.
 
         Parameters
@@ -161,8 +163,8 @@ class GridDisplay:
 
         Returns
         -------
-        GridDisplay
-            This one.
+        self : GridDisplay
+            The display, drawn.
         """
         _check_what(self.what)
         plt = pyplot(type(self).__name__)

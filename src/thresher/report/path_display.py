@@ -1,9 +1,12 @@
 """PathDisplay: how good the models along a fitted path are, against how many features they use."""
 
 import copy
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import unique_labels
@@ -55,7 +58,10 @@ class PathDisplay:
     (2, 0.9)
     """
 
-    def __init__(self, *, numbers, scores, chosen=None, score_name="Score", number_name="features", name=None):
+    def __init__(
+        self, *, numbers: np.ndarray, scores: np.ndarray, chosen: int | None = None, score_name: str = "Score",
+        number_name: str = "features", name: str | None = None,
+    ):  # fmt: skip
         self.numbers = numbers
         self.scores = scores
         self.chosen = chosen
@@ -65,8 +71,9 @@ class PathDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, sample_weight=None, scoring=None, name=None, ax=None, **kwargs
-    ):  # fmt: skip
+        cls, estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None,
+        scoring: str | Callable[..., float] | None = None, name: str | None = None, ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
         """Score every model of ``estimator.path_`` on X and y, and draw.
 
         Cost: one check of X, whose columns on the path are then taken once; a callable ``scoring`` is called with
@@ -94,6 +101,7 @@ class PathDisplay:
         Returns
         -------
         PathDisplay
+            Drawn, with the scores in its attributes.
         """
         pyplot("PathDisplay")  # missing matplotlib is told before the work, as scikit-learn does
         _check_path(estimator)
@@ -108,12 +116,12 @@ class PathDisplay:
         return display.plot(ax=ax, **kwargs)
 
     @property
-    def best(self):
+    def best(self) -> tuple[int, float]:
         """(number of features, score) of the best model; among equals the one with the fewest features."""
         at = int(np.nanargmax(self.scores))
         return int(self.numbers[at]), float(self.scores[at])
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the scores, and mark the estimator's own number of features.
 
         Parameters
@@ -127,8 +135,8 @@ class PathDisplay:
 
         Returns
         -------
-        PathDisplay
-            This one.
+        self : PathDisplay
+            The display, drawn.
         """
         self.ax_ = pyplot("PathDisplay").subplots()[1] if ax is None else ax
         self.figure_ = self.ax_.figure
@@ -190,7 +198,9 @@ def _own_number(estimator):
     return None if nearest is None else int(nearest)
 
 
-def path_scores(estimator, X, y, sample_weight=None, scoring=None):
+def path_scores(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, scoring: Any = None
+) -> np.ndarray:
     """The score of every station on the path, in the order of ``path_.numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, the name of a scorer or a callable, got {scoring!r}")
@@ -199,7 +209,7 @@ def path_scores(estimator, X, y, sample_weight=None, scoring=None):
     if scoring in (None, "accuracy"):
         return _accuracies(estimator, checked, y, sample_weight)
     scorer = check_scoring(estimator, scoring=scoring)
-    models = map(estimator.at, estimator.path_.numbers)
+    models: Iterable[Any] = map(estimator.at, estimator.path_.numbers)
     if isinstance(scoring, str):  # looks at predictions only: so few columns do; a callable may look at anything
         features = _features(estimator.path_)
         X, models = estimator.space_.columns(checked, features), (_narrowed(model, features) for model in models)

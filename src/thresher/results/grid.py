@@ -4,6 +4,7 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from thresher.results.weights import sparse_rows
 
@@ -65,12 +66,12 @@ class Grid:
         return self.alphas.size
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """(n_betas, n_alphas)."""
         return self.alphas.shape
 
     @property
-    def solved(self):
+    def solved(self) -> np.ndarray:
         """Which points were reached."""
         return ~np.isnan(self.gap)
 
@@ -80,13 +81,29 @@ class Grid:
         return np.diff(self.begins).reshape(self.shape)
 
     @property
-    def scaling_ratio(self):
+    def scaling_ratio(self) -> np.ndarray:
         """Share of the samples x features that was removed: 1 - (n - removed) (p - removed) / (n p)."""
         rows, columns = self.n_samples - self.samples_removed, self.n_features_in - self.features_removed
         return 1.0 - (rows / self.n_samples) * (columns / self.n_features_in)
 
     def number(self, i: int, j: int) -> int:
-        """The point (i, j), counted along the grid; negative numbers count from the end."""
+        """The position of a point in the arrays that hold the models end to end.
+
+        Parameters
+        ----------
+        i, j : int
+            Places of its beta and of its alpha; negative ones count from the end.
+
+        Returns
+        -------
+        int
+            i n_alphas + j, both counted from the beginning.
+
+        Raises
+        ------
+        ValueError
+            If there is no such point, or it was not reached.
+        """
         n_betas, n_alphas = self.shape
         for name, place, size in (("i", i, n_betas), ("j", j, n_alphas)):
             if isinstance(place, bool) or not isinstance(place, numbers.Integral):
@@ -134,7 +151,7 @@ class Grid:
         return divmod(int(np.flatnonzero(self.solved)[-1]), self.shape[1])
 
     @property
-    def across(self):
+    def across(self) -> tuple[int, ...]:
         """() for two classes, else (n_classes,)."""
         return self.weights.shape[1:]
 
@@ -143,7 +160,7 @@ class Grid:
         """Number of classes."""
         return self.across[0] if self.across else 2
 
-    def coef(self, i: int, j: int):
+    def coef(self, i: int, j: int) -> sparse.csr_array:
         """The weights at a point, sparse.
 
         Parameters
@@ -202,7 +219,7 @@ class Grid:
             found[: len(counts), s] = counts
         return found.reshape(-1, *self.shape) / np.maximum(1, inactive)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n_betas, n_alphas = self.shape
         return (
             f"Grid({n_betas} betas x {n_alphas} alphas, {int(self.solved.sum())} points solved; features "
@@ -210,7 +227,7 @@ class Grid:
         )
 
 
-def _checked_rule(rule):
+def _checked_rule(rule: str) -> str:
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
     return rule

@@ -1,11 +1,11 @@
 """A selection of features, and what belongs to it: certificate, trace and path."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -56,12 +56,12 @@ class Certificate:
     at_zero: float
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """(objective - lower_bound) / at_zero: 0 when no other model could be better."""
         return relative(self.objective - self.lower_bound, self.at_zero)
 
     @property
-    def pick_gap(self):
+    def pick_gap(self) -> float:
         """(pick_objective - pick_bound) / at_zero."""
         return relative(self.pick_objective - self.pick_bound, self.at_zero)
 
@@ -73,7 +73,7 @@ class Certificate:
         consistent(self.lower_bound <= self.objective + slack, "the lower bound lies above the objective")
         consistent(self.pick_bound <= self.pick_objective + slack, "the bound of the pick lies above its objective")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Certificate(objective={self.objective:.6g}, lower_bound={self.lower_bound:.6g}, gap={self.gap:.2e}, "
             f"pick_objective={self.pick_objective:.6g}, pick_bound={self.pick_bound:.6g})"
@@ -86,7 +86,7 @@ def consistent(good: bool, problem: str) -> None:
         raise InconsistentResultError(problem)
 
 
-def relative(difference, yardstick):
+def relative(difference: float, yardstick: float) -> float:
     """The difference as a share of the yardstick, not below zero; nan stays nan."""
     return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
 
@@ -138,42 +138,76 @@ class Trace:
     begun: float = field(default_factory=time.perf_counter)
 
     @contextmanager
-    def step(self, kind, passes=0.0, n_bytes=0):
-        """Time what happens inside and record it."""
+    def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:
+        """Time what happens inside a ``with`` block and record it as a Step.
+
+        Parameters
+        ----------
+        kind : str
+            What is done, for example "scan" or "solve".
+        passes : float, default=0.0
+            How much of X is read, in full passes over it.
+        n_bytes : int, default=0
+            How many bytes of X are read.
+
+        Returns
+        -------
+        context manager
+            Nothing is recorded where the block raises.
+        """
         start = time.perf_counter()
         yield
         self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
 
-    def turned(self, features, taken, objective, lower_bound, at_zero):
-        """Record where the fit stands after a turn, and return it."""
+    def turned(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
+        """Record where the fit stands after a turn.
+
+        Parameters
+        ----------
+        features : int
+            Number of features in the model.
+        taken : int
+            Number of columns taken so far.
+        objective : float
+            Objective of the model.
+        lower_bound : float
+            Largest lower bound of the objective so far.
+        at_zero : float
+            Objective without features; the gap is a share of it.
+
+        Returns
+        -------
+        Turn
+            What was recorded.
+        """
         gap = relative(objective - lower_bound, at_zero)
         self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
         return self.turns[-1]
 
     @property
-    def passes(self):
+    def passes(self) -> float:
         """Full passes over X, those of validation and statistics included."""
         return sum(step.passes for step in self.steps)
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         """Bytes of X read."""
         return sum(step.bytes for step in self.steps)
 
     @property
-    def seconds(self):
+    def seconds(self) -> dict[str, float]:
         """Seconds spent, by kind of step."""
-        total = {}
+        total: dict[str, float] = {}
         for step in self.steps:
             total[step.kind] = total.get(step.kind, 0.0) + step.seconds
         return total
 
     @property
-    def elapsed(self):
+    def elapsed(self) -> float:
         """Seconds since the record was begun."""
         return time.perf_counter() - self.begun
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         by_kind = ", ".join(f"{kind} {seconds:.3g} s" for kind, seconds in self.seconds.items())
         return f"Trace({self.passes:.3g} passes, {len(self.turns)} turns; {by_kind})"
 
@@ -196,22 +230,34 @@ class Station:
     bound: float
 
 
-class Path(Sequence):
-    """The stations of a fit in the order in which they were reached: growth, then elimination."""
+class Path(Sequence[Station]):
+    """The stations of a fit in the order in which they were reached: growth, then elimination.
 
-    def __init__(self, stations=()):
+    Parameters
+    ----------
+    stations : iterable of Station, default=()
+        The models; of several with the same number of features ``at`` returns the last.
+    """
+
+    def __init__(self, stations: Iterable[Station] = ()):
         self.stations = tuple(stations)
         # of several with one number the last of the later phase counts
         self._at = {station.number: station for station in self.stations}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.stations)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> Station: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Path": ...
+
+    def __getitem__(self, index: int | slice) -> "Station | Path":
         return Path(self.stations[index]) if isinstance(index, slice) else self.stations[index]
 
     @property
-    def numbers(self):
+    def numbers(self) -> np.ndarray:
         """Numbers of features that ``at`` knows, rising."""
         return np.array(sorted(self._at), dtype=np.int64)
 
@@ -220,13 +266,29 @@ class Path(Sequence):
         """Number of features of each station, in the order in which they were reached (of all classes together)."""
         return np.array([station.features.size for station in self.stations], dtype=np.int64)
 
-    def at(self, number):
-        """The station with exactly ``number`` features."""
+    def at(self, number: int) -> Station:
+        """The station with a given number of features.
+
+        Parameters
+        ----------
+        number : int
+            Number of features, for each class where each has its own.
+
+        Returns
+        -------
+        Station
+            Of several with this number the last.
+
+        Raises
+        ------
+        ValueError
+            If no station has this number of features.
+        """
         if number not in self._at:
             raise ValueError(f"no station of the path has {number!r} features; there are {in_words(self.numbers)}")
         return self._at[number]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         phases = [station.phase for station in self.stations]
         return (
             f"Path({phases.count('grow')} stations of growth, {phases.count('thresh')} of elimination; "
@@ -234,12 +296,12 @@ class Path(Sequence):
         )
 
 
-def as_asked(number):
+def as_asked(number: int) -> str:
     """The reason to stop that everybody hopes for."""
     return f"{number} feature{'' if number == 1 else 's'}, as asked"
 
 
-def in_words(numbers):
+def in_words(numbers: np.ndarray) -> str:
     """Whole numbers, rising, with runs written as "a to b"."""
     runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1) if len(numbers) else []
     return ", ".join(str(run[0]) if run.size == 1 else f"{run[0]} to {run[-1]}" for run in runs) or "none"
@@ -282,18 +344,37 @@ class Selection:
             self.certificate.check()
 
     @property
-    def weighted(self):
+    def weighted(self) -> np.ndarray:
         """Which features have a weight other than zero (in any class)."""
         return (self.weights != 0.0).any(axis=tuple(range(1, self.weights.ndim)))
 
-    def at(self, number):
-        """The selection with exactly ``number`` features, as the path has it."""
+    def at(self, number: int) -> "Selection":
+        """The selection with a given number of features, as the path has it.
+
+        Parameters
+        ----------
+        number : int
+            Number of features; one of ``path.numbers``.
+
+        Returns
+        -------
+        Selection
+            A copy with the features, weights and bounds of that station.
+
+        Raises
+        ------
+        ValueError
+            If no station has this number of features.
+        """
         station, own = self.path.at(number), self.certificate
+        proven = None
+        if own is not None:
+            proven = replace(own, pick_objective=station.objective, pick_bound=station.bound)
         return replace(
             self,
             features=station.features,
             weights=station.weights,
             intercept=station.intercept,
             stop_reason=f"{number} features, out of the path of a fit that ended with: {self.stop_reason}",
-            certificate=Certificate(own.objective, own.lower_bound, station.objective, station.bound, own.at_zero),
+            certificate=proven,
         )

@@ -25,7 +25,9 @@ class GridMaker:
         self.per_point = {name: np.zeros(size, dtype=np.int64) for name in PER_POINT}
         self.per_point |= {"gap": np.full(size, np.nan), "objective": np.full(size, np.nan)}
         self.intercepts = np.zeros((size, *self.across))
-        self.ids, self.weights, self.tests = [[None] * size for _ in range(3)]
+        self.ids: list[np.ndarray | None] = [None] * size
+        self.weights: list[np.ndarray | None] = [None] * size
+        self.tests: list[list[tuple[int, int, int]]] = [[] for _ in range(size)]
 
     def add(self, i, j, points):
         """Note the points of all classes at (i, j)."""
@@ -47,12 +49,12 @@ class GridMaker:
         none = np.zeros(0, dtype=np.int64), np.zeros((0, *self.across))
         ids = [none[0] if each is None else each for each in self.ids]
         weights = [none[1] if each is None else each for each in self.weights]
-        tests = [np.array(each or [], dtype=np.int64).reshape(-1, 3) for each in self.tests]
+        tests = [np.array(each, dtype=np.int64).reshape(-1, 3) for each in self.tests]
         return Grid(
-            self.betas, self.alphas, *(self.per_point[name].reshape(shape) for name in PER_POINT),
-            self.intercepts.reshape(*shape, *self.across), ends(ids), np.concatenate(ids), np.concatenate(weights),
-            ends(tests), np.concatenate(tests), int(np.count_nonzero(self.svms[0].rows)),
-            int(self.training.n_features_in),
+            self.betas, self.alphas, **{name: self.per_point[name].reshape(shape) for name in PER_POINT},
+            intercepts=self.intercepts.reshape(*shape, *self.across), begins=ends(ids), ids=np.concatenate(ids),
+            weights=np.concatenate(weights), test_begins=ends(tests), tests=np.concatenate(tests),
+            n_samples=int(np.count_nonzero(self.svms[0].rows)), n_features_in=int(self.training.n_features_in),
         )  # fmt: skip
 
 

@@ -1,0 +1,36 @@
+"""Where a fit with ``warm_start=True`` begins: the columns and weights of the last one."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from thresher.data.design import Design
+from thresher.results import Selection, Station
+
+Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]
+
+
+def largest_model(selection: Selection, most: int | None) -> Selection | Station:
+    """The largest model on the path of an earlier fit with at most ``most`` features, or else its pick."""
+    if most is None:
+        return selection
+    fitting = [station for station in selection.path if station.phase == "thresh" and station.number <= most]
+    return max(fitting, key=lambda station: station.number) if fitting else selection
+
+
+def starts_from(previous: Selection, design: Design, n_scores: int, *, shared: bool) -> Starts:
+    """Where each problem begins, as a function of the most columns: it looks along the path of ``previous``.
+
+    ``n_scores`` is the number of scores for a sample: 1 for two classes, else one for each; ``shared`` says that they
+    are one problem, whose columns are the same for all.
+    """
+
+    def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
+        model = largest_model(previous, most)
+        here = design.numbers_here(model.features)
+        W = design.in_units_here(here, model.weights).reshape(here.size, n_scores)
+        if n_scores == 1 or shared:
+            return [(here, W)]
+        return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
+
+    return starts
