@@ -2,18 +2,18 @@
 
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.results import Selection, sparse_rows
+from thresher.results.weights import SparseRows
 
 
 class LinearClassifier(ClassifierMixin, SpaceEstimator):
     """Scores and classes from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
     classes_: np.ndarray
-    coef_: sparse.csr_array
+    coef_: SparseRows
     intercept_: np.ndarray
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -53,7 +53,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         self.selection_ = selection
         self.coef_, self.intercept_ = self._coefficients(selection)
 
-    def _coefficients(self, selection: Selection) -> tuple[sparse.csr_array, np.ndarray]:
+    def _coefficients(self, selection: Selection) -> tuple[SparseRows, np.ndarray]:
         """(coef_, intercept_) of a selection."""
         coefficients = sparse_rows(selection.features, selection.weights, self.space_.width)
         return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()

@@ -4,9 +4,8 @@ import numbers
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from thresher.results.weights import sparse_rows
+from thresher.results.weights import SparseRows, sparse_rows
 
 RULES = ("gap", "iss", "ifs", "ends")
 PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
@@ -200,7 +199,7 @@ class Grid:
         """Number of classes."""
         return self.across[0] if self.across else 2
 
-    def coef(self, i: int, j: int) -> sparse.csr_array:
+    def coef(self, i: int, j: int) -> SparseRows:
         """The weights at a point, sparse.
 
         Parameters

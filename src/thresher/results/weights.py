@@ -1,10 +1,14 @@
 """Weights of a few features as sparse rows over all of them: nothing of the size of all features is dense."""
 
+from typing import TypeAlias
+
 import numpy as np
 from scipy import sparse
 
+SparseRows: TypeAlias = sparse.csr_array  # what ``sparse_rows`` returns
 
-def sparse_rows(features: np.ndarray, weights: np.ndarray, width: int) -> sparse.csr_array:
+
+def sparse_rows(features: np.ndarray, weights: np.ndarray, width: int) -> SparseRows:
     """Weights (features,) or (features, classes) as (1, width) or (classes, width); zeros are left out."""
     rows = sparse.csr_array(weights[None] if weights.ndim == 1 else weights.T)
     rows.eliminate_zeros()
