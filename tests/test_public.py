@@ -1,6 +1,8 @@
 """What ``import thresher`` offers: every name that a user can meet in a result, an error or a warning."""
 
+import ast
 import inspect
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -34,6 +36,14 @@ def test_errors_warnings_and_results_are_exported():
     assert raised | returned <= set(thresher.__all__)
     assert all(getattr(thresher, name) is getattr(errors, name) for name in raised)
     assert all(getattr(thresher, name) is getattr(results, name) for name in returned)
+
+
+def test_type_checkers_are_told_of_every_name():
+    """Names that are loaded lazily are imported for type checkers from the same modules; the marker is there."""
+    file = pathlib.Path(thresher.__file__)
+    (told,) = [node for node in ast.parse(file.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
+    assert {name.name: line.module for line in told.body for name in line.names} == thresher._HOMES
+    assert (file.parent / "py.typed").exists()
 
 
 def test_unknown_names_are_attribute_errors():

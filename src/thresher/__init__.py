@@ -1,8 +1,44 @@
 """thresher picks the few features that matter out of very wide data, and proves how good the pick is."""
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 from thresher._version import __version__
+
+if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
+    from thresher.data.design import Design
+    from thresher.errors import (
+        CompilationCacheWarning,
+        FewerFeaturesWarning,
+        InconsistentResultError,
+        InvalidDataError,
+        InvalidDataTypeError,
+        ModelFileError,
+        UnsupportedDesignError,
+    )
+    from thresher.estimators.fgm import FGMClassifier
+    from thresher.estimators.sparse_svm import SparseSVC
+    from thresher.estimators.sparse_svm_path import SparseSVCPath
+    from thresher.estimators.stream import StreamClassifier
+    from thresher.io.table import Source
+    from thresher.models import load, load_checkpoint, save, save_checkpoint
+    from thresher.report.grid_display import GridDisplay
+    from thresher.report.path_display import PathDisplay
+    from thresher.results import (
+        Certificate,
+        FeaturePath,
+        Grid,
+        GridPoint,
+        Milestone,
+        Path,
+        Selection,
+        Station,
+        Step,
+        Stop,
+        StopReason,
+        Trace,
+        Turn,
+    )
 
 __all__ = [
     "Certificate",
@@ -77,11 +113,11 @@ _HOMES = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'thresher' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
