@@ -1,14 +1,17 @@
-"""Some thirty fits over all estimators and storages, every parameter named: what they give may not change by accident.
+"""Some fits over all estimators and storages, every parameter named: what they give may not change by accident.
 
 ``python -m tests.golden`` compares with the record bit for bit on the machine that made it; ``--record`` makes it anew.
 The test compares to rounding, since another processor sums in another order.
 """
+
+import tempfile
 
 import numpy as np
 from scipy import sparse
 
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher.data import door
 
 FGM = {
     "C": 1.0, "cv": 3, "support": "shared", "overshoot": "auto", "loss": "squared_hinge", "features_per_turn": "auto",
@@ -87,6 +90,15 @@ def stream(data, store=np.asarray, **changed):
     return selected(clf.selection_) | {"progress": progress}
 
 
+def by_rows(fit):
+    """The same without a copy by columns."""
+    before, door.TURNED = door.TURNED, 0
+    try:
+        return fit()
+    finally:
+        door.TURNED = before
+
+
 def selected(selection):
     """Features, weights and certificate."""
     own = selection.certificate
@@ -118,6 +130,25 @@ def _float32(X):
 
 def _fortran32(X):
     return np.asfortranarray(X, dtype=np.float32)
+
+
+def _mapped(X):
+    """As a read-only map of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/X.npy", X)
+        return np.load(f"{folder}/X.npy", mmap_mode="r")
+
+
+def _large(n=700, p=1500, seed=6):
+    """(X, y): more entries than one thread is given."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p), dtype=np.float32)
+    return X, np.where(X[:, :8].sum(axis=1) + rng.standard_normal(n) > 0, 1, -1)
+
+
+def _csr(X):
+    """CSR, a third of the entries."""
+    return sparse.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))
 
 
 def _very_wide(X):
@@ -152,6 +183,12 @@ FITS = {
     "fgm C auto": lambda: fgm(5, WIDE, C="auto"),
     "fgm C auto classes": lambda: fgm(4, SEVERAL, C="auto", support="per_class", overshoot=None),
     "fgm warm": lambda: fgm_again(4, 8, WIDE),
+    "fgm map": lambda: fgm(5, WIDE, _mapped),
+    "fgm threads": lambda: fgm(6, _large(), overshoot=2.0),
+    "fgm threads fortran": lambda: fgm(6, _large(), np.asfortranarray, overshoot=None),
+    "fgm threads csr": lambda: fgm(6, _large(), _csr, overshoot=None, n_jobs=3),
+    "fgm threads csr, growing by rows": lambda: by_rows(lambda: fgm(6, _large(), _csr, overshoot=None)),
+    "svc threads": lambda: svc(_large(), beta=0.05, n_jobs=2),
     "svc dense": lambda: svc(WIDE),
     "svc csr": lambda: svc(SPARSE, sparse.csr_array, beta=0.01),
     "svc csc intercept": lambda: svc(SPARSE, sparse.csc_array, beta=0.01, fit_intercept=True, scale="max"),

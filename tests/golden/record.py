@@ -1,6 +1,7 @@
 """Two records of a fit side by side: where they differ, and by how much."""
 
 import pathlib
+import reprlib
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def differences(old, new, place, rtol=0.0, atol=0.0):
         return [line for at, (a, b) in pairs for line in differences(a, b, f"{place}[{at}]", rtol, atol)]
     if isinstance(old, float) and isinstance(new, float):
         return _numbers(np.array([old]), np.array([new]), place, rtol, atol)
-    return [] if old == new else [f"{place}: {old!r} was, {new!r} is"]
+    return [] if old == new else [f"{place}: {reprlib.repr(old)} was, {reprlib.repr(new)} is"]
 
 
 def _numbers(old, new, place, rtol, atol):
