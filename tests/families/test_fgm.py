@@ -14,7 +14,7 @@ from thresher.engine.plans import turn_groups
 from thresher.families.fgm import features_per_turn, fgm
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
-from thresher.results import Trace, as_asked
+from thresher.results import Trace, reached_text
 
 
 def run(X, y, cost, loss="squared_hinge", *, shift=True, **options):
@@ -137,7 +137,7 @@ def test_exactly_k_features_come_back(k, loss):
     X, y, cost = problem(60, 80, 4)
     found = run(X, y, cost, loss, wanted=k)
     assert found.features.size == k
-    assert found.stop_reason == as_asked(k)
+    assert found.stop_reason == reached_text(k)
 
 
 def test_a_fixed_budget_that_is_too_small_says_so():
@@ -191,5 +191,5 @@ def test_figure_5_a_shift_lowers_the_objective():
 
 
 def test_one_feature_is_not_several():
-    assert as_asked(1) == "1 feature, as asked"
-    assert as_asked(2) == "2 features, as asked"
+    assert reached_text(1) == "1 feature selected, as requested"
+    assert reached_text(2) == "2 features selected, as requested"

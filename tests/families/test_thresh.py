@@ -16,7 +16,7 @@ from thresher.optim import newton
 from thresher.optim.losses import LOSSES
 from thresher.optim.penalties import KSupport
 from thresher.optim.problem import MarginProblem
-from thresher.results import Trace, as_asked
+from thresher.results import Trace, reached_text
 
 
 def shared(Y, cost, loss="squared_hinge", *, shift=True):
@@ -63,7 +63,7 @@ def test_exactly_k_and_a_path_of_every_number_up_to_twice_k(loss, posed, k, over
     """Also where the pool is smaller than twice k, and where X has no more than that. No gap ends growth here."""
     X, problems = POSED[posed](loss)
     found = run(X, problems, wanted=k, overshoot=overshoot, tol=0.0)
-    assert found.stop_reason == as_asked(k)
+    assert found.stop_reason == reached_text(k)
     stations = threshed(found)
     assert set(range(1, min(2 * k, 40) + 1)) <= set(stations)
     assert [s.number for s in found.path if s.phase == "thresh"] == sorted(stations, reverse=True)

@@ -1,4 +1,4 @@
-"""Design: all p columns of X, wherever they live, and the scan: one full pass over them."""
+"""Design: all p columns of X, wherever they are stored, and the scan: one full pass over them."""
 
 import time
 from abc import ABC, abstractmethod
@@ -22,21 +22,21 @@ MOST_WORK = 1 << 27  # entries times vectors of a piece: at most about half a se
 
 
 class Cost(NamedTuple):
-    """What a look at X costs: in full passes over it, and in bytes read."""
+    """What reading X costs: in full passes over it, and in bytes read."""
 
     passes: float
     bytes: int
 
 
 class Statistics(NamedTuple):
-    """Of each column: ``anchor`` (p,) and ``table`` (moments.ROWS, p), as ``loops.moments`` says."""
+    """Per column: ``anchor`` (p,) and ``table`` (moments.ROWS, p); see ``loops.moments``."""
 
     anchor: np.ndarray
     table: np.ndarray
 
 
 class OutOfTime(Exception):
-    """A scan was ended by its deadline; nothing is known of it."""
+    """A scan was stopped by its deadline; it has no result."""
 
 
 class Opened(NamedTuple):
@@ -48,10 +48,10 @@ class Opened(NamedTuple):
 
 
 class Piece(ABC):
-    """A description of the ``width`` features first, first + 1, ...: small, and opened where it is worked on.
+    """A description of the ``width`` features first, first + 1, ...: small, and opened by the worker that scores it.
 
-    A generated piece computes its block in ``open``, a stored one maps it there, one that lies elsewhere is sent there
-    as it is. A design that can prune has pieces with a ``reduced`` of their own.
+    A generated piece computes its block in ``open``, a stored one memory-maps it there; a description of remote columns
+    is sent to where they are. A design that can prune overrides ``reduced`` in its pieces.
     """
 
     first: int
@@ -59,13 +59,13 @@ class Piece(ABC):
 
     @abstractmethod
     def open(self) -> Opened:
-        """The columns, for as long as they are worked on."""
+        """The columns, for as long as they are being scored."""
 
     def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: np.ndarray) -> Reducer:
         """A new reducer that has seen the scores of this piece.
 
-        ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not pass ``bar`` may be
-        left out: the reducer would not keep them.
+        ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not exceed ``bar`` may be
+        skipped: the reducer would not keep them.
         """
         block, lo, hi = self.open()
         return reducer.started(self.first, score.of(block, lo, hi, scaling))
@@ -81,7 +81,7 @@ class Slice(Piece):
     hi: int
 
     @property
-    def width(self) -> int:  # type: ignore[override]  # computed: a piece does not change, and nobody sets it
+    def width(self) -> int:  # type: ignore[override]  # computed: a piece is frozen, so it is never set
         """Number of features."""
         return self.hi - self.lo
 
@@ -91,12 +91,12 @@ class Slice(Piece):
 
 
 class Design(ABC):
-    """An n x p matrix that can be scanned and of which columns can be taken.
+    """An n x p matrix that can be scanned and from which columns can be taken.
 
-    Features are numbered 0..p-1 here; ``ids`` (None or sorted int64) gives their numbers in X where the design leaves
-    out columns that hold nothing. ``workers`` run the pieces of a scan; ``entries`` is the number of stored numbers,
-    which says what a pass costs. ``scaling`` (None: columns as they are) is handed to scores for the columns of each
-    piece, so that pieces need not know of it.
+    Features have the ids 0..p-1 here; ``ids`` (None or sorted int64) gives their column indices in X if the design
+    omits columns of zeros. ``workers`` run the pieces of a scan; ``entries`` is the number of stored values, which
+    determines the cost of a pass. ``scaling`` (None: columns as they are) is passed to scores for the columns of each
+    piece, so that pieces do not depend on it.
     """
 
     shape: tuple[int, int]
@@ -114,12 +114,12 @@ class Design(ABC):
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of X, those included that the design leaves out since they hold nothing."""
+        """Number of columns of X, including columns of zeros that the design omits."""
         return self.width
 
     @abstractmethod
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
-        """All columns, as Pieces in ascending order; each takes about half a second at most for so many vectors."""
+        """All columns, as Pieces in ascending order; each takes at most about half a second for ``vectors`` vectors."""
 
     @abstractmethod
     def take(self, ids: np.ndarray) -> Block:
@@ -134,58 +134,59 @@ class Design(ABC):
         return Cost(1.0, self.nbytes)
 
     def check_cost(self) -> Cost:
-        """What the look at X before a fit costs: its structure, copies and ``statistics``."""
+        """What validating X before a fit costs: its structure, copies and ``statistics``."""
         return self.scan_cost()
 
     def sides(self) -> Sides:
-        """X for solvers that read some rows as often as some columns; UnsupportedDesignError where it cannot be had."""
+        """X for solvers that read both rows and columns; UnsupportedDesignError if the design does not support that."""
         raise UnsupportedDesignError(
-            f"{type(self).__name__} can be read by columns only, this estimator reads rows, too: use FGMClassifier, "
-            "or hold X in memory"
+            f"{type(self).__name__} can be read by columns only, but this estimator also reads rows; use "
+            "FGMClassifier, or load X into memory"
         )
 
     def scan(self, score: Score, reducer: Reducer, deadline: float | None = None) -> Any:
-        """Hand ``score`` of all columns, piece by piece, to ``reducer``: one pass over X. Returns its result.
+        """Reduce ``score`` of all columns, piece by piece, with ``reducer``: one pass over X. Returns its result.
 
-        Pieces go through a window of a few for each worker and are merged in order, so the answer does not depend on
-        how many workers there are. OutOfTime when ``deadline`` (of ``time.perf_counter``) passes before the end.
+        Pieces go through a window of a few per worker and are merged in order, so the result does not depend on the
+        number of workers. Raises OutOfTime if ``deadline`` (of ``time.perf_counter``) passes before the end.
         """
         total = reducer
 
         def jobs() -> Iterator[tuple]:
             for piece in self.pieces(score.vectors):
-                own = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
-                yield piece, score, own, reducer, total.bar
+                columns = piece.first, piece.first + piece.width
+                scaling = None if self.scaling is None else self.scaling.range(*columns)
+                yield piece, score, scaling, reducer, total.bar
 
         with closing(self.workers.stream(_reduced, jobs(), entries=self.entries * score.vectors)) as parts:
-            for number, part in enumerate(parts):
-                total = total.merged(part) if number else part
+            for index, part in enumerate(parts):
+                total = total.merged(part) if index else part
                 if deadline is not None and time.perf_counter() >= deadline:
                     raise OutOfTime
         return total.result()
 
     def statistics(self, weights: np.ndarray) -> Statistics:
-        """Statistics of the columns as they are stored, before scaling, in one pass; ``weights`` are of the rows."""
-        found = self.scan(Moments(weights), Collect(self.width)).T
-        return Statistics(found[0], found[1:])
+        """Statistics of the columns as stored, before scaling, in one pass; ``weights`` are those of the rows."""
+        rows = self.scan(Moments(weights), Collect(self.width)).T
+        return Statistics(rows[0], rows[1:])
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
-        """(weights, offset) on the columns ``ids`` of X as given that score as ``w`` does on the columns here.
+        """(weights, offset) on the columns ``ids`` of X as given with the same scores as ``w`` on the columns here.
 
-        ``w`` is (ids,) or (ids, classes); the offset is a number, or one for each class.
+        ``w`` is (ids,) or (ids, classes); the offset is a float, or one per class.
         """
         return w, 0.0
 
     def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The w on the columns here that scores as ``weights`` do on X as given: the inverse of ``in_units_of_X``."""
+        """The w on the columns here with the same scores as ``weights`` on X as given: inverse of ``in_units_of_X``."""
         return weights
 
     def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
-        """(block, known): the columns ids[known] of X as given, before scaling; the others hold nothing."""
+        """(block, known): the columns ids[known] of X as given, before scaling; the others contain only zeros."""
         if self.ids is None:
             return self.take(ids), np.arange(len(ids))
         known = np.flatnonzero(np.isin(ids, self.ids))
-        return self.take(self.numbers_here(ids[known])), known
+        return self.take(self.ids_here(ids[known])), known
 
     def as_given(self, ids: np.ndarray) -> Any:
         """The columns ``ids`` of X as given, as an array or a sparse matrix."""
@@ -193,28 +194,28 @@ class Design(ABC):
         return put_columns(block.native(), known, len(ids)) if known.size < len(ids) else block.native()
 
     def __getitem__(self, rows: object) -> NoReturn:
-        """Rows cannot be had: scikit-learn's splitters ask for them."""
+        """Raise: rows cannot be indexed, which scikit-learn's splitters do."""
         raise UnsupportedDesignError(
-            "rows of a Design cannot be indexed, as scikit-learn's splitters and searches do: hold samples out by "
-            "sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
+            "rows of a Design cannot be indexed, which scikit-learn's splitters and searches require; hold out samples "
+            "with sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
         )
 
-    def numbers_in_X(self, ids: ArrayLike) -> np.ndarray:
-        """The numbers in X of the features ``ids`` of this design."""
+    def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
+        """Column indices in X of the features ``ids`` of this design."""
         ids = np.asarray(ids, dtype=np.int64)
         return ids if self.ids is None else self.ids[ids]
 
-    def numbers_here(self, ids: ArrayLike) -> np.ndarray:
-        """The numbers in this design of the columns ``ids`` of X; a column that holds nothing has none: KeyError."""
+    def ids_here(self, ids: ArrayLike) -> np.ndarray:
+        """Ids in this design of the columns ``ids`` of X; KeyError for a column of zeros that the design omits."""
         ids = np.asarray(ids, dtype=np.int64)
         if self.ids is None:
             return ids
-        at = np.searchsorted(self.ids, ids)
-        found = (at < self.ids.size) & (self.ids[np.minimum(at, self.ids.size - 1)] == ids)
-        if not found.all():
-            raise KeyError(f"column {int(ids[~found][0])} holds no non-zero entry")
-        return at
+        positions = np.searchsorted(self.ids, ids)
+        known = (positions < self.ids.size) & (self.ids[np.minimum(positions, self.ids.size - 1)] == ids)
+        if not known.all():
+            raise KeyError(f"column {int(ids[~known][0])} contains only zeros")
+        return positions
 
 
-def _reduced(piece: Piece, *how: Any) -> Reducer:
-    return piece.reduced(*how)
+def _reduced(piece: Piece, *args: Any) -> Reducer:
+    return piece.reduced(*args)

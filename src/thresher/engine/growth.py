@@ -107,7 +107,7 @@ def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
 
 def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
     """The turn as the trace keeps it: sums over the machines."""
-    return trace.turned(
+    return trace.record_turn(
         sum(machine.taken.used for machine in machines),
         sum(machine.taken.units.size for machine in machines),
         sum(machine.taken.solution.objective for machine in machines),

@@ -14,7 +14,7 @@ from thresher.engine.taken import Sight, Taken
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import solver_for
-from thresher.results import Stop, StopReason, Trace, as_asked, relative
+from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... when the units are threshed afterwards: what is taken should not hang on the solver
@@ -153,7 +153,7 @@ class Machine(ABC):
         """Why this is the end, or None."""
         plan, used = self.plan, self.taken.used
         if self.has_reached:
-            return Stop(StopReason.REACHED, "" if plan.wanted is None else as_asked(plan.wanted))
+            return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted))
         if out_of_time(plan.deadline) and used > 0:
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:

@@ -12,7 +12,7 @@ from thresher.data.units import EachColumn, Units
 from thresher.engine.growth import grow
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, as_asked
+from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # where no number is wanted, the path has every number of features up to this one
@@ -217,7 +217,7 @@ class _Model:
         """The reason to stop."""
         on_time = self.stop.reason is not StopReason.MAX_TIME
         reached = self.pick.used == self.plan.wanted and on_time
-        return Stop(StopReason.REACHED, as_asked(self.plan.wanted)) if reached else self.stop
+        return Stop(StopReason.REACHED, reached_text(self.plan.wanted)) if reached else self.stop
 
 
 def selection(design, models, trace, interrupted):
@@ -266,7 +266,7 @@ def path(design, models):
 def forced_columns(design: Design, plan: Plan) -> np.ndarray:
     """The numbers in X of the columns that must be in the model."""
     columns = plan.units.members(np.asarray(plan.forced, dtype=np.int64)).columns
-    return np.unique(design.numbers_in_X(columns))
+    return np.unique(design.ids_in_X(columns))
 
 
 def station(design, models, phase, parts):
@@ -291,4 +291,4 @@ def station(design, models, phase, parts):
     intercept = np.concatenate([np.broadcast_to(part.solution.b, part.layout.classes) for part in parts]) + offset
     if classes == 1:
         weights, intercept = weights[:, 0], float(intercept[0])
-    return Station(phase, number, design.numbers_in_X(ids), weights, intercept, objective, bound)
+    return Station(phase, number, design.ids_in_X(ids), weights, intercept, objective, bound)

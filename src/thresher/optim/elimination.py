@@ -103,7 +103,7 @@ class _Field:
 
     def __init__(self, block, problems, starts, layout, forced, pool, tol):
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
-        self.columns, self.here = block.gathered(DENSE), np.arange(block.shape[1])
+        self.columns, self.here = block.densified(DENSE), np.arange(block.shape[1])
         self.unit = layout.unit_of(block.shape[1])
         everything = np.ones((1, block.shape[1]), dtype=bool)
         at = [self.judged(c, start.w[None], everything, start.b)[0] for c, start in enumerate(starts)]

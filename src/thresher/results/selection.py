@@ -13,40 +13,40 @@ from thresher.errors import InconsistentResultError
 
 
 class StopReason(Enum):
-    """Why a fit ended; the value is what it says where nothing more particular is known."""
+    """Why a fit stopped; the value is the message where nothing more specific is known."""
 
-    REACHED = "as many features as asked for"
+    REACHED = "requested number of features reached"
     CONVERGED = "converged"
-    SMALL_DECREASE = "converged: the objective hardly falls"
+    SMALL_DECREASE = "converged: the objective hardly decreases"
     MAX_TIME = "stopped early: max_time reached"
     MAX_ITER = "stopped early: max_iter reached"
-    NO_LOSS = "no loss is left: the features taken fit the data perfectly"
+    NO_LOSS = "zero loss: the features taken fit the data perfectly"
     NO_SCORE = "no other feature has a non-zero score"
     NOT_CONVERGED = "not converged"
     INTERRUPTED = "interrupted"
-    STREAM = "end of the examples"
+    STREAM = "end of the stream"
 
 
 class Stop(NamedTuple):
-    """Why a fit ended, with a sentence for people; the reason's own where none is given."""
+    """Why a fit stopped, with a specific message; the default message of the reason where none is given."""
 
     reason: StopReason
     sentence: str = ""
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """The message."""
         return self.sentence or self.reason.value
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """How good the result is, proven.
+    """Proven bounds on how good the result is.
 
-    ``objective`` is that of the grown model, ``lower_bound`` a value that no model over *all* features with the same
-    budget can go below. ``pick_objective`` is 1/2 ||w||^2 plus the loss of the features that came back, and
-    ``pick_bound`` a value that no model on *any* equally many features can go below. ``at_zero`` is the objective
-    without features. All are in the units in which the data was scaled.
+    ``objective`` is that of the grown model, ``lower_bound`` a lower bound of the objective of every model over *all*
+    features with the same budget. ``pick_objective`` is 1/2 ||w||^2 plus the loss of the selected features, and
+    ``pick_bound`` a lower bound of it over *all* subsets of as many features. ``at_zero`` is the objective without
+    features. All are in the units of the scaled data.
     """
 
     objective: float
@@ -57,7 +57,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """(objective - lower_bound) / at_zero: 0 when no other model could be better."""
+        """Relative duality gap, (objective - lower_bound) / at_zero: 0 when no model has a lower objective."""
         return relative(self.objective - self.lower_bound, self.at_zero)
 
     @property
@@ -66,12 +66,12 @@ class Certificate:
         return relative(self.pick_objective - self.pick_bound, self.at_zero)
 
     def check(self) -> None:
-        """Raise InconsistentResultError unless the numbers are finite and no bound exceeds its objective."""
-        numbers = (self.objective, self.lower_bound, self.pick_objective, self.pick_bound)
-        consistent(bool(np.isfinite(numbers).all()), "the certificate contains numbers that are not finite")
+        """Raise InconsistentResultError unless all values are finite and no bound exceeds its objective."""
+        values = (self.objective, self.lower_bound, self.pick_objective, self.pick_bound)
+        consistent(bool(np.isfinite(values).all()), "the certificate contains non-finite values")
         slack = 1e-9 * self.at_zero
-        consistent(self.lower_bound <= self.objective + slack, "the lower bound lies above the objective")
-        consistent(self.pick_bound <= self.pick_objective + slack, "the bound of the pick lies above its objective")
+        consistent(self.lower_bound <= self.objective + slack, "the lower bound exceeds the objective")
+        consistent(self.pick_bound <= self.pick_objective + slack, "the lower bound of the pick exceeds its objective")
 
     def __repr__(self) -> str:
         return (
@@ -80,20 +80,20 @@ class Certificate:
         )
 
 
-def consistent(good: bool, problem: str) -> None:
-    """Raise InconsistentResultError with ``problem`` unless ``good``; unlike ``assert``, under ``python -O`` too."""
-    if not good:
-        raise InconsistentResultError(problem)
+def consistent(condition: bool, message: str) -> None:
+    """Raise InconsistentResultError with ``message`` unless ``condition``; works under ``python -O`` too."""
+    if not condition:
+        raise InconsistentResultError(message)
 
 
-def relative(difference: float, yardstick: float) -> float:
-    """The difference as a share of the yardstick, not below zero; nan stays nan."""
-    return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
+def relative(difference: float, reference: float) -> float:
+    """The difference as a share of the reference, not below zero; nan stays nan."""
+    return 0.0 if difference <= 0 or reference <= 0 else difference / reference
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing done: its kind, how long it took, and how much of X was read."""
+    """One step of a fit: its kind, how long it took, and how much of X was read."""
 
     kind: str
     seconds: float
@@ -103,7 +103,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Turn:
-    """Where a fit stood after a turn: ``features`` in the model out of columns ``taken``."""
+    """The state of a fit after a turn: ``features`` in the model, out of ``taken`` columns."""
 
     features: int
     taken: int
@@ -116,10 +116,10 @@ class Turn:
 
 @dataclass(frozen=True)
 class Milestone:
-    """Where a stream stood after so many ``examples``, each judged before it was learnt from.
+    """The state of a stream after ``examples`` examples, each predicted before it was learned from.
 
-    ``loss`` and ``accuracy`` are means since the beginning, ``features`` those with a weight; ``truncation_error`` is
-    what the last cut back to the budget took away, in the norm of the method.
+    ``loss`` and ``accuracy`` are means since the beginning, ``features`` is the number of non-zero weights;
+    ``truncation_error`` is what the last truncation to the budget removed, in the norm of the method.
     """
 
     examples: int
@@ -131,7 +131,7 @@ class Milestone:
 
 @dataclass
 class Trace:
-    """The record of a fit: every scan, take and solve. Progress bars, plots and benchmarks read nothing else."""
+    """The record of a fit: every scan, take and solve. Progress messages, plots and benchmarks read nothing else."""
 
     steps: list[Step] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
@@ -139,7 +139,7 @@ class Trace:
 
     @contextmanager
     def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:
-        """Time what happens inside a ``with`` block and record it as a Step.
+        """Time the body of a ``with`` block and record it as a Step.
 
         Parameters
         ----------
@@ -153,14 +153,14 @@ class Trace:
         Returns
         -------
         context manager
-            Nothing is recorded where the block raises.
+            Nothing is recorded if the block raises.
         """
         start = time.perf_counter()
         yield
         self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
 
-    def turned(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
-        """Record where the fit stands after a turn.
+    def record_turn(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
+        """Record the state of the fit after a turn.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Trace:
         Returns
         -------
         Turn
-            What was recorded.
+            The turn that was recorded.
         """
         gap = relative(objective - lower_bound, at_zero)
         self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
@@ -186,7 +186,7 @@ class Trace:
 
     @property
     def passes(self) -> float:
-        """Full passes over X, those of validation and statistics included."""
+        """Full passes over X, including those of validation and statistics."""
         return sum(step.passes for step in self.steps)
 
     @property
@@ -204,7 +204,7 @@ class Trace:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the record was begun."""
+        """Seconds since the beginning of the fit."""
         return time.perf_counter() - self.begun
 
     def __repr__(self) -> str:
@@ -214,11 +214,11 @@ class Trace:
 
 @dataclass(frozen=True)
 class Station:
-    """A model on the way: a turn of growth (phase "grow"), or what elimination left (phase "thresh").
+    """An intermediate model: a turn of growth (phase "grow") or a step of elimination (phase "thresh").
 
-    ``number`` of features, for each class where each has its own; ``weights`` in the units of X, (features,) or
-    (features, classes); ``objective`` is 1/2 ||w||^2 plus the loss, ``bound`` a value that no model on any ``number``
-    features can go below, in the units in which the data was scaled.
+    ``number`` is the number of features, per class where each class has its own; ``weights`` are in the units of X,
+    (features,) or (features, classes). ``objective`` is 1/2 ||w||^2 plus the loss and ``bound`` a lower bound of it
+    over all subsets of ``number`` features, both in the units of the scaled data.
     """
 
     phase: str
@@ -241,7 +241,7 @@ class Path(Sequence[Station]):
 
     def __init__(self, stations: Iterable[Station] = ()):
         self.stations = tuple(stations)
-        # of several with one number the last of the later phase counts
+        # of several with the same number of features, the last one wins: elimination comes after growth
         self._at = {station.number: station for station in self.stations}
 
     def __len__(self) -> int:
@@ -258,7 +258,7 @@ class Path(Sequence[Station]):
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numbers of features that ``at`` knows, rising."""
+        """Numbers of features that ``at`` accepts, in ascending order."""
         return np.array(sorted(self._at), dtype=np.int64)
 
     @property
@@ -272,12 +272,12 @@ class Path(Sequence[Station]):
         Parameters
         ----------
         number : int
-            Number of features, for each class where each has its own.
+            Number of features, per class where each class has its own.
 
         Returns
         -------
         Station
-            Of several with this number the last.
+            The last one, if several have this number of features.
 
         Raises
         ------
@@ -285,71 +285,71 @@ class Path(Sequence[Station]):
             If no station has this number of features.
         """
         if number not in self._at:
-            raise ValueError(f"no station of the path has {number!r} features; there are {in_words(self.numbers)}")
+            raise ValueError(f"no station of the path has {number!r} features; there are {format_ranges(self.numbers)}")
         return self._at[number]
 
     def __repr__(self) -> str:
         phases = [station.phase for station in self.stations]
         return (
             f"Path({phases.count('grow')} stations of growth, {phases.count('thresh')} of elimination; "
-            f"features: {in_words(self.numbers)})"
+            f"features: {format_ranges(self.numbers)})"
         )
 
 
-def as_asked(number: int) -> str:
-    """The reason to stop that everybody hopes for."""
-    return f"{number} feature{'' if number == 1 else 's'}, as asked"
+def reached_text(n_features: int) -> str:
+    """The stop reason of a fit that selected as many features as requested."""
+    return f"{n_features} feature{'' if n_features == 1 else 's'} selected, as requested"
 
 
-def in_words(numbers: np.ndarray) -> str:
-    """Whole numbers, rising, with runs written as "a to b"."""
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1) if len(numbers) else []
+def format_ranges(integers: np.ndarray) -> str:
+    """Ascending integers as a string, with consecutive ones written as "a to b"."""
+    runs = np.split(integers, np.flatnonzero(np.diff(integers) > 1) + 1) if len(integers) else []
     return ", ".join(str(run[0]) if run.size == 1 else f"{run[0]} to {run[-1]}" for run in runs) or "none"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that were picked, in ascending order, with weights in the units of X as given.
+    """The selected features, in ascending order, with weights in the units of X as given.
 
-    ``weights`` are (features,), or (features, classes) with more than two classes. Only features that were ``forced``
-    into the model may have weight zero.
+    ``weights`` are (features,), or (features, classes) with more than two classes. Only ``forced`` features may have
+    weight zero.
     """
 
     features: np.ndarray
     weights: np.ndarray
     intercept: float | np.ndarray
     stop_reason: str
-    certificate: Certificate | None  # None: of a stream nothing is proven
+    certificate: Certificate | None  # None for a stream: nothing is proven
     trace: Trace = field(repr=False)
     path: Path = field(default_factory=Path, repr=False)
     scale: str | None = None
     budget: int = 0
     forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     interrupted: bool = False
-    stop: StopReason | None = None  # None: a model file that does not say
+    stop: StopReason | None = None  # None for a model file that does not contain it
 
     def check(self) -> None:
-        """Raise InconsistentResultError unless ids are sorted, unique and matched by finite weights.
+        """Raise InconsistentResultError unless features are sorted and unique and weights are finite and match them.
 
-        A weight may be zero only where the feature was forced; the certificate, if there is one, is checked too.
+        Only forced features may have weight zero; the certificate, if there is one, is checked too.
         """
         ids, weights, shape = self.features, self.weights, np.shape(self.intercept)
-        consistent(ids.dtype == np.int64 and ids.ndim == 1, "features are not a vector of int64")
+        consistent(ids.dtype == np.int64 and ids.ndim == 1, "features are not a 1-D int64 array")
         consistent(bool(np.all(np.diff(ids) > 0)), "features are not sorted and unique")
         consistent(weights.shape == (*ids.shape, *shape), "weights, features and intercept have different shapes")
         consistent(bool(np.isfinite(weights).all()), "weights are not finite")
         consistent(bool(np.isin(self.forced, ids).all()), "a forced feature is missing")
-        consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a picked feature has no weight")
+        consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a selected feature has no weight")
         if self.certificate is not None:
             self.certificate.check()
 
     @property
     def weighted(self) -> np.ndarray:
-        """Which features have a weight other than zero (in any class)."""
+        """Mask of the features with a non-zero weight (in any class)."""
         return (self.weights != 0.0).any(axis=tuple(range(1, self.weights.ndim)))
 
     def at(self, number: int) -> "Selection":
-        """The selection with a given number of features, as the path has it.
+        """The selection with a given number of features, taken from the path.
 
         Parameters
         ----------
@@ -366,15 +366,14 @@ class Selection:
         ValueError
             If no station has this number of features.
         """
-        station, own = self.path.at(number), self.certificate
-        proven = None
-        if own is not None:
-            proven = replace(own, pick_objective=station.objective, pick_bound=station.bound)
+        station, certificate = self.path.at(number), self.certificate
+        if certificate is not None:
+            certificate = replace(certificate, pick_objective=station.objective, pick_bound=station.bound)
         return replace(
             self,
             features=station.features,
             weights=station.weights,
             intercept=station.intercept,
-            stop_reason=f"{number} features, out of the path of a fit that ended with: {self.stop_reason}",
-            certificate=proven,
+            stop_reason=f"{number} features, from the path of a fit that stopped with: {self.stop_reason}",
+            certificate=certificate,
         )

@@ -86,7 +86,7 @@ def in_units_of_X(design, points):
         W[np.searchsorted(ids, point.ids), column] = point.weights
     weights, offset = design.in_units_of_X(ids, W)
     intercept = np.array([point.b for point in points]) + offset
-    features = design.numbers_in_X(ids)
+    features = design.ids_in_X(ids)
     if len(points) == 1:
         return Model(features, weights[:, 0], float(intercept[0]))
     return Model(features, weights, intercept)
