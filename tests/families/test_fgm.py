@@ -144,7 +144,8 @@ def test_a_fixed_budget_that_is_too_small_says_so():
     X, y, cost = problem(60, 80, 4, C=0.01)
     found = run(X, y, cost, wanted=60, per_turn=1)
     assert found.features.size < 60
-    assert "within tol" in found.stop_reason
+    assert found.stop_reason.startswith("converged: duality gap")
+    assert found.stop_reason.endswith(" <= tol=0.001")
     assert found.budget == 1
 
 

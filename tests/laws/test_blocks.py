@@ -108,7 +108,8 @@ def test_reordered_blocks_hold_the_same_values_in_the_other_order(name):
     back = reordered.reordered()
     assert type(back) is type(block)
     assert np.array_equal(back.toarray(), X)
-    assert not any(np.shares_memory(mine, theirs) for mine, theirs in itertools.product(arrays(reordered), arrays(block)))
+    pairs = itertools.product(arrays(reordered), arrays(block))
+    assert not any(np.shares_memory(mine, theirs) for mine, theirs in pairs)
 
 
 def test_storages_with_two_orders_are_listed():
