@@ -153,7 +153,7 @@ def test_every_reason_to_stop():
     X, y, cost = problem(60, 80, 4)
     assert run(X, y, cost, wanted=5, per_turn=2, max_turns=1).stop_reason == "stopped early: max_iter=1 reached"
     assert run(X, y, cost, deadline=time.perf_counter()).stop_reason == "stopped early: max_time reached"
-    assert "within tol=0.01" in run(X, y, cost, tol=0.01).stop_reason
+    assert run(X, y, cost, tol=0.01).stop_reason.endswith(" <= tol=0.01")
     assert run(np.zeros_like(X), y, cost).stop_reason == "no other feature has a non-zero score"
     assert "fell by less than" in run(X, y, cost, penalty=turn_groups, tol=1e-2).stop_reason
     assert run(X[:, :3], y, cost, tol=0.0, per_turn=1).features.size == 3

@@ -59,13 +59,13 @@ class Learner:
     """One binary problem under one setting."""
 
     def __init__(self, method, setting, *, budget, delta, loss, intercept):
-        self.method, self.setting, numbers = METHODS[method], setting, np.zeros(descent.NUMBERS)
+        self.method, self.setting, params = METHODS[method], setting, np.zeros(descent.N_PARAMS)
         for name, value in setting.items():
-            numbers[PLACES[name]] = value
-        numbers[descent.BUDGET] = np.inf if budget is None else budget
-        numbers[descent.DELTA], numbers[descent.INTERCEPT] = delta, intercept
-        numbers[descent.LOSS_KIND] = LOSSES[loss]
-        self.numbers, self.clock = numbers, np.zeros(descent.CLOCK)
+            params[PLACES[name]] = value
+        params[descent.BUDGET] = np.inf if budget is None else budget
+        params[descent.DELTA], params[descent.INTERCEPT] = delta, intercept
+        params[descent.LOSS_KIND] = LOSSES[loss]
+        self.params, self.clock = params, np.zeros(descent.CLOCK)
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
         self._kept, self._keys = np.zeros(0, dtype=np.int32), np.zeros(0)
         self._trees: Any = None  # of dual averaging, created with the first feature: see ``_plant``
@@ -95,7 +95,7 @@ class Learner:
         finite = bool(np.isfinite(table).all() and np.isfinite(clock).all())
         consistent(finite, "a table or a clock contains values that are not finite")
         seen = bool(((kept >= 0) & (kept < count)).all()) and np.unique(kept).size == kept.size
-        few = kept.size <= self.numbers[descent.BUDGET]
+        few = kept.size <= self.params[descent.BUDGET]
         consistent(seen and few, "features kept have duplicates, were never seen, or are too many for the budget")
         right = clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size
         consistent(right, "a clock does not match the number of examples or of features kept")
@@ -122,7 +122,7 @@ class Learner:
         self._grow(max(1, ids.size), longest, ids)
         seen = (self._table, ids, self.place)
         work = self._trees if self.method.averages else (self._kept, self._keys)
-        if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
+        if self.method.loop(rows, seen, work, self.clock, self.params, scores) < scores.size:
             raise InvalidDataError(
                 f"training diverged with {self.setting}: the loss of example {int(self.clock[descent.ROUNDS]) + 1:,} "
                 "is not finite. Rescale X and the weights, or use a smaller step_size, and refit."
@@ -133,10 +133,10 @@ class Learner:
         self._grow(max(1, count), 0, ids)
         weights, seen = np.zeros(count), (self._table, ids, self.place)
         if self.method.averages:
-            error = averaging.averaged_weights(self.clock, seen, self.numbers, weights)
+            error = averaging.averaged_weights(self.clock, seen, self.params, weights)
             return weights, error if self._capped else 0.0
         if self.method.loop is descent.composite_descent:
-            descent.shrunk_weights(self.clock, seen, self.numbers, weights)
+            descent.shrunk_weights(self.clock, seen, self.params, weights)
         else:
             weights[self.kept] = self._table[self.kept, descent.WEIGHT]
         return weights, float(self.clock[descent.ERROR])
@@ -156,7 +156,7 @@ class Learner:
             if longest > self._trees[3].size:
                 self._trees = (*self._trees[:3], np.empty(longest, dtype=np.int32))
         else:
-            need = int(min(self.numbers[descent.BUDGET], len(self._table))) + longest
+            need = int(min(self.params[descent.BUDGET], len(self._table))) + longest
             if need > self._kept.size:
                 kept = np.zeros(max(need, 2 * self._kept.size), dtype=np.int32)
                 kept[: self.kept.size] = self.kept
@@ -164,11 +164,11 @@ class Learner:
 
     @property
     def _capped(self):
-        return bool(np.isfinite(self.numbers[descent.BUDGET]))
+        return bool(np.isfinite(self.params[descent.BUDGET]))
 
     def _plant(self, ids):
         """Allocate trees for the size of the table, with the leaves of the old ones."""
-        room, budget, capped = len(self._table), self.numbers[descent.BUDGET], self._capped
+        room, budget, capped = len(self._table), self.params[descent.BUDGET], self._capped
         leaves = 1 << max(1, int(min(budget, room) - 1).bit_length())
         leaf, pace = np.full(leaves, -1, dtype=np.int32), np.zeros(averaging.PACE)
         if self._trees is not None:
@@ -183,7 +183,7 @@ class Learner:
     def _play_all(self, ids):
         seen = (self._table, ids, self.place)
         for tree, greatest in zip(self._trees[:2], (False, True), strict=True):
-            averaging.play_all(tree, greatest, self.clock[descent.ROUNDS], seen, self.numbers)
+            averaging.play_all(tree, greatest, self.clock[descent.ROUNDS], seen, self.params)
 
     def _put_kept(self, kept):
         if not self.method.averages:
@@ -368,7 +368,7 @@ class Learners:
                 None,
                 Trace(),
                 stop=StopReason.STREAM,
-                budget=int(self.learners[0][0].numbers[descent.BUDGET]) if self.made["budget"] is not None else 0,
+                budget=int(self.learners[0][0].params[descent.BUDGET]) if self.made["budget"] is not None else 0,
             )
         return self._selection
 
