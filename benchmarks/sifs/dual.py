@@ -72,7 +72,7 @@ def _next(solver, before, alpha, beta, costs):
 
 def _scaling(point):
     """Share of samples x columns removed."""
-    found = point.found
+    found = point.screened
     return 1.0 - np.mean(~found.idle) * np.mean(~found.settled)
 
 

@@ -125,13 +125,13 @@ class Counts:
         self.points += 1
         self.steps += point.steps
         self.gap = max(self.gap, point.gap / self.at_zero)
-        log = point.found.log
+        log = point.screened.log
         if any(rule == "ends" for rule, _, _ in log):
             return
         before, all_of_it = _found(log[: self._first(log)]), _found(log)
         static, gap = (_found([entry for entry in log if (entry[0] == "gap") == kind]) for kind in (False, True))
-        idle = np.count_nonzero(~point.found.idle[point.ids])
-        settled = np.count_nonzero(point.found.settled | (point.theta <= 0.0) | (point.theta >= 1.0))
+        idle = np.count_nonzero(~point.screened.idle[point.ids])
+        settled = np.count_nonzero(point.screened.settled | (point.theta <= 0.0) | (point.theta >= 1.0))
         inactive = np.maximum(1, [self.p - idle, settled])
         self.solved.append((self._scaling(before), self._scaling(all_of_it), *static / inactive, *gap / inactive))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from thresher.engine.rules import Found, Static
+from thresher.engine.rules import Screened, Static
 from thresher.engine.shrinking import Point, gap_at
 from thresher.optim.prox import soft_threshold
 
@@ -119,7 +119,7 @@ class Sdca:
 
     def solve(self, start, alpha, tol):
         """(Point at alpha, Cost) from a Point at the same beta."""
-        svm, begun, found = self.svm, time.process_time(), Found.nothing(self.svm)
+        svm, begun, found = self.svm, time.process_time(), Screened.nothing(self.svm)
         part, theta, v = self.whole, start.theta.copy(), start.v
         if self.order:
             Static(svm, start, alpha, found).run(self.order, 0.0)

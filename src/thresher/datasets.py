@@ -1,4 +1,4 @@
-"""The synthetic experiments of the papers, made to measure."""
+"""Synthetic data sets of the papers, in any size."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class WideData(NamedTuple):
-    """X, labels y = +-1, the numbers of the relevant columns (sorted) and their weights."""
+    """X, labels y = +-1, the indices of the relevant columns (sorted) and their weights."""
 
     X: np.ndarray
     y: np.ndarray
@@ -29,9 +29,9 @@ def make_wide(
     True
     """
     if not 0.0 < density <= 1.0:
-        raise ValueError(f"density must lie in (0, 1], got {density!r}")
+        raise ValueError(f"density must be in (0, 1], got {density!r}")
     if relevant is None and not 0 < n_relevant <= n_features:
-        raise ValueError(f"n_relevant must lie between 1 and n_features={n_features}, got {n_relevant!r}")
+        raise ValueError(f"n_relevant must be between 1 and n_features={n_features}, got {n_relevant!r}")
     rng = np.random.default_rng(random_state)
     if relevant is None:
         relevant = np.sort(rng.choice(n_features, n_relevant, replace=False))

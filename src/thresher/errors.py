@@ -1,4 +1,4 @@
-"""What can go wrong, named.
+"""Errors and warnings of thresher.
 
 Every error derives from the built-in exception that scikit-learn's users expect, so that ``except ValueError``
 keeps working.
@@ -6,28 +6,28 @@ keeps working.
 
 
 class InvalidDataError(ValueError):
-    """X, y or the weights cannot be used: wrong shape, broken sparse structure, NaN or infinity."""
+    """X, y or sample_weight is invalid: wrong shape, corrupt sparse structure, NaN or infinity."""
 
 
 class InvalidDataTypeError(TypeError):
-    """X or a parameter is of a type that cannot be used."""
+    """X or a parameter has an unsupported type."""
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be used: damaged, truncated, hostile, or written by a newer version."""
+    """A model file is invalid: damaged, truncated, malicious, or written by a newer version."""
 
 
 class InconsistentResultError(ValueError):
-    """A result, or the state of a learner, contradicts itself; raised by its ``check``."""
+    """A result, or the state of an online learner, is inconsistent; raised by its ``check``."""
 
 
 class FewerFeaturesWarning(UserWarning):
-    """Fewer features than asked for came back; the message says why."""
+    """Fewer features than requested were selected; the message states the reason."""
 
 
 class CompilationCacheWarning(UserWarning):
-    """Compiled loops cannot be kept on disk; every new process compiles them again."""
+    """Compiled loops cannot be cached on disk; every new process compiles them again."""
 
 
 class UnsupportedDesignError(TypeError):
-    """A design cannot do what an estimator needs of it; the message says what and which way is open."""
+    """A design lacks what an estimator needs; the message states what is missing and an alternative."""

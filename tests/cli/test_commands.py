@@ -196,7 +196,7 @@ def test_many_classes_C_auto_and_the_path(folder):
     scored = as_json("predict", "e.json", "three.npz", "-k", 2, folder=folder)
     assert set(scored["by_class"]) == {"a", "b", "c"}
     shown = thresh("inspect", "e.json", folder=folder).stdout
-    assert "why it stopped: 3 features, as asked" in shown
+    assert "why it stopped: 3 features selected, as requested" in shown
 
 
 def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(folder):

@@ -130,7 +130,7 @@ def test_the_report_the_model_and_the_checkpoint_are_those_of_the_estimator(fold
     assert lines[0].endswith(" a second; 500 in all, 60 features seen")
     assert lines[-1] == "the model is in m.json"
     assert "\n10 features\n" in report
-    assert "why it stopped: 500 examples learnt" in report
+    assert "why it stopped: learned from 500 examples" in report
     assert f"accuracy {clf.progressive_accuracy_:.4f}, loss {clf.progressive_loss_:.4g}" in report
     trace = [line.split() for line in lines[lines.index("Each example before it was learnt") + 2 :]]
     for row, each in zip(trace, clf.trace_, strict=False):

@@ -129,7 +129,7 @@ def test_splitters_of_scikit_learn_are_told_the_way():
 
 def test_wrong_designs_and_labels_are_refused():
     clf = FGMClassifier(3).fit(as_design(X), Y)
-    with pytest.raises(InvalidDataError, match="X has 10 features, but 30 were seen in fit"):
+    with pytest.raises(InvalidDataError, match="X has 10 features, but the model was fitted with 30"):
         clf.predict(as_design(X[:, :10]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         clf.fit(as_design(X), Y[:-1])

@@ -88,5 +88,5 @@ def test_points_that_were_not_reached_count_and_are_refused():
     assert len(clf.path_) == clf.path_.n_features.size == 20
     assert clf.path_.last == (1, 1)
     clf.path_.at(1, 1)
-    with pytest.raises(ValueError, match=r"\(1, 2\) was not reached"):
+    with pytest.raises(ValueError, match=r"\(1, 2\) of the grid was not solved"):
         clf.path_.at(1, 2)

@@ -13,7 +13,7 @@ from thresher import FGMClassifier
 from thresher.data import door
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
 from thresher.optim import newton
-from thresher.results import as_asked
+from thresher.results import reached_text
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 30))
@@ -66,7 +66,7 @@ def test_data_without_content(A):
 def test_exactly_k_whatever_tol_says(A, k, C):
     clf = FGMClassifier(k, C=C).fit(A, y[: len(A)] if len(A) == 60 else [0, 1, 1])
     assert clf.selection_.features.size == k
-    assert clf.selection_.stop_reason == as_asked(k)
+    assert clf.selection_.stop_reason == reached_text(k)
 
 
 @pytest.mark.parametrize("scale", ["std", "unit", "max", "auto"])
@@ -211,7 +211,7 @@ def test_passes_of_validation_count_the_look_at_the_indices_and_the_copy_by_colu
     assert passes(X) == [1.0]
     assert passes(columns) == pytest.approx([1 + share(columns)])
     assert passes(rows) == pytest.approx([2 + share(columns)])
-    monkeypatch.setattr(door, "TURNED", 0)
+    monkeypatch.setattr(door, "REORDER_LIMIT", 0)
     assert passes(rows) == pytest.approx([1 + share(rows)])
 
 
@@ -222,7 +222,7 @@ def test_large_matrices_by_rows_are_not_copied_and_give_the_same(width, monkeypa
     )
     S.resize(60, width)
     turned = FGMClassifier(3, scale="unit").fit(S, y)
-    monkeypatch.setattr(door, "TURNED", 0)
+    monkeypatch.setattr(door, "REORDER_LIMIT", 0)
     monkeypatch.setattr(sparse.csr_array, "tocsc", None)
     plain = FGMClassifier(3, scale="unit").fit(S, y)
     assert np.array_equal(plain.selection_.features, turned.selection_.features)

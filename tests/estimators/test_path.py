@@ -71,7 +71,7 @@ def test_a_model_of_the_path_can_be_cloned_pickled_and_fitted_again():
     assert repr(again.path_) == repr(clf.path_)
     coef = clf.coef_.toarray()
     assert fewer.fit(X, y).selection_.features.size == 4
-    assert fewer.selection_.stop_reason == "4 features, as asked"
+    assert fewer.selection_.stop_reason == "4 features selected, as requested"
     np.testing.assert_array_equal(clf.coef_.toarray(), coef)
     assert clf.n_features_to_select == 6
 

@@ -21,7 +21,7 @@ from thresher.optim import solvers
 from thresher.optim.losses import LOSSES
 from thresher.optim.master import Solution
 from thresher.optim.penalties import KSupport, Penalty
-from thresher.optim.problem import At, DualPoint, MarginProblem, Problem
+from thresher.optim.problem import DualPoint, Evaluation, MarginProblem, Problem
 from thresher.optim.solvers import Solver, eliminator_for, solver_for
 from thresher.results import StopReason, Trace
 
@@ -76,7 +76,7 @@ class ErrorRate(Problem):
     def most(self):
         return self.C * self.y.size
 
-    def each(self):
+    def per_class(self):
         return [self]
 
     def most_violated(self, z):
@@ -88,7 +88,7 @@ class ErrorRate(Problem):
     def at(self, z, start=0.0):
         labelling = self.most_violated(z)
         dual = Mixture(self.y, labelling[None], np.array([self.most]), self.most)
-        return At(0.0, self.most * self.loss(labelling, z), dual)
+        return Evaluation(0.0, self.most * self.loss(labelling, z), dual)
 
 
 def bundle(block, problem, penalty, start=None, *, tol, deadline=None):
@@ -138,7 +138,8 @@ def test_a_cutting_plane_loss_goes_through_grow(monkeypatch):
     toy = Solver("bundle", bundle, ErrorRate, Penalty)
     X, y, _ = problem(18, 24, 3)
     posed, trace = ErrorRate(y, C=0.5), Trace()
-    with pytest.raises(TypeError, match="no solver suits ErrorRate with KSupport: newton needs Curved and Pieced"):
+    message = "no solver supports ErrorRate with KSupport: newton requires Curved and Pieced"
+    with pytest.raises(TypeError, match=message):
         solver_for(posed, KSupport(3))
     with pytest.raises(TypeError, match="features of ErrorRate cannot be eliminated"):
         eliminator_for(posed)

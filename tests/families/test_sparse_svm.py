@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tests.oracles import sparse_svm as oracle
 from thresher.data.door import as_design
-from thresher.engine.rules import RULES, Found, Static, around
+from thresher.engine.rules import RULES, Screened, Static, around
 from thresher.engine.shrinking import Point, Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
 from thresher.families.sparse_svm import Training, Walker, fit_point, grid_of, highest_alpha, problems, walk
 from thresher.optim import screening
@@ -50,7 +50,7 @@ def point_of(svm, X, w, b, theta, alpha, beta):
     """The consistent Point of any w, b and feasible theta, as inexact as it is."""
     ids = np.flatnonzero(w)
     v = X.T @ (svm.cost * svm.y * theta)
-    bare = Point(alpha, beta, ids, w[ids], b, svm.y * (X @ w + b), theta, v, np.inf, Found.nothing(svm))
+    bare = Point(alpha, beta, ids, w[ids], b, svm.y * (X @ w + b), theta, v, np.inf, Screened.nothing(svm))
     return replace(bare, gap=gap_at(svm, bare, alpha, beta))
 
 
@@ -120,8 +120,9 @@ def lost(svm, found, optimum):
 
 
 def verdicts(svm, point, alpha):
-    """{name: Found at alpha} of every way to use the rules from a Point at the same beta."""
-    found = {name: Found.nothing(svm) for name in ("iss first", "ifs first", "free", "around", "around, then static")}
+    """{name: Screened at alpha} of every way to use the rules from a Point at the same beta."""
+    names = ("iss first", "ifs first", "free", "around", "around, then static")
+    found = {name: Screened.nothing(svm) for name in names}
     orders = (("ifs",), ("ifs",)) if svm.shift else (("iss", "ifs"), ("ifs", "iss"))
     Static(svm, point, alpha, found["iss first"]).run(orders[0], 0.0)
     Static(svm, point, alpha, found["ifs first"]).run(orders[1], 0.0)
@@ -207,7 +208,7 @@ def test_solves_end_within_their_tolerance(kind, shift):
             assert point.gap <= 1e-9 * svm.at_zero, (seed, ratio, point.steps)
             optimum = oracle.exact(*drawn[:4], point.alpha, drawn.beta, shift=shift)
             check_point(svm, drawn.X, point, optimum)
-            assert lost(svm, point.found, optimum) == (0, 0)
+            assert lost(svm, point.screened, optimum) == (0, 0)
             off = np.sqrt(2e-9 * svm.at_zero / point.alpha) + optimum.w_off
             assert np.linalg.norm(dense(svm, point) - optimum.w) <= off
 
@@ -225,7 +226,7 @@ def test_w_is_zero_from_the_largest_beta_on_and_not_below(weighted, shift):
                 assert point.gap <= 1e-15
                 assert not oracle.exact(X, y, cost, 0.5, alpha, beta, shift=shift).w.any()
                 assert point.ids.size == 0
-                assert point.found.idle.all()
+                assert point.screened.idle.all()
             point = empty(svm, alpha, 0.999 * most)
             assert point.gap > 0.0
             optimum = oracle.exact(X, y, cost, 0.5, alpha, 0.999 * most, shift=shift)
@@ -309,7 +310,7 @@ def losses_of(svm, X, y, cost, gap, step):
     columns = samples = 0
     for trial in range(6):
         point = inexact(svm, drawn, before, old, gap * svm.at_zero, "both", np.random.default_rng(trial))
-        found = Found.nothing(svm)
+        found = Screened.nothing(svm)
         Static(svm, point, step * old, found).run(("iss", "ifs"), 0.0)
         some = lost(svm, found, after)
         columns, samples = columns + some[0], samples + some[1]
@@ -344,7 +345,7 @@ def test_around_without_its_radius_loses_samples_and_columns(monkeypatch):
     rightly = screening.from_gap
 
     def in_all():
-        found = [Found.nothing(svm) for _ in points]
+        found = [Screened.nothing(svm) for _ in points]
         for some, point in zip(found, points, strict=True):
             around(some, svm, point.z, point.v, point.gap, alpha, beta)
         return np.sum([lost(svm, some, optimum) for some in found], axis=0)
@@ -379,7 +380,7 @@ def test_rules_test_what_is_left_of_rows_and_columns(stored, share):
         svm, rng = posed(X, y, cost, 0.5, stored=stored), np.random.default_rng(seed)
         w, theta, beta = rng.standard_normal(25), rng.random(30), 0.3 * largest_beta(svm)
         point = point_of(svm, X, w, 0.0, theta, 1.0, beta)
-        found = Found.nothing(svm)
+        found = Screened.nothing(svm)
         found.idle |= rng.random(25) < share
         found.one |= svm.rows & (rng.random(30) < 0.5 * share)
         found.zero |= rng.random(30) < 0.5 * share
@@ -414,7 +415,7 @@ def test_the_order_of_the_rules_does_not_matter(exact):
             else inexact(svm, drawn, optimum, old, 1e-4, "w", np.random.default_rng(seed))
         )
         for step in (0.99, 0.9, 0.7):
-            one, other = Found.nothing(svm), Found.nothing(svm)
+            one, other = Screened.nothing(svm), Screened.nothing(svm)
             Static(svm, point, step * old, one).run(("iss", "ifs"), 0.0)
             Static(svm, point, step * old, other).run(("ifs", "iss"), 0.0)
             np.testing.assert_array_equal(one.idle, other.idle)
@@ -458,7 +459,7 @@ def test_every_set_of_rules_gives_the_same_solution(rules, shift):
             optimum = oracle.exact(X, y, cost, 0.5, alpha, beta, shift=shift)
             assert last.gap <= TIGHT[shift]
             np.testing.assert_allclose(dense(svm, last), optimum.w, atol=1e-6 * np.abs(optimum.w).max())
-            assert lost(svm, last.found, optimum) == (0, 0)
+            assert lost(svm, last.screened, optimum) == (0, 0)
 
 
 @pytest.mark.parametrize("kind", ["tall", "wide", "sparse", "twin rows"])
@@ -517,7 +518,7 @@ def test_a_grid_is_right_everywhere(shift):
             optimum = oracle.exact(X, svm.y, cost, 0.5, point.alpha, point.beta, shift=shift)
             assert point.gap <= 1e-12
             check_point(svm, X, point, optimum)
-            assert lost(svm, point.found, optimum) == (0, 0)
+            assert lost(svm, point.screened, optimum) == (0, 0)
             np.testing.assert_allclose(dense(svm, point), optimum.w, atol=1e-4 * (np.abs(optimum.w).max() + 1e-9))
     assert seen == [(i, j) for i in range(4) for j in range(5)]
 

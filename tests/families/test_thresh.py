@@ -16,7 +16,7 @@ from thresher.optim import newton
 from thresher.optim.losses import LOSSES
 from thresher.optim.penalties import KSupport
 from thresher.optim.problem import MarginProblem
-from thresher.results import Trace, as_asked
+from thresher.results import Trace, reached_text
 
 
 def shared(Y, cost, loss="squared_hinge", *, shift=True):
@@ -43,7 +43,7 @@ def threshed(selection):
 def ridge(X, problems, features):
     """The optimum of all problems on these columns, and the weights (columns, classes)."""
     block = as_design(np.asfortranarray(X)).take(features)
-    each = [one for posed in problems for one in posed.each()]
+    each = [one for posed in problems for one in posed.per_class()]
     found = [newton.solve(block, one, KSupport(features.size), tol=1e-13 * one.at_zero()) for one in each]
     return sum(s.objective for s in found), np.column_stack([s.w for s in found])
 
@@ -63,7 +63,7 @@ def test_exactly_k_and_a_path_of_every_number_up_to_twice_k(loss, posed, k, over
     """Also where the pool is smaller than twice k, and where X has no more than that. No gap ends growth here."""
     X, problems = POSED[posed](loss)
     found = run(X, problems, wanted=k, overshoot=overshoot, tol=0.0)
-    assert found.stop_reason == as_asked(k)
+    assert found.stop_reason == reached_text(k)
     stations = threshed(found)
     assert set(range(1, min(2 * k, 40) + 1)) <= set(stations)
     assert [s.number for s in found.path if s.phase == "thresh"] == sorted(stations, reverse=True)
@@ -398,18 +398,18 @@ def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
 def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
     """Never above the dual value with the scores of all columns, and equal to it for as many as were kept."""
     X, y, cost = problem(60, 80, 4)
-    one, machines, see = MarginProblem(y, cost, LOSSES["squared_hinge"]), [], machines_module.Machine.see
+    one, machines, record = MarginProblem(y, cost, LOSSES["squared_hinge"]), [], machines_module.Machine.record_scan
 
     def noting(machine, ids, squares):
-        see(machine, ids, squares)
-        machines.append((machine.sight, machine.kept))
+        record(machine, ids, squares)
+        machines.append((machine.last_scan, machine.kept))
 
-    monkeypatch.setattr(machines_module.Machine, "see", noting)
+    monkeypatch.setattr(machines_module.Machine, "record_scan", noting)
     fgm(as_design(X), [one], Trace(), wanted=3, overshoot=2.0)
-    for sight, kept in machines:
-        squares = np.sort((X.T @ sight.dual.vector) ** 2)[::-1]
+    for scan, kept in machines:
+        squares = np.sort((X.T @ scan.dual.vector) ** 2)[::-1]
         for number in range(1, 81):
-            exact = sight.dual.bound(float(squares[:number].sum()))
-            assert sight.bound(number) <= exact * (1.0 + 1e-12)
+            exact = scan.dual.bound(float(squares[:number].sum()))
+            assert scan.bound(number) <= exact * (1.0 + 1e-12)
             if number <= kept:
-                assert sight.bound(number) == pytest.approx(exact, rel=1e-12)
+                assert scan.bound(number) == pytest.approx(exact, rel=1e-12)

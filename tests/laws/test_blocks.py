@@ -90,31 +90,32 @@ def arrays(block):
 
 
 @pytest.mark.parametrize("name", TWO_ORDERS)
-def test_turned_blocks_hold_the_same_numbers_in_the_other_order(name):
-    """By rows where columns lay apart, and the other way round; copied, and the same again when turned twice."""
+def test_reordered_blocks_hold_the_same_values_in_the_other_order(name):
+    """By rows where columns lay apart, and the other way round; copied, and the same again when reordered twice."""
     block = BLOCKS[name](X)
-    turned = block.turned()
-    assert type(turned) is not type(block)
-    assert (turned.shape, turned.dtype, turned.entries) == (block.shape, block.dtype, block.entries)
-    assert np.array_equal(turned.toarray(), X)
-    by_rows, by_columns = (block, turned) if block.row_entries is not None else (turned, block)
+    reordered = block.reordered()
+    assert type(reordered) is not type(block)
+    assert (reordered.shape, reordered.dtype, reordered.entries) == (block.shape, block.dtype, block.entries)
+    assert np.array_equal(reordered.toarray(), X)
+    by_rows, by_columns = (block, reordered) if block.row_entries is not None else (reordered, block)
     assert by_rows.column_entries is None
     assert by_columns.row_entries is None
     assert np.array_equal(by_rows.row_entries, np.count_nonzero(X, axis=1))
     assert np.array_equal(by_columns.column_entries, np.count_nonzero(X, axis=0))
     v, w = rng.standard_normal(X.shape[0]), rng.standard_normal(X.shape[1])
-    np.testing.assert_allclose(turned.correlate(v), X.T @ v, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(turned.combine(w), X @ w, rtol=1e-12, atol=1e-12)
-    back = turned.turned()
+    np.testing.assert_allclose(reordered.correlate(v), X.T @ v, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(reordered.combine(w), X @ w, rtol=1e-12, atol=1e-12)
+    back = reordered.reordered()
     assert type(back) is type(block)
     assert np.array_equal(back.toarray(), X)
-    assert not any(np.shares_memory(mine, theirs) for mine, theirs in itertools.product(arrays(turned), arrays(block)))
+    pairs = itertools.product(arrays(reordered), arrays(block))
+    assert not any(np.shares_memory(mine, theirs) for mine, theirs in pairs)
 
 
 def test_storages_with_two_orders_are_listed():
-    """All others are used as they lie for rows and for columns: turning them is no copy."""
+    """All others are used as they lie for rows and for columns: reordering them is no copy."""
     blocks = {name: make(X) for name, make in BLOCKS.items()}
-    assert {name for name, block in blocks.items() if block.turned() is not block} == set(TWO_ORDERS)
+    assert {name for name, block in blocks.items() if block.reordered() is not block} == set(TWO_ORDERS)
 
 
 @pytest.mark.parametrize("name", ["dense_F_float64", "csc_int32", "csr_int32", "shifted_csc", "stacked_dense_C"])

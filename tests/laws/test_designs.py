@@ -112,12 +112,12 @@ def test_weights_go_to_the_units_of_X_and_back(made):
     design, whole = made[0](), made[1]
     ids, w = np.array([2, 9, 16]), rng.standard_normal(3)
     weights, offset = design.in_units_of_X(ids, w)
-    given = design.numbers_in_X(ids)
+    given = design.ids_in_X(ids)
     block, known = design.take_as_given(given)
     np.testing.assert_array_equal(known, np.arange(3))
     np.testing.assert_allclose(block.combine(weights) + offset, whole[:, ids] @ w, atol=1e-10)
     np.testing.assert_allclose(design.in_units_here(ids, weights), w)
-    np.testing.assert_array_equal(design.numbers_here(given), ids)
+    np.testing.assert_array_equal(design.ids_here(given), ids)
 
 
 def test_a_scan_ends_at_its_deadline(made):
@@ -299,6 +299,6 @@ def test_very_wide_sparse_design_numbers_only_columns_that_hold_something():
     design = as_design(checked_sparse(S), keep=[123])
     assert design.shape == (2, 3)
     assert design.ids.tolist() == [7, 123, 4_999_999_999]
-    assert design.numbers_in_X(design.numbers_here([123, 7])).tolist() == [123, 7]
-    with pytest.raises(KeyError, match="column 8 holds no"):
-        design.numbers_here([8])
+    assert design.ids_in_X(design.ids_here([123, 7])).tolist() == [123, 7]
+    with pytest.raises(KeyError, match="column 8 contains only zeros"):
+        design.ids_here([8])

@@ -291,7 +291,7 @@ rng = np.random.default_rng(1)
 def sides_of(name):
     """Sides of a storage: two different blocks where there are rows and columns to choose from."""
     block = BLOCKS[name](X)
-    other = block.turned()
+    other = block.reordered()
     return Sides(block, other) if "csr" in name else Sides(other, block)
 
 

@@ -100,7 +100,7 @@ def dense_of(found, shape):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_entries_are_the_non_zeros_of_every_storage(dtype, monkeypatch):
-    monkeypatch.setattr("thresher.data.stream.AT_ONCE", 30)  # dense matrices come in several pieces
+    monkeypatch.setattr("thresher.data.stream.CHUNK_ENTRIES", 30)  # dense matrices come in several pieces
     rng = np.random.default_rng(2)
     A = (rng.normal(size=(23, 9)) * (rng.random((23, 9)) < 0.4)).astype(dtype)
     A[4] = 0.0

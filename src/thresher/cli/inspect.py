@@ -9,7 +9,7 @@ from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
-from thresher.results import in_words
+from thresher.results import format_ranges
 
 CLASSES_SHOWN = 6
 REMOVED = ("features_removed", "samples_removed")
@@ -104,7 +104,7 @@ def origin(voice, model):
     voice.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
     voice.say(f"parameters: {', '.join(f'{k}={v!r}' for k, v in changed.items()) or 'defaults'}")
     if isinstance(clf, FGMClassifier):
-        voice.say(f"C = {clf.C_:g}; path: {in_words(clf.path_.numbers)} features")
+        voice.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} features")
     elif isinstance(clf, SparseSVCPath):
         i, j = place_of(clf)
         voice.say(f"grid: {clf.path_}; chosen: point {i}, {j}")

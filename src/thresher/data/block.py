@@ -1,4 +1,4 @@
-"""Block: some columns, in memory. All that a solver ever sees of the data."""
+"""Block: some columns of X in memory, which is all that a solver sees of the data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import dense, moments
 
-SMALL_ARRAY, FULL = 1 << 22, 0.05  # entries of an array that is always made; share of them that a larger one needs
-AT_ONCE = 64  # columns that are made dense at a time when inner products are formed
-# BLAS products are cut at places that do not depend on the number of threads: nor does the result.
+# ``densified`` always makes arrays of up to SMALL_ARRAY entries; larger ones must have at least MIN_DENSITY non-zeros
+SMALL_ARRAY, MIN_DENSITY = 1 << 22, 0.05
+DENSE_COLUMNS = 64  # columns that are converted to a dense array at a time
+# BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
 TILE_ROWS, TILE_COLUMNS = 4096, 128
 
 
@@ -30,12 +31,12 @@ def as_rows(V: ArrayLike) -> np.ndarray:
 
 
 def like_given(rows: np.ndarray, V: ArrayLike) -> np.ndarray:
-    """The result ``rows`` in the form in which the vectors were given: (m,) or (m, k)."""
+    """The result ``rows`` in the shape in which the vectors were given: (m,) or (m, k)."""
     return rows[0] if np.ndim(V) == 1 else rows.T
 
 
 class Scannable(ABC):
-    """What a scan needs of columns: all that a piece of a design must be."""
+    """The methods of columns that a scan needs; the minimum for a piece of a design."""
 
     shape: tuple[int, int]
 
@@ -51,35 +52,35 @@ class Scannable(ABC):
 class Block(Scannable):
     """The columns of an n x m matrix X, in memory.
 
-    A storage defines ``correlate_into``, ``combine_into``, ``take`` and ``joined``; how the work is cut among threads
-    is decided here and cannot change a bit of the result.
+    A storage format defines ``correlate_into``, ``combine_into``, ``take`` and ``joined``; how the work is split among
+    threads is decided here and does not change a bit of the result.
     """
 
     dtype: np.dtype
     nbytes: int
     workers: Workers = SERIAL
-    structure_bytes: int = 0  # bytes of indices, which say where the numbers stand
+    structure_bytes: int = 0  # bytes of the index arrays of a sparse format
 
     @property
     @abstractmethod
     def entries(self) -> int:
-        """Number of stored numbers: what a product costs."""
+        """Number of stored values: the cost of a product."""
 
     @property
     def row_entries(self) -> np.ndarray | None:
-        """Stored numbers in each row, where rows lie apart."""
+        """Number of stored values in each row; None unless rows are stored contiguously."""
         return None
 
     @property
     def column_entries(self) -> np.ndarray | None:
-        """Stored numbers in each column, where columns lie apart."""
+        """Number of stored values in each column; None unless columns are stored contiguously."""
         return None
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
-        """See Scannable; some columns at a time are made dense. A storage that is scanned whole knows a better way."""
+        """See Scannable; converts a few columns at a time to dense. Formats that are scanned in full override this."""
         first = int(np.argmax(weights > 0))
-        for start in range(lo, hi, AT_ONCE):
-            stop = min(start + AT_ONCE, hi)
+        for start in range(lo, hi, DENSE_COLUMNS):
+            stop = min(start + DENSE_COLUMNS, hi)
             A, part = self.take(np.arange(start, stop)).toarray().T, np.zeros((moments.ROWS, stop - start))
             anchor[start - lo : stop - lo] = A[:, first]
             moments.of_rows(readonly(A), weights, anchor[start - lo : stop - lo].copy(), 0, stop - start, part)
@@ -95,18 +96,18 @@ class Block(Scannable):
 
     @abstractmethod
     def take_rows(self, ids: np.ndarray) -> "Block":
-        """A block of the rows ``ids``, sorted and each once, copied."""
+        """A block of the rows ``ids``, sorted without duplicates, copied."""
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> "Block":
-        """A block of some rows and columns, both sorted, each once, copied."""
+        """A block of some rows and columns, both sorted without duplicates, copied."""
         return self.take(columns).take_rows(rows)
 
     def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """X[:, ids] w for few columns."""
         return self.take(ids).combine(w)
 
-    def turned(self) -> "Block":
-        """The same numbers in the other order, copied, where the storage has one in which rows (columns) lie apart."""
+    def reordered(self) -> "Block":
+        """A copy in the other storage order (by rows instead of by columns), where the format has one; else itself."""
         return self
 
     @abstractmethod
@@ -121,39 +122,39 @@ class Block(Scannable):
     def joined(self, other: Self) -> "Block":
         """One block with the columns of both; ``other`` is of the same kind."""
 
-    def gathered(self, most: int) -> "Block":
-        """The same columns as one float64 array, copied, where that has at most ``most`` entries; else itself.
+    def densified(self, most: int) -> "Block":
+        """The same columns as one dense float64 array, copied, if that has at most ``most`` entries; else itself.
 
-        Columns that are nearly empty stay as they are unless they are small: an array of zeros helps nobody.
+        Very sparse columns stay as they are unless they are small: most of the array would be zeros.
         """
         size = self.shape[0] * self.shape[1]
-        full = size <= SMALL_ARRAY or self.entries >= FULL * size
-        return ArrayBlock(self.toarray(), self.workers) if size <= most and full else self
+        dense_enough = size <= SMALL_ARRAY or self.entries >= MIN_DENSITY * size
+        return ArrayBlock(self.toarray(), self.workers) if size <= most and dense_enough else self
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """X' diag(weights) X, (m, m), some columns at a time."""
+        """X' diag(weights) X, (m, m), computed a few columns at a time."""
         m = self.shape[1]
         out = np.empty((m, m))
-        for lo in range(0, m, AT_ONCE):
-            some = np.arange(lo, min(lo + AT_ONCE, m))
-            out[:, some] = self.correlate(weights[:, None] * self.take(some).toarray())
+        for lo in range(0, m, DENSE_COLUMNS):
+            ids = np.arange(lo, min(lo + DENSE_COLUMNS, m))
+            out[:, ids] = self.correlate(weights[:, None] * self.take(ids).toarray())
         return out
 
     def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
-        """Ranges of columns to share among threads, ``per_worker`` for each, of about ``most`` entries at most.
+        """Ranges of columns to distribute over threads, ``per_worker`` for each, of about ``most`` entries at most.
 
-        A storage may know a better cut.
+        Storage formats may override this to balance the work better.
         """
         return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16, at_least=self._cuts(most))
 
     def _cuts(self, most: int | None) -> int:
-        """How many ranges keep below ``most`` entries each."""
+        """Number of ranges such that each has at most about ``most`` entries."""
         return 1 if most is None else -(-self.entries // max(1, most))
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
         """X'V: result[j] = sum_i X[i, j] V[i]; V is (n,) or (n, k), the result (m,) or (m, k).
 
-        ``work`` tells how many entries will be looked at, where that is known to be fewer than all.
+        ``work`` is the number of entries that will be read, if known to be fewer than all.
         """
         rows = as_rows(V)
         out = np.zeros((rows.shape[0], self.shape[1]))
@@ -175,7 +176,7 @@ class Block(Scannable):
         return like_given(out, W)
 
     def native(self) -> Any:
-        """The columns as users know them: an array or a sparse matrix of scipy's."""
+        """The columns as a numpy array or a scipy sparse array."""
         return self.toarray()
 
     @abstractmethod
@@ -186,8 +187,8 @@ class Block(Scannable):
 class ArrayBlock(Block):
     """Columns as one float64 array in Fortran order, for dense linear algebra.
 
-    Products of the whole go through BLAS on fixed tiles; those of any range through the compiled loops, since what
-    BLAS rounds depends on the range.
+    Full products use BLAS on fixed tiles; products over a range use the compiled loops, since the rounding of BLAS
+    depends on the range.
     """
 
     def __init__(self, X: ArrayLike, workers: Workers = SERIAL):
@@ -196,7 +197,7 @@ class ArrayBlock(Block):
 
     @property
     def entries(self) -> int:
-        """Number of stored numbers."""
+        """Number of stored values."""
         return self.X.size
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
@@ -227,7 +228,7 @@ class ArrayBlock(Block):
         B = A * weights[rows, None]
 
         def below(lo: int, hi: int) -> None:
-            """The block column lo..hi from the diagonal down, and the same to its right."""
+            """Columns lo..hi from the diagonal down, and their mirror image above the diagonal."""
             out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
             out[lo:hi, hi:] = out[hi:, lo:hi].T
 
@@ -235,7 +236,7 @@ class ArrayBlock(Block):
         return out
 
     def _tiles(self, function: Callable[[int, int], Any], length: int, step: int) -> None:
-        """``function(lo, hi)`` of all tiles, on threads where that pays."""
+        """Call ``function(lo, hi)`` on all tiles, on threads if there is enough work."""
         tiles = [(lo, min(lo + step, length)) for lo in range(0, length, step)]
         self.workers.map(function, tiles, entries=self.entries)
 

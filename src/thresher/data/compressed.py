@@ -1,4 +1,4 @@
-"""Sparse columns: CSC and CSR, each used as it lies, with 32- or 64-bit indices."""
+"""Sparse columns: CSC and CSR, used without copying, with 32- or 64-bit indices."""
 
 import itertools
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from thresher.loops import compressed, moments
 
 
 class _CompressedBlock(Block):
-    """Shared by both orders: three arrays, checked and canonical (rows sorted, no index twice)."""
+    """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class _CompressedBlock(Block):
 
     @property
     def entries(self) -> int:
-        """Number of stored numbers."""
+        """Number of stored values."""
         return self.values.size
 
     def _product(
         self, one: Callable[..., None], many: Callable[..., None], V: np.ndarray, lo: int, hi: int, out: np.ndarray
     ) -> None:
-        """Run the loop for one vector, or the one that keeps several vectors side by side."""
+        """Run the loop for one vector, or the one for several vectors side by side."""
         arrays = self.indptr, self.indices, self.values
         if V.shape[0] == 1:
             one(*arrays, V, lo, hi, out)
@@ -64,18 +64,18 @@ class _CompressedBlock(Block):
     def _filtered(
         self, lines: np.ndarray, ids: np.ndarray, across: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(indptr, indices, values) of what the stored ``lines`` hold at the places ``ids``, sorted, of ``across``."""
+        """(indptr, indices, values) of the stored ``lines``, restricted to the sorted ``ids`` out of ``across``."""
         place = np.full(across, -1, dtype=np.int32 if across < 2**31 else np.int64)
         place[ids] = np.arange(len(ids))
         lines = np.asarray(lines, dtype=np.int64)
         indptr = np.zeros(lines.size + 1, dtype=self.indptr.dtype)
-        most = int((self.indptr[lines + 1] - self.indptr[lines]).sum())  # memory that is not written costs nothing
+        most = int((self.indptr[lines + 1] - self.indptr[lines]).sum())  # an upper bound: unused pages are free
         indices, values = np.empty(most, dtype=self.indices.dtype), np.empty(most, dtype=self.dtype)
         compressed.pick_kept(self.indptr, self.indices, self.values, lines, place, indptr, indices, values)
         return indptr, indices[: indptr[-1]], values[: indptr[-1]]
 
     def _filled(self, shape: tuple[int, int]) -> np.ndarray:
-        """The stored numbers in an array of that shape, whose rows are stored one after the other."""
+        """The stored values in a dense array of that shape, whose rows are the stored lines."""
         X = np.zeros(shape)
         X[np.repeat(np.arange(shape[0]), np.diff(self.indptr)), self.indices] = self.values
         return X
@@ -87,8 +87,8 @@ class _CompressedBlock(Block):
         anchor[:] = np.nan
         loop(self.indptr, self.indices, self.values, weights, lo, hi, anchor, stored)
         anchor[np.isnan(anchor)] = 0.0
-        # Weight of the entries that are not stored, and so are zero. The total is summed in the order in which the
-        # loop sums, so that a column with every entry stored has none exactly.
+        # Weight of the entries that are not stored, which are zero. The total is summed in the same order as in the
+        # loop, so that it is exactly zero for a column with every entry stored.
         absent = np.cumsum(weights)[-1] - stored[moments.ROWS]
         out[:] = stored[: moments.ROWS]
         out[moments.SUM] -= absent * anchor
@@ -128,8 +128,8 @@ class CscBlock(_CompressedBlock):
         pieces = max(self.workers.count * per_worker, self._cuts(most))
         if pieces == 1:
             return [(0, self.shape[1])]
-        at = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
-        return ranges_between(at, self.shape[1])
+        cuts = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
+        return ranges_between(cuts, self.shape[1])
 
     def take(self, ids: np.ndarray) -> "CscBlock":
         """See Block."""
@@ -143,14 +143,14 @@ class CscBlock(_CompressedBlock):
         """See Block; columns without weight are not read."""
         return self._squares(compressed.scatter_squares, weights, self.shape[0])
 
-    def turned(self) -> "CsrBlock":
-        """The same numbers by rows, copied."""
+    def reordered(self) -> "CsrBlock":
+        """The same values stored by rows, copied."""
         across = CsrBlock((self.shape[1], self.shape[0]), self.indptr, self.indices, self.values)
         rows = across.take(np.arange(self.shape[0]))
         return CsrBlock(self.shape, rows.indptr, rows.indices, rows.values, self.workers)
 
     def take_rows(self, ids: np.ndarray) -> Block:
-        """See Block. Looks at every index once."""
+        """See Block. Reads every index once."""
         return self.part(ids, np.arange(self.shape[1]))
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
@@ -178,7 +178,7 @@ class CscBlock(_CompressedBlock):
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
 
-    # into how many ranges threads cut, and where, once it is known
+    # (number of ranges, the ranges) that were computed last
     _ranges: tuple[int, list[tuple[int, int]]] = (0, [])
 
     @property
@@ -207,10 +207,10 @@ class CsrBlock(_CompressedBlock):
         return np.asfortranarray(self._filled(self.shape))
 
     def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
-        """Ranges with about equal numbers of stored entries, judged from a sample of the indices.
+        """Ranges with about equal numbers of stored entries, estimated from a sample of the indices.
 
-        One range a thread whatever ``per_worker`` says, since every further range searches every row once more; only
-        for large matrices or many vectors are there more, so that a scan can be interrupted.
+        One range per thread whatever ``per_worker`` is, since every further range searches every row again; large
+        matrices or many vectors get more ranges, so that a scan can be interrupted.
         """
         count = self.workers.count
         pieces = count * max(1, -(-self._cuts(most) // count))
@@ -221,12 +221,12 @@ class CsrBlock(_CompressedBlock):
         sample = self.indices[:: max(1, self.entries // 65536)]
         if sample.size < pieces:
             return [(0, self.shape[1])]
-        at = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
-        self._ranges = (pieces, ranges_between(at, self.shape[1]))
+        cuts = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
+        self._ranges = (pieces, ranges_between(cuts, self.shape[1]))
         return self._ranges[1]
 
     def take(self, ids: np.ndarray) -> CscBlock:
-        """See Block; the copy is by columns. Looks at every index once."""
+        """See Block; the copy is stored by columns. Reads every index once."""
         ids = np.asarray(ids, dtype=np.int64)
         place = np.full(self.shape[1], -1, dtype=np.int32)
         wanted, which = np.unique(ids, return_inverse=True)
@@ -249,8 +249,8 @@ class CsrBlock(_CompressedBlock):
         """See Block."""
         return self._squares(compressed.gather_squares, weights, self.shape[0])
 
-    def turned(self) -> CscBlock:
-        """The same numbers by columns, copied."""
+    def reordered(self) -> CscBlock:
+        """The same values stored by columns, copied."""
         return self.take(np.arange(self.shape[1]))
 
     def take_rows(self, ids: np.ndarray) -> Block:
@@ -268,6 +268,6 @@ class CsrBlock(_CompressedBlock):
 
 
 def ranges_between(cuts: np.ndarray, length: int) -> list[tuple[int, int]]:
-    """Ranges of [0, length) that begin and end at ``cuts``; empty ones are left out, but for that of a length 0."""
+    """Ranges of [0, length) split at ``cuts``; empty ones are omitted, except for length 0."""
     bounds = np.unique(np.clip(np.concatenate([[0], cuts, [length]]), 0, length)).tolist()
     return list(itertools.pairwise(bounds)) or [(0, length)]

@@ -1,4 +1,4 @@
-"""Dense columns, in C or in Fortran order, used as they lie."""
+"""Dense columns, in C or Fortran order, used without copying."""
 
 from typing import Self
 
@@ -8,10 +8,10 @@ from thresher.data.block import Block, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import dense, moments
 
-WIDEST = 8192  # columns
-COPY = 8  # a copied entry costs as much as so many that are looked at
-ROWS, SQUARED = 256, 1 << 20  # rows, and about as many entries, whose squares are held in memory
-GRAIN = 16  # rows or columns: BLAS sums alike within ranges that begin at multiples of this and are no narrower
+WIDEST = 8192  # columns of a range in C order
+COPY_COST = 8  # copying an entry takes as long as reading this many
+ROWS, SQUARED = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
+GRAIN = 16  # rows or columns: BLAS sums in the same order if ranges begin at multiples of this and are no narrower
 
 
 class DenseBlock(Block):
@@ -20,13 +20,13 @@ class DenseBlock(Block):
     def __init__(self, X: np.ndarray, workers: Workers = SERIAL):
         self.by_rows = X.flags.c_contiguous
         if not (self.by_rows or X.flags.f_contiguous):
-            raise ValueError("a DenseBlock needs an array in C or in Fortran order")
+            raise ValueError("X must be a C- or Fortran-contiguous array")
         self.shape, self.dtype, self.nbytes, self.workers = X.shape, X.dtype, X.nbytes, workers
         self.major = readonly(X if self.by_rows else X.T)  # rows of this array are contiguous
 
     @property
     def entries(self) -> int:
-        """Number of stored numbers."""
+        """Number of stored values."""
         return self.shape[0] * self.shape[1]
 
     def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
@@ -34,7 +34,7 @@ class DenseBlock(Block):
         ranges = super().column_ranges(per_worker, most)
         if not self.by_rows:
             return ranges
-        return [(at, min(at + WIDEST, hi)) for lo, hi in ranges for at in range(lo, hi, WIDEST)]
+        return [(start, min(start + WIDEST, hi)) for lo, hi in ranges for start in range(lo, hi, WIDEST)]
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
@@ -71,8 +71,8 @@ class DenseBlock(Block):
         return DenseBlock(chosen if self.by_rows else chosen.T, self.workers)
 
     def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """See Block; in C order a copy of few columns, else a look at all of them, is made."""
-        if self.by_rows and len(ids) * COPY < self.shape[1]:
+        """See Block; in C order few columns are copied, else all columns are read."""
+        if self.by_rows and len(ids) * COPY_COST < self.shape[1]:
             return self.take(ids).combine(w)
         full = np.zeros(self.shape[1])
         full[ids] = w
@@ -80,8 +80,8 @@ class DenseBlock(Block):
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """See Block."""
-        grid = np.ix_(rows, columns) if self.by_rows else np.ix_(columns, rows)
-        return DenseBlock(self.major[grid] if self.by_rows else self.major[grid].T, self.workers)
+        index = np.ix_(rows, columns) if self.by_rows else np.ix_(columns, rows)
+        return DenseBlock(self.major[index] if self.by_rows else self.major[index].T, self.workers)
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
@@ -110,7 +110,7 @@ class DenseBlock(Block):
         return self.major if self.by_rows else self.major.T
 
     def _square_rows(self) -> list[tuple[int, int]]:
-        """Ranges of rows of ``major`` that are squared and summed in one go."""
+        """Ranges of rows of ``major`` that are squared and summed together."""
         length = self.major.shape[0]
         return [(lo, min(lo + ROWS, length)) for lo in range(0, length, ROWS)]
 
@@ -128,9 +128,9 @@ class DenseBlock(Block):
 
 
 def _ranges(begin: int, end: int, width: int) -> list[tuple[int, int]]:
-    """Ranges of about ``width`` between begin and end, whose bits do not depend on the cut: see GRAIN."""
+    """Ranges of about ``width`` between begin and end, such that sums do not depend on the split: see GRAIN."""
     width = max(GRAIN, width // GRAIN * GRAIN)
-    cuts = [begin + width * number for number in range(max(1, (end - begin) // width))]
+    cuts = [begin + width * k for k in range(max(1, (end - begin) // width))]
     return list(zip(cuts, [*cuts[1:], end], strict=True))
 
 

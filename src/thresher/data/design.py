@@ -1,4 +1,4 @@
-"""Design: all p columns of X, wherever they live, and the scan: one full pass over them."""
+"""Design: all p columns of X, wherever they are stored, and the scan: one full pass over them."""
 
 import time
 from abc import ABC, abstractmethod
@@ -22,21 +22,21 @@ MOST_WORK = 1 << 27  # entries times vectors of a piece: at most about half a se
 
 
 class Cost(NamedTuple):
-    """What a look at X costs: in full passes over it, and in bytes read."""
+    """What reading X costs: in full passes over it, and in bytes read."""
 
     passes: float
     bytes: int
 
 
 class Statistics(NamedTuple):
-    """Of each column: ``anchor`` (p,) and ``table`` (moments.ROWS, p), as ``loops.moments`` says."""
+    """Per column: ``anchor`` (p,) and ``table`` (moments.ROWS, p); see ``loops.moments``."""
 
     anchor: np.ndarray
     table: np.ndarray
 
 
 class OutOfTime(Exception):
-    """A scan was ended by its deadline; nothing is known of it."""
+    """A scan was stopped by its deadline; it has no result."""
 
 
 class Opened(NamedTuple):
@@ -48,10 +48,10 @@ class Opened(NamedTuple):
 
 
 class Piece(ABC):
-    """A description of the ``width`` features first, first + 1, ...: small, and opened where it is worked on.
+    """A description of the ``width`` features first, first + 1, ...: small, and opened by the worker that scores it.
 
-    A generated piece computes its block in ``open``, a stored one maps it there, one that lies elsewhere is sent there
-    as it is. A design that can prune has pieces with a ``reduced`` of their own.
+    A generated piece computes its block in ``open``, a stored one memory-maps it there; a description of remote columns
+    is sent to where they are. A design that can prune overrides ``reduced`` in its pieces.
     """
 
     first: int
@@ -59,13 +59,13 @@ class Piece(ABC):
 
     @abstractmethod
     def open(self) -> Opened:
-        """The columns, for as long as they are worked on."""
+        """The columns, for as long as they are being scored."""
 
     def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: np.ndarray) -> Reducer:
         """A new reducer that has seen the scores of this piece.
 
-        ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not pass ``bar`` may be
-        left out: the reducer would not keep them.
+        ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not exceed ``bar`` may be
+        skipped: the reducer would not keep them.
         """
         block, lo, hi = self.open()
         return reducer.started(self.first, score.of(block, lo, hi, scaling))
@@ -81,7 +81,7 @@ class Slice(Piece):
     hi: int
 
     @property
-    def width(self) -> int:  # type: ignore[override]  # computed: a piece does not change, and nobody sets it
+    def width(self) -> int:  # type: ignore[override]  # computed: a piece is frozen, so it is never set
         """Number of features."""
         return self.hi - self.lo
 
@@ -91,12 +91,12 @@ class Slice(Piece):
 
 
 class Design(ABC):
-    """An n x p matrix that can be scanned and of which columns can be taken.
+    """An n x p matrix that can be scanned and from which columns can be taken.
 
-    Features are numbered 0..p-1 here; ``ids`` (None or sorted int64) gives their numbers in X where the design leaves
-    out columns that hold nothing. ``workers`` run the pieces of a scan; ``entries`` is the number of stored numbers,
-    which says what a pass costs. ``scaling`` (None: columns as they are) is handed to scores for the columns of each
-    piece, so that pieces need not know of it.
+    Features have the ids 0..p-1 here; ``ids`` (None or sorted int64) gives their column indices in X if the design
+    omits columns of zeros. ``workers`` run the pieces of a scan; ``entries`` is the number of stored values, which
+    determines the cost of a pass. ``scaling`` (None: columns as they are) is passed to scores for the columns of each
+    piece, so that pieces do not depend on it.
     """
 
     shape: tuple[int, int]
@@ -114,7 +114,7 @@ class Design(ABC):
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of X, those included that the design leaves out since they hold nothing."""
+        """Number of columns of X, including columns of zeros that the design omits."""
         return self.width
 
     @abstractmethod
@@ -196,8 +196,8 @@ class Design(ABC):
             If rows of this design cannot be read.
         """
         raise UnsupportedDesignError(
-            f"{type(self).__name__} can be read by columns only, this estimator reads rows, too: use FGMClassifier, "
-            "or hold X in memory"
+            f"{type(self).__name__} can be read by columns only, but this estimator also reads rows; use "
+            "FGMClassifier, or load X into memory"
         )
 
     def scan(self, score: Score, reducer: Reducer, deadline: float | None = None) -> Any:
@@ -229,12 +229,13 @@ class Design(ABC):
 
         def jobs() -> Iterator[tuple]:
             for piece in self.pieces(score.vectors):
-                own = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
-                yield piece, score, own, reducer, total.bar
+                columns = piece.first, piece.first + piece.width
+                scaling = None if self.scaling is None else self.scaling.range(*columns)
+                yield piece, score, scaling, reducer, total.bar
 
         with closing(self.workers.stream(_reduced, jobs(), entries=self.entries * score.vectors)) as parts:
-            for number, part in enumerate(parts):
-                total = total.merged(part) if number else part
+            for index, part in enumerate(parts):
+                total = total.merged(part) if index else part
                 if deadline is not None and time.perf_counter() >= deadline:
                     raise OutOfTime
         return total.result()
@@ -309,7 +310,7 @@ class Design(ABC):
         if self.ids is None:
             return self.take(ids), np.arange(len(ids))
         known = np.flatnonzero(np.isin(ids, self.ids))
-        return self.take(self.numbers_here(ids[known])), known
+        return self.take(self.ids_here(ids[known])), known
 
     def as_given(self, ids: np.ndarray) -> Any:
         """Columns of X as given.
@@ -328,13 +329,13 @@ class Design(ABC):
         return put_columns(block.native(), known, len(ids)) if known.size < len(ids) else block.native()
 
     def __getitem__(self, rows: object) -> NoReturn:
-        """Rows cannot be had: scikit-learn's splitters ask for them."""
+        """Raise: rows cannot be indexed, which scikit-learn's splitters do."""
         raise UnsupportedDesignError(
-            "rows of a Design cannot be indexed, as scikit-learn's splitters and searches do: hold samples out by "
-            "sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
+            "rows of a Design cannot be indexed, which scikit-learn's splitters and searches require; hold out samples "
+            "with sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
         )
 
-    def numbers_in_X(self, ids: ArrayLike) -> np.ndarray:
+    def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
         """Numbers in X of features of this design.
 
         Parameters
@@ -350,7 +351,7 @@ class Design(ABC):
         ids = np.asarray(ids, dtype=np.int64)
         return ids if self.ids is None else self.ids[ids]
 
-    def numbers_here(self, ids: ArrayLike) -> np.ndarray:
+    def ids_here(self, ids: ArrayLike) -> np.ndarray:
         """Numbers in this design of columns of X.
 
         Parameters
@@ -371,12 +372,12 @@ class Design(ABC):
         ids = np.asarray(ids, dtype=np.int64)
         if self.ids is None:
             return ids
-        at = np.searchsorted(self.ids, ids)
-        found = (at < self.ids.size) & (self.ids[np.minimum(at, self.ids.size - 1)] == ids)
-        if not found.all():
-            raise KeyError(f"column {int(ids[~found][0])} holds no non-zero entry")
-        return at
+        positions = np.searchsorted(self.ids, ids)
+        known = (positions < self.ids.size) & (self.ids[np.minimum(positions, self.ids.size - 1)] == ids)
+        if not known.all():
+            raise KeyError(f"column {int(ids[~known][0])} contains only zeros")
+        return positions
 
 
-def _reduced(piece: Piece, *how: Any) -> Reducer:
-    return piece.reduced(*how)
+def _reduced(piece: Piece, *args: Any) -> Reducer:
+    return piece.reduced(*args)

@@ -1,4 +1,4 @@
-"""The door: whatever claims to be a matrix is checked here, once, before any compiled loop sees it."""
+"""Input validation: every matrix is checked here, once, before any compiled loop reads it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from scipy import sparse
 from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Design
-from thresher.data.memory import TURNED, MemoryDesign
+from thresher.data.memory import REORDER_LIMIT, MemoryDesign
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops import compressed
@@ -20,16 +20,16 @@ FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def checked_sparse(X: Any) -> Any:
-    """A sparse X as CSR or CSC whose structure can be trusted.
+    """A sparse X as CSR or CSC with a valid structure.
 
-    CSR and CSC come back as they are, not copied, when their rows (columns) are sorted and hold no index twice; else a
-    sorted copy is made in which repeated entries are added up, as scipy reads them. Other formats are converted.
+    CSR and CSC are returned as they are, not copied, if the indices of each row (column) are sorted without duplicates;
+    else a sorted copy is made in which duplicates are summed, as scipy does. Other formats are converted.
     """
     if X.ndim != 2:
         raise InvalidDataError(f"X must have two dimensions, got {X.ndim}")
     if X.shape[0] > MOST_ROWS:
-        raise InvalidDataError(f"X claims {X.shape[0]} rows: more than any memory holds a number for")
-    if X.format in ("coo", "bsr"):  # scipy converts these without looking where the indices point
+        raise InvalidDataError(f"X has {X.shape[0]} rows; at most {MOST_ROWS} are supported")
+    if X.format in ("coo", "bsr"):  # scipy converts these without checking their indices
         _check_convertible(X)
     if X.format not in ("csr", "csc"):
         X = X.tocsr()
@@ -40,8 +40,8 @@ def checked_sparse(X: Any) -> Any:
     if bad >= 0:
         axis = "column" if by_rows else "row"
         raise InvalidDataError(
-            f"X.indices[{bad}] is {int(X.indices[bad])}, but {axis} numbers run from 0 to {width - 1}: "
-            "the sparse matrix is broken; build it again, for example from COO triplets"
+            f"X.indices[{bad}] is {int(X.indices[bad])}, but {axis} indices must be between 0 and {width - 1}: "
+            "the sparse matrix is corrupt; rebuild it, for example from COO triplets"
         )
     if not canonical:
         X = X.copy()
@@ -54,89 +54,91 @@ def _check_arrays(X: Any, major: int) -> None:
         array = getattr(X, name)
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise InvalidDataTypeError(
-                f"X.{name} must be a vector of whole numbers, got dtype {array.dtype} and shape {array.shape}"
+                f"X.{name} must be a 1-D integer array, got dtype {array.dtype} and shape {array.shape}"
             )
         if array.dtype.kind == "u" or array.dtype.itemsize not in (4, 8) or not array.dtype.isnative:
-            raise InvalidDataTypeError(f"X.{name} must hold int32 or int64 in native byte order, got {array.dtype}")
+            raise InvalidDataTypeError(f"X.{name} must be int32 or int64 in native byte order, got {array.dtype}")
     if X.data.ndim != 1 or X.data.size != X.indices.size:
         raise InvalidDataError(
-            f"X.data has shape {X.data.shape} and X.indices {X.indices.shape}; they must be of one length"
+            f"X.data has shape {X.data.shape} and X.indices {X.indices.shape}; they must have the same length"
         )
     if X.indptr.size != major + 1:
-        raise InvalidDataError(f"X.indptr has {X.indptr.size} entries; a matrix of shape {X.shape} needs {major + 1}")
+        raise InvalidDataError(f"X.indptr has {X.indptr.size} entries, expected {major + 1} for shape {X.shape}")
     if X.indptr[0] != 0:
-        raise InvalidDataError(f"X.indptr must begin with 0, got {int(X.indptr[0])}")
+        raise InvalidDataError(f"X.indptr must start with 0, got {int(X.indptr[0])}")
     falls = np.flatnonzero(X.indptr[1:] < X.indptr[:-1])
     if falls.size:
         raise InvalidDataError(f"X.indptr must not decrease, but does so at position {int(falls[0]) + 1}")
     if X.indptr[-1] != X.data.size:
         raise InvalidDataError(
-            f"X.indptr ends with {int(X.indptr[-1])}, but there are {X.data.size} stored values: X is broken"
+            f"X.indptr ends with {int(X.indptr[-1])}, but X has {X.data.size} stored values: X is corrupt"
         )
 
 
 def _check_convertible(X: Any) -> None:
     if X.format == "bsr":
         if X.indptr.dtype.kind not in "iu":
-            raise InvalidDataTypeError(f"X.indptr must hold whole numbers, got {X.indptr.dtype}")
+            raise InvalidDataTypeError(f"X.indptr must be an integer array, got dtype {X.indptr.dtype}")
         rows, columns = X.shape[0] // X.blocksize[0], X.shape[1] // X.blocksize[1]
         if X.indptr.size != rows + 1 or X.indptr[0] != 0 or np.any(np.diff(X.indptr) < 0):
-            raise InvalidDataError("X.indptr of a BSR matrix must rise from 0 and have one entry more than block rows")
+            raise InvalidDataError(
+                f"X.indptr of a BSR matrix must start with 0, not decrease and have {rows + 1} entries"
+            )
         if not X.indptr[-1] == X.indices.size == X.data.shape[0]:
-            raise InvalidDataError("X.indptr, X.indices and X.data of a BSR matrix do not fit each other")
+            raise InvalidDataError("X.indptr, X.indices and X.data of a BSR matrix have inconsistent lengths")
         pairs = [(X.indices, columns, "block column")]
     else:
         if not X.row.size == X.col.size == X.data.size:
-            raise InvalidDataError("X.row, X.col and X.data of a COO matrix must be of one length")
+            raise InvalidDataError("X.row, X.col and X.data of a COO matrix must have the same length")
         pairs = [(X.row, X.shape[0], "row"), (X.col, X.shape[1], "column")]
-    for numbers, bound, what in pairs:
-        if numbers.dtype.kind not in "iu":
-            raise InvalidDataTypeError(f"{what} numbers of X must be whole numbers, got {numbers.dtype}")
-        if numbers.size and (numbers.min() < 0 or numbers.max() >= bound):
+    for indices, bound, what in pairs:
+        if indices.dtype.kind not in "iu":
+            raise InvalidDataTypeError(f"{what} indices of X must be integers, got dtype {indices.dtype}")
+        if indices.size and (indices.min() < 0 or indices.max() >= bound):
             raise InvalidDataError(
-                f"{what} numbers of X run from {int(numbers.min())} to {int(numbers.max())}; "
-                f"they must lie between 0 and {bound - 1}"
+                f"{what} indices of X must be between 0 and {bound - 1}, "
+                f"got values from {int(indices.min())} to {int(indices.max())}"
             )
 
 
-def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), turn: bool = False) -> MemoryDesign:
-    """X, checked by ``checked_sparse`` or a dense float array, as a design in memory. Copies nothing of size n x p.
+def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: bool = False) -> MemoryDesign:
+    """X, checked by ``checked_sparse`` or a dense float array, as a design in memory. Nothing of size n x p is copied.
 
-    Exceptions. A dense array that lies in neither C nor Fortran order is copied. A CSR matrix with at least four
-    times as many columns as stored entries gets new, dense column numbers (a copy of its indices): nothing of size p
-    is then allocated, at any p. ``keep`` names columns that stay even when they hold nothing. With ``turn`` a CSR
-    matrix of at most TURNED bytes is copied by columns: it pays when it is scanned more than a few times.
+    Exceptions. A dense array in neither C nor Fortran order is copied. A CSR matrix with at least four times as many
+    columns as stored entries gets new, consecutive column ids (a copy of its indices): then nothing of size p is
+    allocated, at any p. ``keep`` lists columns that are kept even if they contain only zeros. With ``to_csc`` a CSR
+    matrix of at most REORDER_LIMIT bytes is converted to CSC, which pays off after a few scans.
     """
     if X.dtype not in FLOATS:
-        raise InvalidDataTypeError(f"X must hold float32 or float64, got {X.dtype}")
+        raise InvalidDataTypeError(f"X must be float32 or float64, got {X.dtype}")
     if sparse.issparse(X):
         ids, n_columns = None, X.shape[1]
         if X.format == "csr" and X.shape[1] > 4 * (X.data.size + 1024):
             ids = np.union1d(X.indices, np.asarray(keep, dtype=np.int64)).astype(np.int64)
             indices = np.searchsorted(ids, X.indices).astype(np.int32 if ids.size < 2**31 else np.int64)
             X = sparse.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], ids.size))
-        turned = turn and X.format == "csr" and X.data.nbytes + X.indices.nbytes <= TURNED
-        if turned:
+        converted = to_csc and X.format == "csr" and X.data.nbytes + X.indices.nbytes <= REORDER_LIMIT
+        if converted:
             X = X.tocsc()
         kind = CsrBlock if X.format == "csr" else CscBlock
         block = kind(X.shape, X.indptr, X.indices, X.data, workers)
-        return MemoryDesign(block, ids, copied=turned, n_columns=n_columns)
+        return MemoryDesign(block, ids, copied=converted, n_columns=n_columns)
     if not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
     return MemoryDesign(DenseBlock(X, workers))
 
 
 def stored_entries(X: Any) -> int:
-    """Number of stored numbers of an array, a sparse matrix or a design: what a look at all of X costs."""
+    """Number of stored values of an array, a sparse matrix or a design: what reading all of X costs."""
     return int(X.entries if isinstance(X, Design) else X.nnz if sparse.issparse(X) else X.size)
 
 
 def check_finite(table: np.ndarray, ids: np.ndarray | None = None) -> None:
-    """Raise when the statistics of a design show a NaN or an infinity, naming the column."""
+    """Raise if the statistics of a design show a NaN or an infinity, naming the column."""
     bad = np.flatnonzero(table[NOT_FINITE])
     if bad.size:
         column = int(bad[0] if ids is None else ids[bad[0]])
         raise InvalidDataError(
             f"Input X contains NaN or infinity, first in column {column}; "
-            f"{bad.size} of {table.shape[1]} columns have such entries. Impute or drop them before fitting."
+            f"{bad.size} of {table.shape[1]} columns are affected. Impute or drop them before fitting."
         )

@@ -1,4 +1,4 @@
-"""X in memory, or memory-mapped: the design that scans arrays as they lie."""
+"""X in memory, or memory-mapped: the design that scans arrays without copying them."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from thresher.data.block import Block
 from thresher.data.design import MOST_WORK, Cost, Design, Piece, Slice
 from thresher.data.sides import Sides
 
-PER_WORKER = 4  # pieces at least, so that no thread waits long for the last one
-TURNED = 1 << 30  # bytes up to which a sparse matrix may be copied into the other order
+PER_WORKER = 4  # minimum number of pieces, so that no thread waits long for the last one
+REORDER_LIMIT = 1 << 30  # bytes up to which a sparse matrix may be copied into the other storage order
 
 
 class MemoryDesign(Design):
-    """One block with all columns of X, or of a copy of it, which cost a pass."""
+    """One block with all columns of X, or of a copy of it (``copied``), which costs a pass."""
 
     def __init__(self, block: Block, ids: np.ndarray | None = None, copied: bool = False, n_columns: int | None = None):
         self.block, self.ids, self.workers, self.copied = block, ids, block.workers, copied
@@ -35,7 +35,7 @@ class MemoryDesign(Design):
         return self.block.take(ids)
 
     def take_cost(self, ids: np.ndarray) -> Cost:
-        """See Design; rows stored one after the other are all looked through."""
+        """See Design; in a format stored by rows all rows are searched."""
         if self.block.row_entries is not None:
             return Cost(1.0, self.block.structure_bytes)
         share = len(ids) / max(1, self.width)
@@ -43,11 +43,11 @@ class MemoryDesign(Design):
 
     def check_cost(self) -> Cost:
         """See Design."""
-        looked = self.block.structure_bytes + (self.nbytes if self.copied else 0)
-        return Cost(1.0 + looked / max(1, self.nbytes), self.nbytes + looked)
+        extra_bytes = self.block.structure_bytes + (self.nbytes if self.copied else 0)
+        return Cost(1.0 + extra_bytes / max(1, self.nbytes), self.nbytes + extra_bytes)
 
     def sides(self) -> Sides:
-        """X by rows and by columns; beyond TURNED bytes only as it lies."""
-        other = self.block.turned() if self.nbytes <= TURNED else self.block
+        """X by rows and by columns; beyond REORDER_LIMIT bytes only in its own order."""
+        other = self.block.reordered() if self.nbytes <= REORDER_LIMIT else self.block
         by_rows = self.block.row_entries is not None
         return Sides(*((self.block, other) if by_rows else (other, self.block)))

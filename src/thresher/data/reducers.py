@@ -1,4 +1,4 @@
-"""What is kept of a scan: small values that merge, so that chunks, threads and workers cannot change the answer."""
+"""Reducers: what a scan keeps. They merge, so that the result does not depend on pieces, threads and workers."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
@@ -6,40 +6,40 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-SLICE = 65536  # scores looked at in one go: a slice stays in the second-level cache
+SLICE = 65536  # scores processed at a time: a slice stays in the second-level cache
 
 Ranked = tuple[np.ndarray, np.ndarray]  # ids and squared scores, best first
 
 
 def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Order by falling score, ties to the lower id."""
+    """Order by decreasing score, ties by ascending id."""
     return np.lexsort((ids, -scores))
 
 
 class Reducer(Protocol):
-    """What a scan hands its scores to: it starts one anew for each piece, and merges them in order."""
+    """What a scan passes its scores to: one is started for each piece, and they are merged in order."""
 
     @property
     def bar(self) -> np.ndarray:
-        """For each list that it keeps, what a (squared) score must pass to be kept: 0 until the list is full.
+        """For each list, the threshold that a (squared) score must exceed to be kept: 0 until the list is full.
 
-        A design may leave out what does not pass; -inf where everything is kept.
+        A design may skip scores that do not exceed it; -inf if everything is kept.
         """
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> Self:
-        """A new one that has seen ``scores`` (k, width) of the features ``ids``: rising, or the first of a run."""
+        """A new reducer of ``scores`` (k, width) of the features ``ids``: ascending ids, or the first of a range."""
 
     def merged(self, other: Self) -> Self:
-        """A new one that has seen what both have seen."""
+        """A new reducer of the scores of both."""
 
     def result(self) -> Any:
-        """What was kept."""
+        """What is kept of the scan."""
 
 
 class TopK:
-    """The ``size`` features with the largest squared scores, for each column of V apart; ``exclude`` never takes part.
+    """The ``size`` features with the largest squared scores, separately for each column of V, except ``exclude``.
 
-    Features with score zero are not kept: they have nothing to offer. The result is a list of (ids, squared scores),
+    Features with score zero are never kept. The result is a list of (ids, squared scores),
     best first, one for each column of V; with ``summed`` the squares are added over the columns of V and there is
     one list. ``exclude`` is a sorted int64 array.
     """
@@ -69,7 +69,7 @@ class TopK:
         return self._with([self._best(row, ids) for row in squares])
 
     def _excluded(self, ids: int | np.ndarray, width: int) -> np.ndarray:
-        """Places of the features that never take part."""
+        """Positions of the excluded features."""
         if isinstance(ids, np.ndarray):
             return np.isin(ids, self.exclude)
         begin, end = np.searchsorted(self.exclude, [ids, ids + width])
@@ -89,17 +89,17 @@ class TopK:
 
     def _best(self, row: np.ndarray, ids: int | np.ndarray) -> Ranked:
         best = (np.empty(0, dtype=np.int64), np.empty(0))
-        bar = 0.0  # a score must pass it; ids come in ascending order, so a later tie loses
+        bar = 0.0  # a score must exceed it; ids are ascending, so of tied scores the first is kept
         for start in range(0, row.size, SLICE):
             part = row[start : start + SLICE]
-            at = np.flatnonzero(part > bar)
-            if at.size > self.size:  # all above the size-th largest, then ties in order of id
-                least = np.partition(part[at], at.size - self.size)[at.size - self.size] if self.size else np.inf
-                above, equal = at[part[at] > least], at[part[at] == least]
-                at = np.sort(np.concatenate([above, equal[: self.size - above.size]]))
-            if at.size:
-                own = ids[at + start] if isinstance(ids, np.ndarray) else at + (ids + start)
-                best = self._merge(best, (own, part[at]))
+            top = np.flatnonzero(part > bar)
+            if top.size > self.size:  # all above the size-th largest, then ties in order of id
+                least = np.partition(part[top], top.size - self.size)[top.size - self.size] if self.size else np.inf
+                above, equal = top[part[top] > least], top[part[top] == least]
+                top = np.sort(np.concatenate([above, equal[: self.size - above.size]]))
+            if top.size:
+                top_ids = ids[top + start] if isinstance(ids, np.ndarray) else top + (ids + start)
+                best = self._merge(best, (top_ids, part[top]))
                 bar = best[1][-1] if best[0].size == self.size else 0.0
         return best
 
@@ -118,13 +118,14 @@ class Split:
 
     @property
     def bar(self) -> np.ndarray:
-        """See Reducer: those of all, one after the other."""
-        return np.concatenate([each.bar for each in self.reducers])
+        """See Reducer: those of all reducers, concatenated."""
+        return np.concatenate([reducer.bar for reducer in self.reducers])
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Split":
         """See Reducer."""
         parts = np.split(scores, np.cumsum(self.widths)[:-1])
-        return Split([each.started(ids, part) for each, part in zip(self.reducers, parts, strict=True)], self.widths)
+        pairs = zip(self.reducers, parts, strict=True)
+        return Split([reducer.started(ids, part) for reducer, part in pairs], self.widths)
 
     def merged(self, other: "Split") -> "Split":
         """See Reducer."""
@@ -132,15 +133,15 @@ class Split:
         return Split([mine.merged(theirs) for mine, theirs in pairs], self.widths)
 
     def result(self) -> list[Any]:
-        """The results of all."""
-        return [each.result() for each in self.reducers]
+        """The results of all reducers."""
+        return [reducer.result() for reducer in self.reducers]
 
 
 class Collect:
     """Every score of ``width`` features. The result is (width, k): X'V itself, for small p, or the statistics.
 
-    The numbers of a piece are copied into the result when it is merged, so that no more than that is held twice;
-    features that no piece has are zero.
+    The scores of a piece are copied into the result when it is merged, so that at most one piece is held twice;
+    features in no piece have score zero.
     """
 
     def __init__(self, width: int, part: tuple[int | np.ndarray, np.ndarray] | None = None):
@@ -157,7 +158,7 @@ class Collect:
         return Collect(self.width, (ids, scores))
 
     def merged(self, other: "Collect") -> "Collect":
-        """See Reducer; this one takes the other's numbers in."""
+        """See Reducer; updates this reducer in place."""
         self._put(self.part)
         self._put(other.part)
         if other._whole is not None:

@@ -1,4 +1,4 @@
-"""A block used by several classes at once."""
+"""A block shared by several classes."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,9 @@ from thresher.data.block import ArrayBlock, Block
 
 
 class RepeatedBlock(Block):
-    """A block diagonal matrix that has ``base`` once for each of ``classes`` classes, in memory only once.
+    """A block diagonal matrix with ``base`` repeated for each of ``classes`` classes, stored only once.
 
-    Vectors hold the numbers of the first class, then those of the second, and so on.
+    Vectors contain the values of the first class, then those of the second, and so on.
     """
 
     def __init__(self, base: Block, classes: int):
@@ -20,7 +20,7 @@ class RepeatedBlock(Block):
 
     @property
     def entries(self) -> int:
-        """Numbers that a product looks at."""
+        """Number of values that a product reads."""
         return self.classes * self.base.entries
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
@@ -50,7 +50,7 @@ class RepeatedBlock(Block):
             self.base.combine_into(rows, a - c * n, b - c * n, out[:, a - lo : b - lo])
 
     def _overlaps(self, lo: int, hi: int, length: int) -> Iterator[tuple[int, int, int]]:
-        """(class, first, last) of what the range has of each class."""
+        """(class, start, stop): the intersection of the range with each class."""
         for c in range(self.classes):
             a, b = max(lo, c * length), min(hi, (c + 1) * length)
             if a < b:
@@ -84,5 +84,5 @@ class RepeatedBlock(Block):
 
 
 def for_classes(block: Block, classes: int) -> Block:
-    """The columns as the solvers of a problem with so many classes see them."""
+    """The columns as the solvers of a problem with this number of classes see them."""
     return block if classes == 1 else RepeatedBlock(block, classes)

@@ -1,4 +1,4 @@
-"""Columns shifted and scaled without touching X."""
+"""Columns shifted and scaled without modifying X."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from thresher.data.sides import Sides
 
 @dataclass(frozen=True)
 class Scaling:
-    """x becomes (x - shift) * factor, column by column; ``shift`` is None when nothing is shifted.
+    """x becomes (x - shift) * factor, column by column; ``shift`` is None if nothing is shifted.
 
-    A design asks for a range of columns or for some ids, and never for all of them.
+    A design asks for a range of columns or for some ids, never for all columns.
     """
 
     factor: np.ndarray
@@ -30,13 +30,13 @@ class Scaling:
         return self.take(slice(lo, hi))
 
     def apply_to_products(self, V: np.ndarray, out: np.ndarray) -> None:
-        """Turn out = X'V of the columns as they are, (k, columns), into that of the scaled ones; V is (k, n)."""
+        """Convert out = X'V of the unscaled columns, (k, columns), to that of the scaled ones; V is (k, n)."""
         if self.shift is not None:
             out -= np.multiply.outer(V.sum(axis=1), self.shift)
         out *= self.factor
 
     def joined(self, other: "Scaling") -> "Scaling":
-        """The scaling of both sets of columns; either both are shifted or none."""
+        """The scaling of both sets of columns; both are shifted, or neither."""
         both = self.shift is not None and other.shift is not None
         shift = np.concatenate([self.shift, other.shift]) if both else None
         return Scaling(np.concatenate([self.factor, other.factor]), shift)
@@ -51,7 +51,7 @@ class ScaledBlock(Block):
 
     @property
     def entries(self) -> int:
-        """Number of stored numbers."""
+        """Number of stored values."""
         return self.base.entries
 
     @property
@@ -65,7 +65,7 @@ class ScaledBlock(Block):
         return self.base.column_entries
 
     def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
-        """As the base would cut."""
+        """The ranges of the base."""
         return self.base.column_ranges(per_worker, most)
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
@@ -129,7 +129,7 @@ class ScaledBlock(Block):
 
 
 class ScaledDesign(Design):
-    """A design whose columns are shifted and scaled; the data is only read, and by its own workers where it lies."""
+    """A design whose columns are shifted and scaled; the data is not modified, and read by the workers of the base."""
 
     scaling: Scaling
 
@@ -139,7 +139,7 @@ class ScaledDesign(Design):
         self.workers, self.ids = base.workers, base.ids
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
-        """See Design; scores are handed the scaling of each piece."""
+        """See Design; scores get the scaling of each piece."""
         return self.base.pieces(vectors)
 
     def statistics(self, weights: np.ndarray) -> Statistics:

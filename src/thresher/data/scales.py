@@ -1,4 +1,4 @@
-"""Which scale a column is put on: decided from the data's statistics, never from its storage."""
+"""Scaling of the columns, which depends on the statistics of the data and never on its storage format."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 
 SCALES = (None, "unit", "std", "max", "auto")
 TOO_LARGE, TOO_LARGE_FOR_MAX = 1e60, 1e200
-SPARSE_SHARE = 0.3  # "auto" leaves data with fewer non-zero entries than this alone
-MOSTLY_ZERO_SHARE = 0.2  # "auto" takes "max" when more of the columns with content are zero in most rows
+SPARSE_SHARE = 0.3  # "auto" does not scale data with a smaller share of non-zero entries
+MOSTLY_ZERO_SHARE = 0.2  # "auto" uses "max" if a larger share of the non-zero columns is zero in most rows
 
 
 def scaled(
@@ -23,10 +23,10 @@ def scaled(
     centre: bool,
     n_features: int | None = None,
 ) -> tuple[Design, str | None]:
-    """``design`` on the asked scale: (design or ScaledDesign, the scale that was used).
+    """(``design`` with the requested scaling, the scale that was used).
 
-    ``anchor`` and ``table`` are the design's statistics, ``total`` is the sum of the rows' weights; ``n_features``
-    counts the columns of X where the design leaves out those that hold nothing.
+    ``anchor`` and ``table`` are the design's statistics, ``total`` is the sum of the row weights; ``n_features`` is
+    the number of columns of X, for designs that omit columns of zeros.
     """
     if scale == "auto":
         scale = choose_scale(table, total, n_features or table.shape[1])
@@ -34,7 +34,7 @@ def scaled(
     if scale is None:
         return design, None
     mean = anchor + table[SUM] / total
-    with np.errstate(over="ignore", invalid="ignore"):  # only "max" takes columns whose squares overflow
+    with np.errstate(over="ignore", invalid="ignore"):  # only "max" supports columns whose squares overflow
         variance = np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)
     if scale == "unit":
         length = np.sqrt(total * (variance + mean**2))
@@ -42,7 +42,7 @@ def scaled(
         length = table[LARGEST]
     else:
         length = np.sqrt(variance)
-    factor = np.full_like(length, 0.0 if scale == "std" and centre else 1.0)  # for columns without spread
+    factor = np.full_like(length, 0.0 if scale == "std" and centre else 1.0)  # for constant columns
     np.divide(1.0, length, out=factor, where=length > np.finfo(float).tiny)
     return ScaledDesign(design, Scaling(factor, mean if scale == "std" and centre else None)), scale
 
@@ -50,17 +50,17 @@ def scaled(
 def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:
     limit = TOO_LARGE_FOR_MAX if scale == "max" else TOO_LARGE
     if largest.max(initial=0.0) > limit:
-        column = int(design.numbers_in_X(np.argmax(largest)))
+        column = int(design.ids_in_X(np.argmax(largest)))
         raise InvalidDataError(
-            f"column {column} of X holds values up to {largest.max():.1e}, too large for products in float64 with "
-            f"scale={scale!r}: divide the column" + ("" if scale == "max" else " or use scale='max'")
+            f"column {column} of X contains a value of magnitude {largest.max():.1e}; the largest supported with "
+            f"scale={scale!r} is {limit:.0e}. Rescale the column" + ("." if scale == "max" else " or use scale='max'.")
         )
 
 
 def choose_scale(table: np.ndarray, total: float, n_features: int) -> str | None:
-    """The rule of ``scale="auto"``: see docs/architecture.md for the trials behind it."""
+    """The rule of ``scale="auto"``: docs/architecture.md has the experiments behind it."""
     if table[NONZERO].sum() < SPARSE_SHARE * total * n_features:
         return None
-    some = np.count_nonzero(table[NONZERO])  # columns of zeros say nothing
+    nonempty = np.count_nonzero(table[NONZERO])  # columns of zeros do not count
     mostly_full = np.count_nonzero(table[NONZERO] >= 0.5 * total)
-    return "max" if some - mostly_full > MOSTLY_ZERO_SHARE * some else "std"
+    return "max" if nonempty - mostly_full > MOSTLY_ZERO_SHARE * nonempty else "std"

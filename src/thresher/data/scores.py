@@ -1,4 +1,4 @@
-"""Scores: what a scan computes of each column. Numbers for several vectors come out of one look at the column."""
+"""Scores: what a scan computes for each column, for several vectors in one pass."""
 
 from abc import ABC, abstractmethod
 from typing import Protocol
@@ -11,15 +11,15 @@ from thresher.loops import moments
 
 
 class ColumnScaling(Protocol):
-    """Columns x become (x - shift) * factor; asked for a range of columns or for some ids, never for all of them."""
+    """Columns x become (x - shift) * factor; a range of columns or some ids are requested, never all of them."""
 
     @property
     def factor(self) -> np.ndarray:
-        """Of each column."""
+        """Factor of each column."""
 
     @property
     def shift(self) -> np.ndarray | None:
-        """Of each column; None where nothing is shifted."""
+        """Shift of each column; None if nothing is shifted."""
 
     def take(self, ids: np.ndarray) -> "ColumnScaling":
         """The scaling of the columns ``ids``."""
@@ -28,17 +28,17 @@ class ColumnScaling(Protocol):
         """The scaling of the columns lo <= j < hi."""
 
     def apply_to_products(self, V: np.ndarray, out: np.ndarray) -> None:
-        """Turn out = X'V of the columns as they are, (k, columns), into that of the scaled ones; V is (k, n)."""
+        """Convert out = X'V of the unscaled columns, (k, columns), to that of the scaled ones; V is (k, n)."""
 
 
 class Score(ABC):
-    """Turns columns into numbers. ``vectors`` says how many products with X it costs."""
+    """Maps columns to scores. ``vectors`` is the number of products with X that it costs."""
 
     vectors: int
 
     @abstractmethod
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
-        """Numbers (k, hi - lo) for the columns lo <= j < hi of the block.
+        """Scores (k, hi - lo) of the columns lo <= j < hi of the block.
 
         ``scaling`` has ``shift`` and ``factor`` of these columns, each of length hi - lo, which become
         (x - shift) * factor; None leaves them as they are.
@@ -64,7 +64,7 @@ class Correlation(Score):
 class Moments(Score):
     """Anchor and statistics of the columns as they are stored: see ``loops.moments``. (1 + moments.ROWS, columns).
 
-    Scaling is decided from them, so they know of none.
+    Scaling is computed from them, so it is not applied to them.
     """
 
     vectors = 1 + moments.ROWS

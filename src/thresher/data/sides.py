@@ -1,4 +1,4 @@
-"""Sides: X by rows and by columns at once, for work that needs only some rows or only some columns of it."""
+"""Sides: X stored both by rows and by columns, for solvers that read only some rows or some columns."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from thresher.data.block import Block
 
 
 class Sides:
-    """Two blocks of the same numbers: ``rows`` skips rows without weight, ``columns`` columns without.
+    """Two blocks of the same values: ``rows`` skips rows with weight zero, ``columns`` skips such columns.
 
-    Where X has one storage for both (dense, or too large to be copied) they are the same block, and more is read.
-    ``passes`` tells how much was looked at, here and in what was shrunk out of here.
+    If X is stored only once (dense, or too large to be copied), they are the same block, and more is read. ``passes``
+    counts what was read, here and in everything that ``shrunk`` returned.
     """
 
     def __init__(self, rows: Block, columns: Block, meter: list[float] | None = None):
@@ -21,11 +21,11 @@ class Sides:
 
     @property
     def passes(self) -> float:
-        """Stored numbers looked at so far, in full passes over X."""
+        """Stored values read so far, in full passes over X."""
         return self._meter[0] / self._meter[1]
 
     def entries_of(self, rows: np.ndarray | None = None, columns: np.ndarray | None = None) -> float:
-        """How many numbers are stored in some rows, or in some columns."""
+        """Number of values stored in some rows, or in some columns."""
         return float(self._in_rows[rows].sum() if columns is None else self._in_columns[columns].sum())
 
     def correlate(self, v: np.ndarray) -> np.ndarray:

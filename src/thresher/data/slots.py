@@ -1,4 +1,4 @@
-"""Feature ids without end: each gets a small number, its slot, when it is first met."""
+"""Slots: a small consecutive index for each feature id, assigned when the id is first seen."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ MOST = 2**30  # slots have 32 bits
 
 
 class Slots:
-    """Ids and their slots; memory grows with the ids met, whatever their size."""
+    """Ids and their slots; memory grows with the number of ids seen, whatever their magnitude."""
 
     def __init__(self, ids: ArrayLike = ()):
         ids = np.asarray(ids, dtype=np.int64)
@@ -24,21 +24,21 @@ class Slots:
         return self._ids[: self.count]
 
     def find(self, wanted: np.ndarray, *, insert: bool = False) -> np.ndarray:
-        """Slots of the ids ``wanted`` as int32; -1 for one that was never met, or, with ``insert``, a new slot."""
-        found, done = np.empty(wanted.size, dtype=np.int32), 0
+        """Slots of the ids ``wanted`` as int32; for an id not seen before -1 or, with ``insert``, a new slot."""
+        slots, done = np.empty(wanted.size, dtype=np.int32), 0
         while True:
             with unbroken():  # cells, ids and their count belong together
-                more, self.count = loops.find(wanted[done:], self._cells, self._ids, self.count, found[done:], insert)
+                more, self.count = loops.find(wanted[done:], self._cells, self._ids, self.count, slots[done:], insert)
                 done += more
                 if done < wanted.size:
                     self._make_room(2 * self.count)
             if done == wanted.size:
-                return found
+                return slots
 
     def _make_room(self, count: int) -> None:
         room = 1 << int(count - 1).bit_length()
         if room > MOST:
-            raise MemoryError(f"{MOST:,} features were seen, and no more can be told apart: use hash_bits")
+            raise MemoryError(f"more than {MOST:,} distinct features, the largest supported number; set hash_bits")
         ids = np.empty(room, dtype=np.int64)
         ids[: self.count] = self._ids[: self.count]
         self._ids, self._cells = ids, np.full(2 * room, -1, dtype=np.int32)
@@ -46,7 +46,7 @@ class Slots:
 
 
 def hashed(ids: np.ndarray, bits: int) -> np.ndarray:
-    """Numbers below 2^bits, as good as random, for ids; int64."""
+    """Hashes of the ids: int64, pseudo-random, below 2^bits."""
     out = np.empty(ids.size, dtype=np.int64)
     loops.hashed(ids, 1 << bits, out)
     return out

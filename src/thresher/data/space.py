@@ -1,8 +1,8 @@
-"""Feature spaces: what the number of a feature means.
+"""Feature spaces: what the id of a feature means.
 
-A model knows its features by ids. What an id stands for in new data, what it is called and which data fits is asked
-here: columns of X, columns known by their numbers alone, hashed columns; products of columns, expansions and training
-instances are further values of the same kind.
+A model identifies its features by ids. A space defines what an id means in new data, its name, and which data is
+valid: columns of X, columns identified by index alone, hashed columns; products of columns, expansions and training
+instances will be further spaces.
 """
 
 from abc import ABC, abstractmethod
@@ -25,15 +25,15 @@ Label = Callable[[int], str]  # the name of a column of X
 
 
 class Space(ABC):
-    """What features are made of. ``n_columns`` is the number of columns of X.
+    """The set of features. ``n_columns`` is the number of columns of X.
 
-    X is a checked array, CSR or CSC matrix, or a Design. ``strict``: X must have these very columns; else columns are
-    known by their numbers alone, and X may have fewer or more.
+    X is a validated array, CSR or CSC matrix, or a Design. ``strict``: X must have exactly these columns; else columns
+    are identified by index alone, and X may have fewer or more.
     """
 
     n_columns: int
     strict: bool = True
-    named: bool = True  # whether names of columns tell the names of features
+    named: bool = True  # whether column names determine the names of features
 
     @property
     @abstractmethod
@@ -42,28 +42,28 @@ class Space(ABC):
 
     @abstractmethod
     def columns(self, X: Any, ids: np.ndarray) -> Any:
-        """The features ``ids`` of X, sorted, in the storage of X."""
+        """The features ``ids`` of X, sorted, in the storage format of X."""
 
     @abstractmethod
     def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
-        """``columns(X, ids) @ weights + intercept`` in float64; (rows,), or (rows, classes) as the weights are."""
+        """``columns(X, ids) @ weights + intercept`` in float64; (rows,), or (rows, classes) like the weights."""
 
     @abstractmethod
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
-        """What the features ``ids`` are called where ``label`` names the columns of X."""
+        """Names of the features ``ids``; ``label`` names the columns of X."""
 
-    def design(self, X: Any, workers: Workers = SERIAL, *, keep: ArrayLike = (), turn: bool = False) -> Design:
+    def design(self, X: Any, workers: Workers = SERIAL, *, keep: ArrayLike = (), to_csc: bool = False) -> Design:
         """All features of X, to be scanned; see ``door.as_design``."""
-        return X if isinstance(X, Design) else as_design(X, workers, keep=keep, turn=turn)
+        return X if isinstance(X, Design) else as_design(X, workers, keep=keep, to_csc=to_csc)
 
     def check(self, X: Any) -> None:
-        """Raise InvalidDataError where the columns of X cannot be those of this space."""
-        found = X.n_columns if isinstance(X, Design) else X.shape[1]
-        if self.strict and found != self.n_columns:
-            raise InvalidDataError(f"X has {found} features, but {self.n_columns} were seen in fit")
+        """Raise InvalidDataError if X does not have the number of columns of this space."""
+        n_columns = X.n_columns if isinstance(X, Design) else X.shape[1]
+        if self.strict and n_columns != self.n_columns:
+            raise InvalidDataError(f"X has {n_columns} features, but the model was fitted with {self.n_columns}")
 
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:
-        """The inverse of ``columns``: a matrix as wide as the space, zero but for the features ``ids``."""
+        """The inverse of ``columns``: a matrix with all features of the space, zero except for ``ids``."""
         return put_columns(columns, ids, self.width)
 
 
@@ -100,28 +100,28 @@ class ColumnSpace(Space):
 
 @dataclass(frozen=True)
 class NumberedSpace(ColumnSpace):
-    """Columns known by their numbers alone: X may be narrower or wider than what was seen; missing columns are zero."""
+    """Columns identified by index alone: X may have fewer or more columns than in fit; missing columns are zero."""
 
     strict = False
 
     def columns(self, X: Any, ids: np.ndarray) -> Any:
         """See Space."""
-        found = take_columns(self._known(X), ids)
-        return found if sparse.issparse(X) else found.toarray()
+        columns = take_columns(self._known(X), ids)
+        return columns if sparse.issparse(X) else columns.toarray()
 
     def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
         """See Space."""
         return scores(self._known(X), ids, weights, intercept)
 
     def _known(self, X: Any) -> sparse.csr_array:
-        """X as a CSR matrix at least as wide as what was seen."""
+        """X as a CSR matrix with at least as many columns as in fit."""
         X = sparse.csr_array(X)
         return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], max(X.shape[1], self.n_columns)))
 
 
 @dataclass(frozen=True)
 class HashedSpace(NumberedSpace):
-    """Columns mapped to 2^bits features by a hash; values that meet are added up."""
+    """Columns hashed to 2^bits features; values that collide are summed."""
 
     bits: int
     named = False

@@ -7,11 +7,11 @@ import numpy as np
 
 from thresher.data.block import Block
 
-JOIN_BELOW = 1 << 26  # bytes; parts smaller than this are copied into one, larger ones are left where they are
+JOIN_BELOW = 1 << 26  # bytes; neighbouring parts up to this size in total are copied into one
 
 
 class StackedBlock(Block):
-    """X = [part_0, part_1, ...], never copied together."""
+    """X = [part_0, part_1, ...], without copying the parts into one array."""
 
     def __init__(self, parts: Iterable[Block]):
         self.parts = list(parts)
@@ -22,7 +22,7 @@ class StackedBlock(Block):
 
     @property
     def entries(self) -> int:
-        """Number of stored numbers."""
+        """Number of stored values."""
         return sum(part.entries for part in self.parts)
 
     def _overlaps(self, lo: int, hi: int) -> Iterator[tuple[Block, int, int, int]]:
@@ -46,10 +46,10 @@ class StackedBlock(Block):
         ids = np.asarray(ids, dtype=np.int64)
         which = np.searchsorted(self.bounds, ids, side="right") - 1
         taken, places = [], []
-        for number, part in enumerate(self.parts):
-            here = np.flatnonzero(which == number)
+        for index, part in enumerate(self.parts):
+            here = np.flatnonzero(which == index)
             if here.size:
-                taken.append(part.take(ids[here] - self.bounds[number]))
+                taken.append(part.take(ids[here] - self.bounds[index]))
                 places.append(here)
         if not taken:
             return self.parts[0].take(ids)
@@ -84,7 +84,7 @@ class StackedBlock(Block):
 
 
 def stack(blocks: Sequence[Block]) -> Block:
-    """The blocks side by side as one: small neighbours are copied together, large ones stay where they are."""
+    """The blocks side by side as one: small neighbours are copied into one, large ones are not copied."""
     parts: list[Block] = []
     for block in blocks:
         for part in block.parts if isinstance(block, StackedBlock) else [block]:

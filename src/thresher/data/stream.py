@@ -1,4 +1,4 @@
-"""X by rows: what an online learner sees of a matrix."""
+"""X by rows: the non-zero entries that an online learner reads."""
 
 from typing import Any, NamedTuple
 
@@ -8,12 +8,12 @@ from scipy import sparse
 from thresher.data.slots import hashed
 from thresher.errors import InvalidDataError
 
-AT_ONCE = 1 << 20  # entries of a dense matrix that are looked through at a time
-LARGEST = 1e50  # squares of gradients, which grow with the square of values, must be numbers yet
+CHUNK_ENTRIES = 1 << 20  # entries of a dense matrix that are processed at a time
+LARGEST = 1e50  # squares of gradients, which grow with the square of values, must stay finite
 
 
 class Entries(NamedTuple):
-    """The non-zero entries of rows, one row after the other: row i has those from begins[i] to begins[i + 1]."""
+    """The non-zero entries of all rows, concatenated: row i has those from begins[i] to begins[i + 1]."""
 
     begins: np.ndarray
     ids: np.ndarray
@@ -21,54 +21,56 @@ class Entries(NamedTuple):
 
 
 def entries_of(X: Any, bits: int | None = None) -> Entries:
-    """The Entries of a checked CSR or CSC matrix or a dense array; with ``bits``, ids are hashed to so many bits.
+    """The Entries of a validated CSR or CSC matrix or a dense array; with ``bits``, ids are hashed to that many bits.
 
-    Nothing is copied of a CSR matrix of floats without stored zeros.
+    A CSR matrix without explicit zeros is not copied.
     """
-    found = _of_sparse(X) if sparse.issparse(X) else _of_dense(X)
-    return found if bits is None else _hashed(found, bits)
+    entries = _of_sparse(X) if sparse.issparse(X) else _of_dense(X)
+    return entries if bits is None else _hashed(entries, bits)
 
 
 def check_size(X: Any) -> None:
-    """Raise where values of X, finite as they are, are too large to learn from."""
+    """Raise InvalidDataError if a finite value of X is too large for online learning."""
     values = X.data if sparse.issparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if largest > LARGEST:
-        raise InvalidDataError(f"X holds {largest:.3g} in size; values must be at most {LARGEST:g}: scale X")
+        raise InvalidDataError(
+            f"X contains a value of magnitude {largest:.3g}; the largest supported is {LARGEST:g}. Rescale X."
+        )
 
 
 def _of_sparse(X: Any) -> Entries:
     X = X.tocsr()
     begins, ids, values = X.indptr.astype(np.int64, copy=False), X.indices, X.data
-    there = values != 0
-    if not there.all():
-        begins, ids, values = np.concatenate([[0], np.cumsum(there)])[begins], ids[there], values[there]
+    nonzero = values != 0
+    if not nonzero.all():
+        begins, ids, values = np.concatenate([[0], np.cumsum(nonzero)])[begins], ids[nonzero], values[nonzero]
     return Entries(begins, ids, values)
 
 
 def _of_dense(X: np.ndarray) -> Entries:
     rows, width = X.shape
-    step = max(1, AT_ONCE // max(1, width))
+    step = max(1, CHUNK_ENTRIES // max(1, width))
     ids, values, counts = [], [], [np.zeros(1, dtype=np.int64)]
     for first in range(0, rows, step):
-        block = X[first : first + step]
-        at, columns = np.nonzero(block)
+        chunk = X[first : first + step]
+        in_rows, columns = np.nonzero(chunk)
         ids.append(columns.astype(np.int32 if width < 2**31 else np.int64))
-        values.append(block[at, columns])
-        counts.append(np.bincount(at, minlength=len(block)))
+        values.append(chunk[in_rows, columns])
+        counts.append(np.bincount(in_rows, minlength=len(chunk)))
     whole = [np.concatenate(parts) if parts else np.zeros(0) for parts in (ids, values)]
     return Entries(np.cumsum(np.concatenate(counts)), whole[0].astype(np.int64, copy=False), whole[1])
 
 
-def _hashed(found: Entries, bits: int) -> Entries:
-    """Ids as numbers below 2^bits; values of a row that meet are added up."""
-    shape = (len(found.begins) - 1, 1 << bits)
-    short = sparse.csr_array((found.values.copy(), hashed(found.ids, bits), found.begins.copy()), shape=shape)
-    short.sum_duplicates()  # in place, hence the copies
-    return _of_sparse(short)
+def _hashed(entries: Entries, bits: int) -> Entries:
+    """Entries with ids hashed below 2^bits; values of a row that collide are summed."""
+    shape = (len(entries.begins) - 1, 1 << bits)
+    X = sparse.csr_array((entries.values.copy(), hashed(entries.ids, bits), entries.begins.copy()), shape=shape)
+    X.sum_duplicates()  # in place, hence the copies
+    return _of_sparse(X)
 
 
 def hashed_matrix(X: Any, bits: int) -> sparse.csr_array:
-    """X, checked, as a CSR matrix of 2^bits columns."""
-    found = entries_of(X, bits)
-    return sparse.csr_array((found.values, found.ids, found.begins), shape=(X.shape[0], 1 << bits))
+    """X, validated, as a CSR matrix of 2^bits columns."""
+    entries = entries_of(X, bits)
+    return sparse.csr_array((entries.values, entries.ids, entries.begins), shape=(X.shape[0], 1 << bits))

@@ -1,4 +1,4 @@
-"""Units: what a fit counts, takes and drops as one; each stands for one column of a design or for several."""
+"""Units: what a fit counts, takes and eliminates as one; a unit is one column of a design or several."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from thresher.data.scaled import ScaledBlock, Scaling
 
 
 class Members(NamedTuple):
-    """The columns of some units, laid end to end, and how many each has (None: one each). A column may come twice."""
+    """The columns of some units, concatenated, and how many each has (None: one each); may contain duplicates."""
 
     columns: np.ndarray
     sizes: np.ndarray | None
@@ -22,17 +22,17 @@ class Units(ABC):
     """All units that a fit may choose from, numbered from 0.
 
     A unit g has columns, a weight omega_g > 0 and the score c_g'c_g / omega_g; it is charged 1/2 omega_g ||w_g||^2. The
-    columns that ``take`` hands to solvers are divided by the root of omega_g, so that nobody else knows of weights:
-    w_g is then ``in_design`` of what a solver finds.
+    columns that ``take`` passes to solvers are divided by the root of omega_g, so that solvers need no weights: w_g is
+    then ``in_design`` of the solution.
     """
 
     count: int
 
     @abstractmethod
     def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
-        """What keeps the ``size`` units with the largest scores; those in ``exclude``, sorted, never take part.
+        """A reducer that keeps the ``size`` units with the largest scores, except those in ``exclude`` (sorted).
 
-        The scores of all vectors of a scan are added up. The result is a list of one (units, scores), best first.
+        The scores of all vectors of a scan are summed. The result is a list of one (units, scores), best first.
         """
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Units(ABC):
 
     @abstractmethod
     def roots(self, units: np.ndarray) -> np.ndarray | None:
-        """The root of omega_g for each of ``units``; None where all are 1."""
+        """The root of omega_g for each of ``units``; None if all are 1."""
 
     def take(self, design: Design, units: np.ndarray) -> Block:
         """The columns of ``units``, each divided by the root of its unit's weight, in memory."""
@@ -52,7 +52,7 @@ class Units(ABC):
         return ScaledBlock(block, Scaling(1.0 / (roots if sizes is None else np.repeat(roots, sizes)), None))
 
     def in_design(self, units: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """Weights (columns, classes) on the columns of the design that score as ``W`` does on those of ``take``."""
+        """Weights (columns, classes) on the columns of the design with the scores of ``W`` on those of ``take``."""
         roots, sizes = self.roots(units), self.members(units).sizes
         return W if roots is None else W / (roots if sizes is None else np.repeat(roots, sizes))[:, None]
 

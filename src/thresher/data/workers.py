@@ -13,49 +13,49 @@ from typing import Any, Protocol, Self
 import joblib
 from threadpoolctl import ThreadpoolController
 
-SMALL = 1 << 18  # entries; below this a thread costs more than it saves
-WINDOW = 3  # pieces a thread that are under way or waiting
+SMALL = 1 << 18  # entries; below this, threads cost more than they save
+WINDOW = 3  # pieces per thread that are running or queued
 
 
 def granted_cores() -> int:
-    """Cores this process may use: the machine's, cut by cgroup, affinity and OMP_NUM_THREADS.
+    """Number of cores this process may use: those of the machine, limited by cgroup, affinity and OMP_NUM_THREADS.
 
     joblib's worker processes get their share through OMP_NUM_THREADS, so nested parallelism does not oversubscribe.
     """
     cores = joblib.cpu_count()
-    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return max(1, min(cores, int(told))) if told.isdigit() and int(told) > 0 else cores
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return max(1, min(cores, int(limit))) if limit.isdigit() and int(limit) > 0 else cores
 
 
 def count_workers(n_jobs: int | None, *, pays: bool = True) -> int:
-    """Number of threads for scikit-learn's ``n_jobs``, the same rule everywhere.
+    """Number of threads for scikit-learn's ``n_jobs``, the same rule in every estimator.
 
-    None is as many as the work pays for: all cores granted, of which ``Workers.map`` uses one for small tasks, or one
-    from the start where the caller knows that more do not pay. -1 is all cores granted, -2 all but one.
+    None means as many as are useful: all available cores, of which ``Workers.map`` uses one for small tasks, or one
+    thread if the caller knows that more do not pay off (``pays=False``). -1 means all available cores, -2 all but one.
     """
     if n_jobs is None:
         return granted_cores() if pays else 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+        raise ValueError(f"n_jobs must be None or a non-zero integer, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, granted_cores() + 1 + int(n_jobs))
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread while anybody is inside; what was set before comes back when the last one leaves.
+    """Limits BLAS to one thread inside the context; the previous limit is restored when the last context exits.
 
     The matrices that solvers factor are small. Several BLAS threads gain nothing on them, wait for each other on a
     busy machine, and round differently from one. Most builds of BLAS have one limit for the process, which only the
-    thread that set it may lift: so a thread of its own sets it, waits and lifts it. Builds on OpenMP have a limit for
-    each thread: so everybody sets that, too.
+    thread that set it may lift: so a dedicated thread sets it, waits and lifts it. OpenMP builds have a limit for each
+    thread: so every context sets that, too.
     """
 
     def __init__(self) -> None:
-        self._own = threading.local()
-        self._forget()
+        self._per_thread = threading.local()
+        self._reset()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)  # the threads inside are not in the child
+            os.register_at_fork(after_in_child=self._reset)  # the child does not have the threads of the parent
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
         self._keeper: threading.Thread | None = None
         self._leave = threading.Event()
@@ -68,12 +68,12 @@ class _OneBlasThread:
                 self._keeper.start()
                 held.wait()
             self._inside += 1
-        own = ThreadpoolController().limit(limits=1, user_api="blas")
-        own.__enter__()
-        self._own.limits = [*getattr(self._own, "limits", ()), own]
+        limit = ThreadpoolController().limit(limits=1, user_api="blas")
+        limit.__enter__()
+        self._per_thread.limits = [*getattr(self._per_thread, "limits", ()), limit]
 
     def __exit__(self, *error: Any) -> None:
-        self._own.limits.pop().__exit__(*error)
+        self._per_thread.limits.pop().__exit__(*error)
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
@@ -83,7 +83,7 @@ class _OneBlasThread:
 
 
 def _hold(held: threading.Event, leave: threading.Event) -> None:
-    """Limit BLAS, say so, and lift the limit when told to."""
+    """Limit BLAS, set ``held``, and lift the limit when ``leave`` is set."""
     with ThreadpoolController().limit(limits=1, user_api="blas"):
         held.set()
         leave.wait()
@@ -93,26 +93,26 @@ ONE_BLAS_THREAD = _OneBlasThread()
 
 
 class Runner(Protocol):
-    """What runs the pieces of a scan: threads here, or processes and machines elsewhere."""
+    """What runs the pieces of a scan: threads, processes or other machines."""
 
     def stream(
         self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
     ) -> Generator[Any, None, None]:
-        """Yield function(*task) for each of ``tasks``, in order, holding a window of a few at a time.
+        """Yield function(*task) for each of ``tasks``, in order, with a window of a few at a time.
 
-        ``entries`` are the numbers that all of them will look at.
+        ``entries`` is the number of values that all of them read.
         """
 
 
 class Workers:
-    """A fixed number of threads. The threads live from the first large task to ``close()``."""
+    """A fixed number of threads, which exist from the first large task to ``close()``."""
 
     def __init__(self, count: int = 1):
         self.count = count
         self._pool: ThreadPoolExecutor | None = None
 
     def map(self, function: Callable[..., Any], tasks: Sequence[tuple], *, entries: float) -> list[Any]:
-        """[function(*task) for task in tasks], on threads when there are ``entries`` enough to pay for them."""
+        """[function(*task) for task in tasks], on threads if there are enough ``entries`` for that to pay off."""
         if len(tasks) < 2 or not self.pays(entries):
             return [function(*task) for task in tasks]
         futures = [self._threads().submit(function, *task) for task in tasks]
@@ -128,15 +128,15 @@ class Workers:
         return self._pool
 
     def pays(self, entries: float) -> bool:
-        """Whether so many entries are worth sharing among threads."""
+        """Whether distributing this many entries over threads pays off."""
         return self.count > 1 and entries >= SMALL
 
     def stream(
         self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
     ) -> Generator[Any, None, None]:
-        """Yield function(*task) for each of ``tasks``, in order; on threads when ``entries`` are enough to pay for it.
+        """Yield function(*task) for each of ``tasks``, in order; on threads if there are enough ``entries``.
 
-        Only a window of WINDOW tasks a thread is taken from ``tasks`` ahead of what has been yielded.
+        At most WINDOW tasks per thread are taken from ``tasks`` ahead of what has been yielded.
         """
         if not self.pays(entries):
             for task in tasks:
@@ -157,14 +157,14 @@ class Workers:
     def cut(self, length: int, *, per_worker: int = 1, grain: int = 1, at_least: int = 1) -> list[tuple[int, int]]:
         """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``.
 
-        There are ``at_least`` so many where that is more and the grain allows it.
+        There are ``at_least`` ranges if that is more and the grain allows it.
         """
         pieces = max(1, min(max(self.count * per_worker, at_least), -(-length // grain)))
         step = max(grain, -(-length // pieces // grain) * grain)
         return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
 
     def close(self) -> None:
-        """End the threads; the object can be used again."""
+        """Stop the threads; the object can be used again."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
@@ -181,17 +181,17 @@ SERIAL = Workers(1)
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until the block is done, so that what belongs together is not torn apart; a short one."""
-    came: list[int] = []
+    """Defer Ctrl-C and SIGTERM until the (short) block is done, so that related state is updated as a whole."""
+    received: list[int] = []
     before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        for each in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(each) is not None:  # None: not Python's, and could not be put back
-                before[each] = signal.signal(each, lambda number, _: came.append(number))
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(kind) is not None:  # None: not installed from Python, cannot be restored
+                before[kind] = signal.signal(kind, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-        if came:
-            signal.raise_signal(came[0])
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+        if received:
+            signal.raise_signal(received[0])

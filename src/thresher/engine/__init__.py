@@ -1,4 +1,4 @@
-"""The turn that every family repeats: grow() scans, takes, solves and certifies; thresh() eliminates what was taken."""
+"""The iterations shared by all families: grow() scans, takes, solves and certifies; thresh() eliminates."""
 
 from thresher.engine.growth import grow
 from thresher.engine.plans import GatherPlan, GrowthPlan

@@ -1,8 +1,8 @@
 """grow(): scan, take, solve, certify, until there is a reason to stop.
 
 Each turn scans all columns once, takes the best units not yet taken, solves the master problem on the columns taken and
-so gets the vector for the next scan. The same scan certifies: with the scores of all columns at hand, the dual
-function gives a value that no model can go below. Several models (classes, folds, values of C) grow side by side:
+so gets the vector for the next scan. The same scan certifies: with the scores of all columns known, the dual function
+gives a lower bound of the objective of every model. Several models (classes, folds, values of C) grow side by side:
 one scan serves them all.
 """
 
@@ -30,12 +30,12 @@ def grow(
 ) -> list[Grown]:
     """A Grown for each of ``problems``: take units until there is a reason to stop, all in the same scans.
 
-    ``plans`` is one plan for each, or one for all; the trace tells of those whose plan is the last. ``starts`` are
-    (units, weights (columns, classes)) of an earlier fit to begin from, or None.
+    ``plans`` is one plan for each, or one for all; the trace records those with the last plan. ``starts`` are (units,
+    weights (columns, classes)) of an earlier fit to start from, or None.
     """
     plans = [plans] * len(problems) if isinstance(plans, Plan) else plans
     machines = [machine_for(plan)(design, problem, plan, trace) for problem, plan in zip(problems, plans, strict=True)]
-    told = [machine for machine in machines if machine.plan is plans[-1]]
+    traced = [machine for machine in machines if machine.plan is plans[-1]]
     interrupted = False
     try:
         for machine, start in zip(machines, starts or [None] * len(machines), strict=True):
@@ -51,7 +51,7 @@ def grow(
             with trace.step("certify"):
                 for machine in growing:
                     machine.certify()
-            watch(recorded(told, trace))
+            watch(recorded(traced, trace))
             for machine in growing:
                 machine.judge()
             take(design, growing, trace)
@@ -68,14 +68,14 @@ def grow(
 
 
 def machine_for(plan: Plan) -> type[Machine]:
-    """The strategy that a plan asks for."""
+    """The strategy of a plan."""
     return Gatherer if isinstance(plan, GatherPlan) else Grower
 
 
 def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     """One pass over X for all: the best units that each has not yet taken, and the scores for the certificates.
 
-    Once there is a model of each, the scan may be cut short by a deadline.
+    Once each machine has a model, the scan may be stopped by a deadline.
     """
     V = [machine.vectors() for machine in machines]
     reducers = [machine.reducer() for machine in machines]
@@ -83,15 +83,15 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     may_end = len(deadlines) == len(machines) and all(machine.has_model for machine in machines)
     score, reducer = Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V])
     with trace.step("scan", *design.scan_cost()):
-        seen = design.scan(score, reducer, max(deadlines) if may_end else None)
-    for machine, ((units, squares),) in zip(machines, seen, strict=True):
-        machine.see(units, squares)
+        results = design.scan(score, reducer, max(deadlines) if may_end else None)
+    for machine, ((units, squares),) in zip(machines, results, strict=True):
+        machine.record_scan(units, squares)
 
 
 def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
-    """Bring the units that each machine asks for into memory; those that several ask for are read once."""
-    asked = [machine.asks() for machine in machines]
-    wanted = [units for units in asked if units.size]
+    """Load the units that each machine requests into memory; those that several request are read once."""
+    requests = [machine.requested() for machine in machines]
+    wanted = [units for units in requests if units.size]
     if not wanted:
         return
     all_units = machines[0].plan.units
@@ -99,15 +99,15 @@ def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     columns, sizes = all_units.members(union)
     with trace.step("take", *design.take_cost(columns)):
         block = all_units.take(design, union)
-        for machine, units in zip(machines, asked, strict=True):
+        for machine, units in zip(machines, requests, strict=True):
             if units.size:
-                own = block if units is union else block.take(Layout(sizes).columns(np.searchsorted(union, units)))
-                machine.taken = machine.taken.joined(units, all_units.members(units), own)
+                part = block if units is union else block.take(Layout(sizes).columns(np.searchsorted(union, units)))
+                machine.taken = machine.taken.joined(units, all_units.members(units), part)
 
 
 def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
-    """The turn as the trace keeps it: sums over the machines."""
-    return trace.turned(
+    """The recorded turn: sums over the machines."""
+    return trace.record_turn(
         sum(machine.taken.used for machine in machines),
         sum(machine.taken.units.size for machine in machines),
         sum(machine.taken.solution.objective for machine in machines),

@@ -1,4 +1,4 @@
-"""One model that grows, turn by turn: the two strategies behind grow()."""
+"""One model that grows turn by turn: the two strategies of grow()."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,28 +10,28 @@ from thresher.data.block import Block
 from thresher.data.design import Design
 from thresher.data.reducers import Reducer
 from thresher.engine.plans import GatherPlan, GrowthPlan, Plan
-from thresher.engine.taken import Sight, Taken
+from thresher.engine.taken import ScanResult, Taken
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import solver_for
-from thresher.results import Stop, StopReason, Trace, as_asked, relative
+from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
-GATHERING_TOL = 1e-5  # ... when the units are threshed afterwards: what is taken should not hang on the solver
-COARSE_TOL = 3e-3  # of the objective without units: inner accuracy when many columns are threshed afterwards
-LARGE = 1 << 20  # numbers in the columns taken that are many
-GATHERED = 1e-2  # of tol: the gap at which gathering ends, since what more would be taken is noise
+GATHERING_TOL = 1e-5  # ... if elimination follows: what is taken should not depend on the solver
+COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
+LARGE = 1 << 20  # entries above which the columns taken are a large block
+GATHERED = 1e-2  # of tol: the gap at which gathering stops, since further units would be noise
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
-PATIENCE = 3  # turns without the asked number of units after which the budget is too small
+PATIENCE = 3  # turns below the wanted number of units after which the budget is considered too small
 
 Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, classes) as solvers have them
 
 
 @dataclass(frozen=True)
 class Grown:
-    """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it ended.
+    """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it stopped.
 
-    ``pick_bound(number)`` is a value that no model on any ``number`` units goes below.
+    ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units.
     """
 
     taken: Taken
@@ -45,7 +45,7 @@ class Grown:
 
 
 def is_large(block: Block) -> bool:
-    """Whether the columns hold so many numbers that accuracy has a price."""
+    """Whether the block is so large that accuracy is expensive."""
     return block.shape[0] * block.shape[1] > LARGE
 
 
@@ -59,7 +59,7 @@ class Machine(ABC):
         self.lower_bound, self.best_pick_bound, self.gap = 0.0, 0.0, np.inf
         grouped = plan.units.members(np.zeros(0, dtype=np.int64)).sizes is not None
         self.taken = Taken.nothing(problem, grouped=grouped)
-        self._sight: Sight | None = None
+        self._last_scan: ScanResult | None = None
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
 
@@ -71,43 +71,44 @@ class Machine(ABC):
 
     @property
     def kept(self) -> int:
-        """How many scores a scan must keep: enough for the bounds, and for the units to take next."""
+        """Number of scores that a scan must keep: enough for the bounds, and for the units to take next."""
         return max(self.budget, self.plan.wanted or 0, self.taken.units.size + self.budget)
 
     def reducer(self) -> Reducer:
-        """What the scan keeps."""
+        """The reducer of the scan."""
         return self.plan.units.reducer(self.kept, np.sort(self.taken.units))
 
-    def see(self, units: np.ndarray, squares: np.ndarray) -> None:
-        """Keep what a scan saw."""
+    def record_scan(self, units: np.ndarray, squares: np.ndarray) -> None:
+        """Keep the result of a scan."""
         known = self.taken.squares
         free = np.sort(np.concatenate([known[self.forced :], squares]))[::-1]
         rest = float(squares[-1]) if squares.size == self.kept else 0.0  # else no other unit has a score
-        self._sight = Sight(self.taken.solution.dual_point, float(known[: self.forced].sum()), free, units, rest)
+        forced = float(known[: self.forced].sum())
+        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, units, rest)
 
     def certify(self) -> None:
         """Keep the best bounds seen so far."""
-        self.lower_bound = max(self.lower_bound, self.sight.bound(self.budget))
+        self.lower_bound = max(self.lower_bound, self.last_scan.bound(self.budget))
         if self.plan.wanted is not None:
-            self.best_pick_bound = max(self.best_pick_bound, self.sight.bound(self.plan.wanted - self.forced))
+            self.best_pick_bound = max(self.best_pick_bound, self.last_scan.bound(self.plan.wanted - self.forced))
         self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
         self.turns.append(self.taken)
 
     def judge(self) -> None:
-        """See whether there is a reason to stop."""
+        """Check whether there is a reason to stop."""
         self.stop = self.reason_to_stop()
 
     @property
     def has_scanned(self) -> bool:
-        """Whether a scan has been seen to its end."""
-        return self._sight is not None
+        """Whether a scan has been completed."""
+        return self._last_scan is not None
 
     @property
-    def sight(self) -> Sight:
-        """What the last scan saw; ValueError before the first."""
-        if self._sight is None:
-            raise ValueError("nothing has been scanned yet")
-        return self._sight
+    def last_scan(self) -> ScanResult:
+        """Result of the last scan; ValueError before the first."""
+        if self._last_scan is None:
+            raise ValueError("no scan has been completed yet")
+        return self._last_scan
 
     @property
     def has_model(self) -> bool:
@@ -115,32 +116,32 @@ class Machine(ABC):
         return self.has_scanned and self.taken.used > 0
 
     def cut_short(self) -> None:
-        """The scan after this turn was ended by the deadline: the model stands, with the bounds of earlier scans."""
+        """The scan after this turn was stopped by the deadline: keep the model, with the bounds of earlier scans."""
         self.turns.append(self.taken)
         self.stop = Stop(StopReason.MAX_TIME)
 
     @abstractmethod
-    def asks(self) -> np.ndarray:
+    def requested(self) -> np.ndarray:
         """The units to take now."""
 
     @abstractmethod
     def grown(self) -> None:
         """Solve the master problem on all units taken."""
 
-    def finish(self) -> None:  # noqa: B027 (nothing, unless a strategy says so)
-        """What is done when all machines have stopped."""
+    def finish(self) -> None:  # noqa: B027 (optional for a strategy)
+        """Called when all machines have stopped."""
 
-    # what the steps are made of
+    # helpers of the steps
 
     @property
     @abstractmethod
     def has_reached(self) -> bool:
-        """Whether there are as many units as the plan asks for."""
+        """Whether the number of units of the plan is reached."""
 
     @property
     @abstractmethod
     def is_optimal(self) -> bool:
-        """Whether the gap says that more turns would gain nothing."""
+        """Whether the gap is so small that more turns would gain nothing."""
 
     default_tol: float
 
@@ -150,20 +151,20 @@ class Machine(ABC):
         return self.default_tol if self.plan.inner_tol is None else self.plan.inner_tol
 
     def reason_to_stop(self) -> Stop | None:
-        """Why this is the end, or None."""
+        """Why to stop now, or None."""
         plan, used = self.plan, self.taken.used
         if self.has_reached:
-            return Stop(StopReason.REACHED, "" if plan.wanted is None else as_asked(plan.wanted))
+            return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted))
         if out_of_time(plan.deadline) and used > 0:
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:
             return Stop(StopReason.MAX_ITER, f"stopped early: max_iter={plan.max_turns} reached")
-        if self.sight.dual.is_zero:
+        if self.last_scan.dual.is_zero:
             return Stop(StopReason.NO_LOSS)
-        if self.sight.best.size == 0:
+        if self.last_scan.best.size == 0:
             return Stop(StopReason.NO_SCORE)
         if self.is_optimal:
-            return Stop(StopReason.CONVERGED, f"converged: gap {self.gap:.1e} is within tol={plan.tol:g}")
+            return Stop(StopReason.CONVERGED, f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}")
         return None
 
     @property
@@ -172,7 +173,7 @@ class Machine(ABC):
         return FINAL_TOL if self.plan.inner_tol is None else self.plan.inner_tol
 
     def is_rough(self, taken: Taken) -> bool:
-        """Whether a coarse solution will do."""
+        """Whether a coarse solution is sufficient."""
         return self.plan.rough
 
     def begin(self, start: Earlier | None) -> None:
@@ -203,7 +204,7 @@ class Machine(ABC):
     def solve(self, tol: float, taken: Taken | None = None) -> None:
         """Solve the master problem on the units taken (or on ``taken``), from where the last solve ended.
 
-        The deadline counts from the second turn on: one turn is always done.
+        The deadline applies from the second turn on: one turn is always completed.
         """
         taken = self.taken if taken is None else taken
         if taken.units.size == 0:
@@ -229,10 +230,10 @@ class Machine(ABC):
         """The bound for models on ``used`` units: the best of all turns if that many were wanted, else the last."""
         if used == self.plan.wanted:
             return self.best_pick_bound
-        return self.sight.bound(used - self.forced)
+        return self.last_scan.bound(used - self.forced)
 
     def result(self, interrupted: bool) -> Grown:
-        """What grow() returns of this machine."""
+        """The result of this machine."""
         return Grown(
             self.taken,
             tuple(self.turns),
@@ -253,28 +254,28 @@ class Gatherer(Machine):
 
     @property
     def kept(self) -> int:
-        """See Machine; the units that make up the number in the end are among them."""
+        """See Machine; includes the units that are added in the end."""
         return max(super().kept, self.plan.at_least)
 
     @property
     def has_reached(self) -> bool:
-        """Whether there are as many as planned, and any at all."""
+        """Whether ``reach`` units, at least one, are taken."""
         return self.taken.units.size >= max(self.plan.reach, 1)
 
     @property
     def is_optimal(self) -> bool:
-        """Whether what more would be taken is noise."""
+        """Whether further units would be noise."""
         return self.taken.units.size >= self.plan.wanted and self.gap <= GATHERED * self.plan.tol
 
     def is_rough(self, taken: Taken) -> bool:
-        """See Machine; on many numbers accuracy has a price and buys no better picks."""
+        """See Machine; for large blocks accuracy is expensive and does not improve the picks."""
         return self.plan.rough or is_large(taken.in_memory)
 
-    def asks(self) -> np.ndarray:
-        """The units to take now; those that make up the number when gathering has ended."""
+    def requested(self) -> np.ndarray:
+        """The units to take now; after the last turn those up to ``at_least``."""
         if self.stop:
-            return self.sight.best[: max(0, self.plan.at_least - self.taken.units.size)]
-        return self.sight.best[: max(0, min(self.budget, self.plan.reach - self.taken.units.size))]
+            return self.last_scan.best[: max(0, self.plan.at_least - self.taken.units.size)]
+        return self.last_scan.best[: max(0, min(self.budget, self.plan.reach - self.taken.units.size))]
 
     def grown(self) -> None:
         """See Machine."""
@@ -298,31 +299,31 @@ class Grower(Machine):
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the gap is within the tolerance; where the budget may be raised that is no reason to stop."""
+        """Whether the gap is at most the tolerance; no reason to stop if the budget may be raised."""
         return self.gap <= self.plan.tol and not (self.plan.wanted is not None and self.plan.may_raise)
 
     def reason_to_stop(self) -> Stop | None:
-        """See Machine; without a number also when the objective hardly falls."""
+        """See Machine; if ``wanted`` is None, also stops when the objective hardly decreases."""
         stop, plan = super().reason_to_stop(), self.plan
-        fall = self.last_objective - self.taken.solution.objective
-        if stop is None and plan.wanted is None and self.taken.used and fall <= plan.min_decrease * self.at_zero:
-            text = f"converged: the objective fell by less than {plan.min_decrease:g} of its value without features"
+        decrease = self.last_objective - self.taken.solution.objective
+        if stop is None and plan.wanted is None and self.taken.used and decrease <= plan.min_decrease * self.at_zero:
+            text = f"converged: the objective decreased by less than {plan.min_decrease:g} of its value at zero weights"
             return Stop(StopReason.SMALL_DECREASE, text)
         return stop
 
     def judge(self) -> None:
-        """Loosen the budget where it is too small; else see whether there is a reason to stop."""
+        """Raise the budget if it is too small; else check whether there is a reason to stop."""
         if self.is_stuck():
             self.loosen()
         else:
             super().judge()
 
-    def asks(self) -> np.ndarray:
+    def requested(self) -> np.ndarray:
         """See Machine."""
         if self.stop:
-            return self.sight.best[:0]
+            return self.last_scan.best[:0]
         missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
-        return self.sight.best[: int(min(self.budget, max(missing, 0)))]
+        return self.last_scan.best[: int(min(self.budget, max(missing, 0)))]
 
     def begin(self, start: Earlier | None) -> None:
         """See Machine."""
@@ -331,7 +332,7 @@ class Grower(Machine):
             self.settle()
 
     def grown(self) -> None:
-        """See Machine; as soon as enough have weight the model is brought to its end."""
+        """See Machine; as soon as enough units have weight, the model is solved to the final accuracy."""
         self.last_objective = self.taken.solution.objective
         self.solve(self.growing_tol if self.gap > self.plan.tol else self.final_tol)
         wanted = self.plan.wanted
@@ -345,15 +346,15 @@ class Grower(Machine):
             self.settle()
 
     def settle(self) -> None:
-        """Solve to the end; where more units than wanted have weight, keep the heaviest and solve again."""
+        """Solve to the final accuracy; if more units than wanted have weight, keep the largest and solve again."""
         self.solve(self.final_tol)
         wanted = self.plan.wanted
         if wanted is not None and self.taken.used > wanted:
             self.solve(self.final_tol, self.taken.heaviest(self.problem, wanted))
 
     def is_stuck(self) -> bool:
-        """Whether the optimum under this budget seems to have fewer units than wanted, and something can be done."""
-        plan, taken, best = self.plan, self.taken, self.sight.best
+        """Whether the optimum under this budget seems to have fewer units than wanted, and ``loosen`` can help."""
+        plan, taken, best = self.plan, self.taken, self.last_scan.best
         if plan.wanted is None or not plan.may_raise or self.has_reached or out_of_time(plan.deadline):
             return False
         no_progress = self.gap <= plan.tol or self.misses >= PATIENCE or best.size == 0
@@ -362,7 +363,7 @@ class Grower(Machine):
         return no_progress and (can_raise or can_fill) and len(self.turns) <= plan.max_turns
 
     def loosen(self) -> None:
-        """Double the budget; where it is at its end, fill up with units that are taken but have no weight."""
+        """Double the budget; if it is at its maximum, fill up with taken units of weight zero."""
         if self.budget < self.largest_budget:
             self.raise_budget()
         else:
@@ -372,14 +373,14 @@ class Grower(Machine):
     def largest_budget(self) -> int:
         """With as many units as wanted, the penalty under this budget is the plain square: all of them get weight.
 
-        0 where no number is wanted.
+        0 if ``wanted`` is None.
         """
         return 0 if self.plan.wanted is None else self.plan.wanted - self.forced
 
     def raise_budget(self) -> None:
-        """Allow twice as many."""
+        """Double the budget, and solve again."""
         self.budget, self.misses = min(2 * self.budget, self.largest_budget), 0
-        self.lower_bound = self.sight.bound(self.budget)
+        self.lower_bound = self.last_scan.bound(self.budget)
         self.solve(self.growing_tol)
         if self.has_reached:
             self.settle()
@@ -393,6 +394,6 @@ class Grower(Machine):
         self.solve(self.final_tol, self.taken.restricted(self.problem, keep))
 
     def result(self, interrupted: bool) -> Grown:
-        """See Machine; without a number the settled model is the last turn."""
+        """See Machine; if ``wanted`` is None, the final model is the last turn."""
         grown = super().result(interrupted)
         return grown if self.plan.wanted is not None else replace(grown, turns=(*grown.turns, self.taken))

@@ -1,4 +1,4 @@
-"""What grow() is asked to do: grow to the end, or gather columns for thresh()."""
+"""Options of grow(): grow a final model, or gather columns for thresh()."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +18,18 @@ def k_support(taken: Taken, budget: int) -> Penalty:
 
 
 def turn_groups(taken: Taken, budget: int) -> Penalty:
-    """The paper's sub-problem (30): what one turn took is a group. It may stall above the tolerance."""
+    """The paper's sub-problem (30): the units of one turn are a group. It may stall above the tolerance."""
     sizes = np.unique(taken.turn[taken.forced :], return_counts=True)[1]
     return GroupSum(tuple(sizes.tolist()), taken.forced)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What both ways of growing share.
+    """Options of both strategies.
 
-    ``wanted`` units (None: until ``tol``) out of ``units``, ``budget`` of the penalty and units a turn, ``forced`` ones
-    outside it; ``penalty(taken, budget)`` is that of the master problem. ``rough`` solves to a coarse tolerance only.
+    ``wanted`` units (None: until ``tol``) out of ``units``; ``budget`` is that of the penalty and the number of units
+    per turn, ``forced`` units do not count; ``penalty(taken, budget)`` is that of the master problem. ``rough`` solves
+    to a coarse tolerance only.
     """
 
     units: Units
@@ -47,8 +48,8 @@ class Plan:
 class GrowthPlan(Plan):
     """Grow until ``wanted`` units have weight, or to the optimum within ``tol``: the grown model is the result.
 
-    The budget is raised when it turns out too small for ``wanted``, if ``may_raise``; without a number, growth also
-    ends when the objective falls by less than ``min_decrease`` of its value without units.
+    The budget is raised if it is too small for ``wanted`` and ``may_raise`` is set; if ``wanted`` is None, growth also
+    stops when the objective decreases by less than ``min_decrease`` of its value without units.
     """
 
     may_raise: bool = False
@@ -59,7 +60,7 @@ class GrowthPlan(Plan):
 class GatherPlan(Plan):
     """Gather ``reach`` units for thresh(), whatever their weights; ``wanted`` of them will be kept.
 
-    Where there are fewer than ``at_least`` in the end, the last scan's best make up for it.
+    If there are fewer than ``at_least`` in the end, the best units of the last scan are added.
     """
 
     wanted: int

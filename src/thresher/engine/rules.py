@@ -1,4 +1,4 @@
-"""What can be proven about a point of an elastic-net SVM's grid: samples whose theta, columns whose weight is known."""
+"""Screening at a point of an elastic-net SVM's grid: samples with known theta, columns with known weight."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ import numpy as np
 
 from thresher.optim import screening
 
-LEAST = 0.02  # share of what is left that a test must remove for the alternation to go on
-SLIP = 1e-13  # share of a sum of squares that may be lost when parts are taken off it
+LEAST = 0.02  # share of the remaining ones that a test must remove for the alternation to continue
+SLIP = 1e-13  # rounding error, as a share of a sum of squares from which parts are subtracted
 
 
 class Rules(NamedTuple):
-    """Which tests are run: static ones in this order, gap-safe ones, and static ones to their end before a solve.
+    """Which tests are run: static ones in this ``order``, gap-safe ones (``gap``).
 
-    Without ``eager`` the static tests cost no look at X before the first step of a solve; only when that is not
-    enough are they run to their end. ``least`` is the share of what is left that a test must remove to have a next one.
+    With ``eager`` the static tests alternate until they remove no more than ``least`` of the remaining ones, before the
+    solve; else they read nothing of X before the first step of the solve, and alternate only if a step is not enough.
     """
 
     order: tuple = ("iss", "ifs")
@@ -46,10 +46,10 @@ class Tested(NamedTuple):
 
 
 @dataclass
-class Found:
-    """What has been proven at a point: masks over samples (theta is 0, theta is 1) and over columns (w is 0).
+class Screened:
+    """What was proven at a point: masks over samples (theta is 0, theta is 1) and over columns (w is 0).
 
-    ``log`` has a Tested for each test, in their order. Samples without weight count as settled, and are not counted.
+    ``log`` has a Tested for each test, in order. Samples with weight zero are settled, but not counted.
     """
 
     zero: np.ndarray
@@ -59,7 +59,7 @@ class Found:
 
     @classmethod
     def nothing(cls, svm):
-        """Nothing but the samples without weight, whose theta does not matter."""
+        """Nothing is proven, except for samples with weight zero, whose theta does not matter."""
         n, p = svm.sides.shape
         return cls(~svm.rows, np.zeros(n, dtype=bool), np.zeros(p, dtype=bool))
 
@@ -70,11 +70,11 @@ class Found:
 
     @property
     def counts(self):
-        """(columns, samples) found."""
+        """Numbers of (columns, samples) removed."""
         return sum(test.columns for test in self.log), sum(test.samples for test in self.log)
 
     def add(self, rule, idle=None, zero=None, one=None):
-        """Note what a test says; returns how much of it is new."""
+        """Add the result of a test; returns how many columns and samples are new."""
         columns = samples = 0
         if idle is not None:
             new = idle & ~self.idle
@@ -90,10 +90,10 @@ class Found:
 
 
 class Static:
-    """The paper's rules at ``alpha`` from a point at the same beta: ISS and IFS, each using what the other found."""
+    """The paper's rules at ``alpha`` from a point at the same beta: ISS and IFS, each using the result of the other."""
 
-    def __init__(self, svm, point, alpha, found):
-        self.svm, self.point, self.found = svm, point, found
+    def __init__(self, svm, point, alpha, screened):
+        self.svm, self.point, self.screened = svm, point, screened
         distance = point.theta - 1.0 / svm.gamma
         length = np.sqrt(float(svm.cost @ distance**2))
         self.balls = screening.from_reference(point.alpha, alpha, point.length, length, point.gap, svm.gamma)
@@ -105,69 +105,69 @@ class Static:
         self.column_squares, self.rows_seen = svm.column_squares, ~svm.rows
 
     def run(self, order, least):
-        """Alternate until a test removes no more than the share ``least`` of what is left to it; each is run once."""
+        """Alternate until a test removes no more than the share ``least`` of the remaining ones; each at least once."""
         tests = {"iss": self._samples, "ifs": self._columns}
-        for turn in itertools.count(1):
-            rule = order[(turn - 1) % len(order)]
-            left = np.count_nonzero(~(self.found.settled if rule == "iss" else self.found.idle))
+        for run in itertools.count(1):
+            rule = order[(run - 1) % len(order)]
+            left = np.count_nonzero(~(self.screened.settled if rule == "iss" else self.screened.idle))
             new = tests[rule]()
-            if len(order) == 1 or (turn >= len(order) and new <= least * left):
+            if len(order) == 1 or (run >= len(order) and new <= least * left):
                 return
 
     def run_free(self, order):
-        """Each test once, without a look at X: nothing found by others makes a ball smaller."""
+        """Each test once, without reading X: the balls are not reduced by the results of other tests."""
         for rule in order:
             self._test_samples(self.balls.primal) if rule == "iss" else self._test_columns(self.balls.dual)
 
     def _samples(self):
         """ISS (lemma 5, theorem 5): the ball of w, smaller by the columns known to be idle."""
-        new = self.found.idle & ~self.columns_seen
+        new = self.screened.idle & ~self.columns_seen
         if new.any():
             self._forget_columns(new)
-        lost = self.point.weights[self.found.idle[self.point.ids]]
+        lost = self.point.weights[self.screened.idle[self.point.ids]]
         return self._test_samples(screening.smaller(self.balls.primal, self.balls.multiple**2 * float(lost @ lost)))
 
     def _test_samples(self, radius):
         svm = self.svm
         norms = svm.row_norms if self.row_squares is svm.row_squares else np.sqrt(self.row_squares)
         settled = screening.settled_samples(self.margins, norms, radius, svm.gamma)
-        return self.found.add("iss", None, *settled)
+        return self.screened.add("iss", None, *settled)
 
     def _columns(self):
         """IFS (lemma 4, theorem 4): the ball of theta, smaller by the samples known to be settled."""
-        found, cost, centre = self.found, self.svm.cost, self.centre
-        new = found.settled & ~self.rows_seen
+        screened, cost, centre = self.screened, self.svm.cost, self.centre
+        new = screened.settled & ~self.rows_seen
         if new.any():
             self._forget_rows(new)
-        ones = float(cost[found.one] @ (1.0 - centre[found.one]) ** 2)
-        zeros = float(cost[found.zero] @ centre[found.zero] ** 2)
+        ones = float(cost[screened.one] @ (1.0 - centre[screened.one]) ** 2)
+        zeros = float(cost[screened.zero] @ centre[screened.zero] ** 2)
         return self._test_columns(screening.smaller(self.balls.dual, ones, zeros))
 
     def _test_columns(self, radius):
         svm = self.svm
         norms = svm.column_norms if self.column_squares is svm.column_squares else np.sqrt(self.column_squares)
         idle = screening.idle_columns(self.scores, norms, radius, self.point.beta)
-        return self.found.add("ifs", idle)
+        return self.screened.add("ifs", idle)
 
     def _forget_columns(self, new):
-        """Margins and norms of the rows without the columns ``new``: from those or from the rest, the fewer of both."""
+        """Margins and norms of the rows without the columns ``new``: from those or the rest, whichever are fewer."""
         svm, point = self.svm, self.point
         gone = new[point.ids]
         if gone.any():
             part = svm.sides.combine(point.ids[gone], point.weights[gone])
             self.margins = self.margins - self.balls.multiple * (svm.y * part)
-        rest = ~self.found.idle
+        rest = ~self.screened.idle
         if svm.sides.entries_of(columns=rest) <= svm.sides.entries_of(columns=new):
             self.row_squares = svm.sides.row_squares(rest)
         else:
             less = svm.sides.row_squares(new)
             self.row_squares = np.maximum(0.0, self.row_squares - less) + SLIP * svm.row_squares
-        self.columns_seen = self.found.idle.copy()
+        self.columns_seen = self.screened.idle.copy()
 
     def _forget_rows(self, new):
         """Scores and norms of the columns with the rows ``new`` at their known theta: from those rows or the rest."""
         svm, point = self.svm, self.point
-        settled, known = self.found.settled, self.found.one.astype(np.float64)
+        settled, known = self.screened.settled, self.screened.one.astype(np.float64)
         rest = svm.rows & ~settled
         if svm.sides.entries_of(rows=rest) <= svm.sides.entries_of(rows=new):
             target = np.where(rest, self.centre, known)  # differs from theta in few rows but the rest
@@ -181,10 +181,10 @@ class Static:
         self.rows_seen = settled.copy()
 
 
-def around(found, svm, z, v, gap, alpha, beta):
+def around(screened, svm, z, v, gap, alpha, beta):
     """Gap-safe tests around a solution with margins z and scores v; with an intercept for columns only."""
     balls = screening.from_gap(gap, alpha, svm.gamma)
     idle = screening.idle_columns(v, svm.column_norms, balls.dual, beta)
     if svm.shift:
-        return found.add("gap", idle)
-    return found.add("gap", idle, *screening.settled_samples(z, svm.row_norms, balls.primal, svm.gamma))
+        return screened.add("gap", idle)
+    return screened.add("gap", idle, *screening.settled_samples(z, svm.row_norms, balls.primal, svm.gamma))

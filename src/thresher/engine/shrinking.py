@@ -1,25 +1,25 @@
-"""One point of an elastic-net SVM's grid from its neighbour: screen, solve on what is left, certify on all of X."""
+"""One point of an elastic-net SVM's grid from its neighbour: screen, solve on the rest, certify on all of X."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thresher.engine.rules import LEAST, RULES, Found, Static, Tested, around
+from thresher.engine.rules import LEAST, RULES, Screened, Static, Tested, around
 from thresher.optim.elastic_newton import ElasticNewton, column_terms, sample_terms
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
-MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer where a shorter stride may help
-WORTH = 0.5  # share of X that may be left for a solve to go on with that alone
-MOST_IN_ALL = 2000  # steps on the way to a point, after which what was reached is returned
-STRIDE, SHORTEST = 30.0, 1.05  # factors by which alpha falls at once
-LOOSE = 1e-3  # gap of solutions on the way
+MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer if a shorter stride may help
+WORTH = 0.5  # share of X below which a solve continues on the remaining rows and columns alone
+MOST_IN_ALL = 2000  # total steps for a point, after which the current solution is returned
+STRIDE, SHORTEST = 30.0, 1.05  # factors by which alpha decreases at a time
+LOOSE = 1e-3  # gap of intermediate solutions
 
 
 class Svm:
     """A problem of two classes: costs c sum to 1; ``ones`` is X'(c y), squares are those of all of X.
 
-    Samples with cost 0 have margins, but no say.
+    Samples with cost 0 have margins, but do not influence the model.
     """
 
     def __init__(self, sides, y, cost, gamma, *, shift=False, row_squares=None):
@@ -32,7 +32,7 @@ class Svm:
 
     @property
     def at_zero(self):
-        """The objective at w = 0 and b = 0, the yardstick of gaps."""
+        """The objective at w = 0 and b = 0; gaps are a share of it."""
         return 1.0 - 0.5 * self.gamma
 
 
@@ -40,7 +40,7 @@ class Svm:
 class Point:
     """A solution at (alpha, beta): w on ``ids``, margins z = y (X w + b), theta, v = X'(c y theta), and its gap.
 
-    ``found`` is what was proven of the optimum there, ``steps`` what the solve took.
+    ``screened`` is what was proven about the optimum, ``steps`` are those of the solve.
     """
 
     alpha: float
@@ -52,7 +52,7 @@ class Point:
     theta: np.ndarray
     v: np.ndarray
     gap: float
-    found: Found
+    screened: Screened
     steps: int = 0
 
     @property
@@ -62,7 +62,7 @@ class Point:
 
 
 def largest_beta(svm):
-    """The beta from which on w = 0 for every alpha (theorem 2), with the intercept's best value where there is one."""
+    """The beta from which on w = 0 for every alpha (theorem 2), with the optimal intercept if there is one."""
     return float(np.abs(_without_columns(svm)[2]).max(initial=0.0))
 
 
@@ -80,11 +80,11 @@ def empty(svm, alpha, beta):
     """The Point w = 0, the solution from ``largest_beta`` on."""
     b, theta, v = _without_columns(svm)
     settled = svm.rows & (theta >= 1.0)
-    found = Found(~svm.rows, settled, np.ones(v.size, dtype=bool))
-    found.log.append(Tested("ends", v.size, int(np.count_nonzero(settled))))
+    screened = Screened(~svm.rows, settled, np.ones(v.size, dtype=bool))
+    screened.log.append(Tested("ends", v.size, int(np.count_nonzero(settled))))
     none = np.zeros(0, dtype=np.int64)
     gap = float(column_terms(np.zeros(v.size), v, alpha, beta).sum())
-    return Point(alpha, beta, none, np.zeros(0), b, svm.y * b, theta, v, gap, found)
+    return Point(alpha, beta, none, np.zeros(0), b, svm.y * b, theta, v, gap, screened)
 
 
 def largest_alpha(svm, beta):
@@ -101,17 +101,17 @@ def closed_form(svm, alpha, beta):
     ids = np.flatnonzero(w)
     z = svm.y * svm.sides.combine(ids, w[ids])
     theta = np.ones(z.size)
-    found = Found(~svm.rows, svm.rows.copy(), w == 0.0)
-    found.log.append(Tested("ends", int(w.size - ids.size), int(np.count_nonzero(svm.rows))))
+    screened = Screened(~svm.rows, svm.rows.copy(), w == 0.0)
+    screened.log.append(Tested("ends", int(w.size - ids.size), int(np.count_nonzero(svm.rows))))
     gap = float(svm.cost @ sample_terms(1.0 - z, theta, svm.gamma))
-    return Point(alpha, beta, ids, w[ids], 0.0, z, theta, svm.ones, gap, found)
+    return Point(alpha, beta, ids, w[ids], 0.0, z, theta, svm.ones, gap, screened)
 
 
 def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
-    """The Point at (alpha, beta), solved from ``start`` until its gap is within ``tol``.
+    """The Point at (alpha, beta), solved from ``start`` until its gap is at most ``tol``.
 
-    If it is far, or its solve takes too long, points in between are solved first: from a near one a solve takes a step
-    or two.
+    If ``start`` is far, or the solve takes too long, points in between are solved first: from a close start a solve
+    takes a step or two.
     """
     stride, loose = STRIDE, max(tol, LOOSE * svm.at_zero)
     steps = 0
@@ -122,7 +122,7 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
         goal, bar = (alpha, tol) if last else (start.alpha / stride, loose)
         point = solve(svm, start, goal, beta, bar, rules, MOST_STEPS if stride <= SHORTEST else PATIENCE)
         steps += point.steps
-        if steps >= MOST_IN_ALL:  # far beyond what numbers of this accuracy can tell apart
+        if steps >= MOST_IN_ALL:  # no further progress is possible in floating point
             return replace(point if last else solve(svm, point, alpha, beta, tol, rules, PATIENCE), steps=steps)
         if point.gap > bar and stride > SHORTEST:
             stride = np.sqrt(stride)
@@ -133,18 +133,18 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
 
 
 def solve(svm, start, alpha, beta, tol, rules=RULES["auto"], most=MOST_STEPS):
-    """The Point at (alpha, beta), solved from ``start`` in one go, in ``most`` steps at most."""
-    found, gap = Found.nothing(svm), gap_at(svm, start, alpha, beta)
+    """The Point at (alpha, beta), solved directly from ``start``, in at most ``most`` steps."""
+    screened, gap = Screened.nothing(svm), gap_at(svm, start, alpha, beta)
     if rules.gap:
-        around(found, svm, start.z, start.v, gap, alpha, beta)
+        around(screened, svm, start.z, start.v, gap, alpha, beta)
     order = [rule for rule in rules.order if not (svm.shift and rule == "iss")]
-    static = Static(svm, start, alpha, found) if order and start.beta == beta else None
+    static = Static(svm, start, alpha, screened) if order and start.beta == beta else None
     if static is not None and rules.eager:
         static.run(order, rules.least)
         static = None
     elif static is not None:
         static.run_free(order)
-    work = _Work(svm, start, gap, found, alpha, beta, tol, most)
+    work = _Work(svm, start, gap, screened, alpha, beta, tol, most)
     while not work.done:
         if work.steps and static is not None:
             static.run(order, LEAST)
@@ -162,15 +162,15 @@ def gap_at(svm, point, alpha, beta):
 
 
 class _Work:
-    """A solve on all of X that goes on with what is left of it once that pays, and the way back."""
+    """A solve on all of X that continues on the remaining rows and columns once that pays off, and back."""
 
-    def __init__(self, svm, start, gap, found, alpha, beta, tol, most):
-        self.svm, self.found, self.alpha, self.beta, self.tol = svm, found, alpha, beta, tol
+    def __init__(self, svm, start, gap, screened, alpha, beta, tol, most):
+        self.svm, self.screened, self.alpha, self.beta, self.tol = svm, screened, alpha, beta, tol
         self.steps, self.most, self.strictness = 0, most, 1.0
         w = np.zeros(svm.sides.shape[1])
         w[start.ids] = start.weights
         scores = svm.y * start.z - start.b
-        lost = np.flatnonzero((w != 0.0) & found.idle)
+        lost = np.flatnonzero((w != 0.0) & screened.idle)
         if lost.size:
             scores = scores - svm.sides.combine(lost, w[lost])
             w[lost] = 0.0
@@ -180,7 +180,7 @@ class _Work:
         svm = self.svm
         return ElasticNewton(
             svm.sides, svm.y, svm.cost, w, scores, v, theta, b, alpha=self.alpha, beta=self.beta, gamma=svm.gamma,
-            shift=svm.shift, idle=self.found.idle, tol=self.tol, gap=gap,
+            shift=svm.shift, idle=self.screened.idle, tol=self.tol, gap=gap,
         )  # fmt: skip
 
     @property
@@ -189,23 +189,23 @@ class _Work:
         return self.solver.gap <= self.tol or self.solver.stuck or self.steps >= self.most
 
     def go_on(self, gap_safe):
-        """One step on all of X; or, once a step has shown that it takes more, all steps on what is left of it."""
-        svm, found, solver = self.svm, self.found, self.solver
+        """One step on all of X; or, if a first step was not enough, all further steps on the remaining part."""
+        svm, screened, solver = self.svm, self.screened, self.solver
         if self.steps:
             if gap_safe:
-                around(found, svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
-            kept, columns = np.flatnonzero(svm.rows & ~found.settled), np.flatnonzero(~found.idle)
+                around(screened, svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
+            kept, columns = np.flatnonzero(svm.rows & ~screened.settled), np.flatnonzero(~screened.idle)
             left = min(svm.sides.entries_of(rows=kept), svm.sides.entries_of(columns=columns))
-            if left <= WORTH * svm.sides.entries and not found.idle[np.flatnonzero(solver.w)].any():
+            if left <= WORTH * svm.sides.entries and not screened.idle[np.flatnonzero(solver.w)].any():
                 self._on_what_is_left(kept, columns)
                 return
         solver.step()
         self.steps += 1
 
     def _on_what_is_left(self, kept, columns):
-        """Solve on the rows and columns left, and bring w back to the whole problem."""
-        svm, found, whole = self.svm, self.found, self.solver
-        theta = np.where(found.one, 1.0, np.where(found.zero, 0.0, whole.theta))
+        """Solve on the remaining rows and columns, and map w back to the full problem."""
+        svm, screened, whole = self.svm, self.screened, self.solver
+        theta = np.where(screened.one, 1.0, np.where(screened.zero, 0.0, whole.theta))
         v = whole.v + svm.sides.correlate(svm.signed * (theta - whole.theta))
         w, sides = whole.w[columns], svm.sides.shrunk(kept, columns)
         part = ElasticNewton(
@@ -213,7 +213,7 @@ class _Work:
             alpha=self.alpha, beta=self.beta, gamma=svm.gamma, shift=svm.shift,
             known=v[columns] - sides.correlate(svm.signed[kept] * theta[kept]), tol=self.tol,
         )  # fmt: skip
-        self.strictness *= 0.25  # the gap of the whole can be larger: each return asks for more
+        self.strictness *= 0.25  # the gap of the full problem can be larger: require more each time
         while part.gap > self.strictness * self.tol and not part.stuck and self.steps < self.most:
             part.step()
             self.steps += 1
@@ -224,12 +224,12 @@ class _Work:
         self.solver.stuck = part.stuck or (part.steps == 0 and self.solver.gap >= whole.gap)
 
     def point(self, gap_safe):
-        """Where the solve has come to."""
+        """The current solution."""
         solver = self.solver
         if gap_safe:
-            around(self.found, self.svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
+            around(self.screened, self.svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
         ids = np.flatnonzero(solver.w)
         return Point(
             self.alpha, self.beta, ids, solver.w[ids], solver.b, solver.z, solver.theta, solver.v, solver.gap,
-            self.found, self.steps,
+            self.screened, self.steps,
         )  # fmt: skip

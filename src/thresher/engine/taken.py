@@ -1,4 +1,4 @@
-"""What crosses the border to the solvers' side: the units taken, and what a scan saw of the others."""
+"""The units taken, which solvers work on, and the results of a scan over the others."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ from thresher.optim.problem import DualPoint, Problem
 class Taken:
     """The units taken so far, in order of taking (forced ones first), their columns, and the solution on them.
 
-    ``turn`` says when each unit came. The columns of a unit lie side by side; ``layout`` tells which belong together.
+    ``turn`` is the turn in which each unit was taken. The columns of a unit are adjacent; ``layout`` has the units.
     """
 
     units: np.ndarray
@@ -30,7 +30,7 @@ class Taken:
 
     @classmethod
     def nothing(cls, problem: Problem, *, grouped: bool = False) -> "Taken":
-        """The model without units; ``grouped``: those to come may have several columns."""
+        """The model without units; ``grouped``: units may have several columns."""
         b, loss, dual = problem.at(np.zeros(problem.size))
         none = np.zeros(0, dtype=np.int64)
         empty = Solution(np.zeros(0), np.zeros(problem.size), b, dual, np.zeros(0), loss, loss, 0.0)
@@ -63,12 +63,12 @@ class Taken:
 
     @property
     def start(self) -> Start:
-        """Where the next solve begins."""
+        """Where the next solve starts."""
         return Start(self.solution.w, self.solution.z, self.solution.b, self.solution.memory)
 
     @property
     def in_memory(self) -> Block:
-        """``block``; ValueError where it was left out, as in the stations of elimination."""
+        """``block``; ValueError if it was dropped, as in the stations of elimination."""
         if self.block is None:
             raise ValueError("the columns of this model are not in memory")
         return self.block
@@ -79,7 +79,7 @@ class Taken:
         return for_classes(self.in_memory, self.layout.classes)
 
     def joined(self, units: np.ndarray, members: Members, block: Block) -> "Taken":
-        """With more units, at weight zero."""
+        """A copy with more units, at weight zero."""
         W = np.concatenate([self.weights, np.zeros((members.columns.size, self.layout.classes))])
         return replace(
             self,
@@ -92,11 +92,11 @@ class Taken:
         )
 
     def solved(self, solution: Solution) -> "Taken":
-        """With another solution on the same columns."""
+        """A copy with another solution on the same columns."""
         return replace(self, solution=solution)
 
     def at(self, W: np.ndarray) -> "Taken":
-        """With the weights W (columns, classes)."""
+        """A copy with the weights W (columns, classes)."""
         w = np.ascontiguousarray(W.T).ravel()
         return replace(self, solution=replace(self.solution, w=w, z=self.columns_of_classes.combine(w)))
 
@@ -119,26 +119,26 @@ class Taken:
         b, loss, dual = problem.at(fewer.solution.z, self.solution.b)
         return fewer.solved(replace(fewer.solution, b=b, loss=loss, dual=dual))
 
-    def heaviest(self, problem: Problem, number: int) -> "Taken":
-        """At most ``number`` units: the forced ones and those with the largest weights, none of them zero."""
+    def heaviest(self, problem: Problem, n_units: int) -> "Taken":
+        """At most ``n_units`` units: the forced ones and those with the largest non-zero weights."""
         size = self.lengths
         size[: self.forced] = np.inf
-        keep = np.sort(np.argsort(-size, kind="stable")[: min(number, self.used)])
+        keep = np.sort(np.argsort(-size, kind="stable")[: min(n_units, self.used)])
         return self if keep.size == size.size else self.restricted(problem, keep)
 
     def like(self, other: "Taken") -> "Taken":
-        """``other``, which has some of these units and neither block nor scores, with both."""
+        """``other``, which has a subset of these units without block and scores, with both filled in."""
         order = np.argsort(self.units)
         keep = order[np.searchsorted(self.units[order], other.units)]
         return replace(other, block=self.in_memory.take(self.layout.columns(keep))).at(other.weights)
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What a scan saw: a dual point, squared scores of the forced units (summed) and the largest others.
+class ScanResult:
+    """Result of a scan: a dual point, squared scores of the forced units (summed) and the largest others.
 
-    ``best`` are the best units not yet taken, ``rest`` is the most that the squared score of a unit can be which is not
-    among those in ``squares``.
+    ``best`` are the best units not yet taken, ``rest`` is an upper bound of the squared score of every unit that is not
+    among ``squares``.
     """
 
     dual: DualPoint
@@ -148,9 +148,9 @@ class Sight:
     rest: float
 
     def bound(self, budget: int) -> float:
-        """The dual value: no model with ``budget`` units besides the forced ones can go below.
+        """The dual value: a lower bound for all models with ``budget`` units besides the forced ones.
 
-        Where more units are asked for than scores were kept, unseen ones may stand in the place of small ones.
+        If ``budget`` exceeds the number of scores kept, ``rest`` bounds the scores of the others.
         """
         top = float(np.maximum(self.squares[:budget], self.rest).sum())
         unseen = max(0, budget - self.squares.size) * self.rest

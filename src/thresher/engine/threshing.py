@@ -1,4 +1,4 @@
-"""thresh(): eliminate backward on the columns that growth has taken, without another look at X."""
+"""thresh(): backward elimination on the columns that growth has taken, without reading X again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,24 +15,24 @@ from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for, solver_for
 from thresher.results import Trace
 
-STEP = 0.1  # share of the units that go at once while far above the number wanted
+STEP = 0.1  # share of the units that are removed at a time while far above the number wanted
 FIRST_TOL, STATION_TOL = 1e-12, 1e-11  # of the objective without features: gaps of the first and the other stations
-LARGE_TOL = 1e-2  # ... of all, where accuracy has a price: on many numbers, or in rough work
+LARGE_TOL = 1e-2  # ... of all stations of large blocks, where accuracy is expensive, and with ``rough``
 
 
 def stops(most: int, fine: int, least: int = 1) -> list[int]:
-    """Numbers of units at which elimination stops: every one up to ``fine``, ever fewer above, down to ``least``."""
-    numbers = [most]
-    while numbers[-1] > max(fine, least):
-        numbers.append(max(fine, least, min(numbers[-1] - 1, int((1.0 - STEP) * numbers[-1]))))
-    return numbers + list(range(numbers[-1] - 1, least - 1, -1))
+    """Numbers of units of the stations, decreasing to ``least``: all from ``fine`` on, ever fewer above."""
+    counts = [most]
+    while counts[-1] > max(fine, least):
+        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - STEP) * counts[-1]))))
+    return counts + list(range(counts[-1] - 1, least - 1, -1))
 
 
 def thresh(
     taken: Taken,
     problem: Problem,
     at_zero: float,
-    numbers: Sequence[int],
+    counts: Sequence[int],
     trace: Trace,
     *,
     pool: int | None = None,
@@ -40,39 +40,40 @@ def thresh(
     rough: bool = False,
     deadline: float | None = None,
 ) -> Iterator[Taken]:
-    """Yield what is left of ``taken`` at each of ``numbers``, which fall: a Taken without block and scores.
+    """Yield what is left of ``taken`` at each of ``counts`` units, decreasing: a Taken without block and scores.
 
-    The penalty is the plain 1/2 ||w||^2, and the lightest units go first; the first ``pool`` units taken compete
-    only when the later ones are gone. The station with ``exact`` units is solved to rounding, the others as the
-    constants above say. Ends early when ``deadline`` has passed.
+    The penalty is the plain 1/2 ||w||^2, and units with the smallest weights are removed first; the first ``pool``
+    units taken only when no later ones are left. The station with ``exact`` units is solved up to rounding, the others
+    to the tolerances above. Stops early when ``deadline`` passes.
     """
     eliminate = eliminator_for(problem).eliminate
-    starts = [Start(one.w, one.z, one.b) for one in apart(taken.solution, taken.layout.classes)]
+    solutions = apart(taken.solution, taken.layout.classes)
+    starts = [Start(solution.w, solution.z, solution.b) for solution in solutions]
     first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
-    how: dict[str, Any] = {"forced": taken.forced, "pool": pool, "tol": tol * at_zero, "first_tol": first_tol * at_zero}
-    how |= {"layout": Layout(taken.layout.sizes), "deadline": deadline}
+    options: dict[str, Any] = {"forced": taken.forced, "pool": pool, "layout": Layout(taken.layout.sizes)}
+    options |= {"tol": tol * at_zero, "first_tol": first_tol * at_zero, "deadline": deadline}
     with trace.step("thresh"):
-        for station in eliminate(taken.in_memory, problem.each(), starts, numbers, **how):
+        for station in eliminate(taken.in_memory, problem.per_class(), starts, counts, **options):
             left = taken.fewer(station.units).solved(end_to_end(station.solutions))
             if station.units.size == exact:
                 left = refitted(replace(left, block=taken.in_memory.take(station.kept)), problem, deadline)
-            nothing = np.zeros(0)  # vectors of as many stations as there are would be more than the columns
+            nothing = np.zeros(0)  # vectors of all stations would take more memory than the columns
             solution = replace(left.solution, z=nothing, dual=None, scores=nothing, memory=None)
             yield replace(left, block=None, solution=solution)
 
 
 def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> Taken:
-    """With the solution under the plain penalty, which has no tie between the classes, to rounding."""
+    """A copy solved up to rounding under the plain penalty, which does not couple the classes."""
     penalty, solutions = KSupport(taken.columns.size), []
-    for one, old in zip(problem.each(), apart(taken.solution, taken.layout.classes), strict=True):
+    for part, old in zip(problem.per_class(), apart(taken.solution, taken.layout.classes), strict=True):
         start = Start(old.w, old.z, old.b)
-        solver = solver_for(one, penalty)
-        solutions.append(solver.solve(taken.in_memory, one, penalty, start, tol=-np.inf, deadline=deadline))
+        solver = solver_for(part, penalty)
+        solutions.append(solver.solve(taken.in_memory, part, penalty, start, tol=-np.inf, deadline=deadline))
     return taken.solved(end_to_end(solutions))
 
 
 def apart(solution: Solution, classes: int) -> list[Solution]:
-    """The solutions of the single classes; only w, z and b of them are told apart."""
+    """The solution of each class; only w, z and b are split."""
     if classes == 1:
         return [solution]
     shifts = np.broadcast_to(solution.b, classes)
@@ -81,7 +82,7 @@ def apart(solution: Solution, classes: int) -> list[Solution]:
 
 
 def end_to_end(solutions: Sequence[Solution]) -> Solution:
-    """The solutions of single classes as one."""
+    """The solutions of single classes as one, concatenated."""
     if len(solutions) == 1:
         return solutions[0]
     parts: dict[str, Any] = {n: np.concatenate([getattr(s, n) for s in solutions]) for n in ("w", "z", "scores")}

@@ -36,11 +36,11 @@ def arranged(
     *,
     centre: bool,
     keep: ArrayLike = (),
-    turn: bool = False,
+    to_csc: bool = False,
 ) -> Arranged:
     """The Arranged of X; raises where an entry is not finite."""
     with trace.step("arrange"):
-        design = space.design(X, workers, keep=keep, turn=turn)
+        design = space.design(X, workers, keep=keep, to_csc=to_csc)
     if design.scaling is not None and scale is not None:
         raise InvalidDataError(f"the Design has a scaling of its own: set scale=None, got {scale!r}")
     with trace.step("validate", *design.check_cost()):

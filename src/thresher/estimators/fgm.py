@@ -196,9 +196,9 @@ class FGMClassifier(SelectorClassifier):
             keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
             centre = bool(self.fit_intercept)
             design, scale, seen, _ = arranged(
-                space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, turn=True
+                space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
             )
-            options["forced"] = design.numbers_here(forced)
+            options["forced"] = design.ids_here(forced)
             signs = check.signs_of(codes, classes.size)
             tried: dict[str, np.ndarray] = {}
             if C == "auto":

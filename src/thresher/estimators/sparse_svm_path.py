@@ -257,7 +257,7 @@ class SparseSVCPath(ElasticSVC):
                 raise ValueError("scores and supports are of different folds")
             mean = self.scores_.mean(axis=0)
             mean = np.where(np.isnan(mean), -np.inf, mean)
-            grid.number(*self.best_index_)
+            grid.position(*self.best_index_)
             if not (mean[self.best_index_] == self.best_score_ == mean.max()):
                 raise ValueError("the best point is not the best")
             self.best_estimator_ = self.at(*self.best_index_)
@@ -323,7 +323,7 @@ class SparseSVCPath(ElasticSVC):
         if not check.is_integer(fold) or not 0 <= fold < len(self.supports_):
             raise ValueError(f"fold must be a whole number from 0 to {len(self.supports_) - 1}, got {fold!r}")
         begins, ids = self.supports_[fold]
-        s = self.path_.number(i, j)
+        s = self.path_.position(i, j)
         return ids[begins[s] : begins[s + 1]]
 
     @available_if(lambda self: self.cv is not None)

@@ -27,7 +27,7 @@ def starts_from(previous: Selection, design: Design, n_scores: int, *, shared: b
 
     def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
         model = largest_model(previous, most)
-        here = design.numbers_here(model.features)
+        here = design.ids_here(model.features)
         W = design.in_units_here(here, model.weights).reshape(here.size, n_scores)
         if n_scores == 1 or shared:
             return [(here, W)]

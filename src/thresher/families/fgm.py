@@ -12,14 +12,14 @@ from thresher.data.units import EachColumn, Units
 from thresher.engine.growth import grow
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, as_asked
+from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
-FINE = 100  # where no number is wanted, the path has every number of features up to this one
+FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
 def features_per_turn(columns):
-    """The paper's B: a tenth of the columns to reach, at most 100; 10 when there is no number to reach.
+    """The paper's B: a tenth of the target number of columns, at most 100; 10 if there is no target.
 
     About ten turns, so about twelve passes over X. The paper finds no loss of accuracy up to B = 100 and loss at 400.
     """
@@ -27,11 +27,11 @@ def features_per_turn(columns):
 
 
 def pool_sizes(wanted, overshoot):
-    """Numbers of columns out of which elimination makes a pick of ``wanted``, rising.
+    """Numbers of columns from which elimination selects ``wanted``, ascending.
 
     "auto" tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
-    features, 300 and 60 for 50. The larger pool makes the pick, unless the objective of the other one's is lower by
-    more than 2 %. docs/architecture.md has the trials behind it.
+    features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
+    lower by more than 2 %. docs/architecture.md has the experiments behind it.
     """
     if overshoot != "auto":
         return [math.ceil(overshoot * wanted)]
@@ -40,7 +40,7 @@ def pool_sizes(wanted, overshoot):
 
 
 def growth_target(wanted, overshoot, n_features):
-    """The number of columns that growth goes to, or None where there is no number to reach."""
+    """The number of columns that growth takes, or None if there is no target."""
     if wanted is None or overshoot is None:
         return wanted
     return min(n_features, pool_sizes(wanted, overshoot)[-1])
@@ -49,9 +49,9 @@ def growth_target(wanted, overshoot, n_features):
 def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts=None, watch=lambda turn: None, **how):
     """Grow linear models on ``design``, thresh them, and return them as one Selection with its path.
 
-    ``problems`` are the models: each picks its own columns, all are scanned together. ``wanted`` features each, or
-    None to grow until the gap is within ``tol``. The pick is made by elimination out of ``overshoot`` times as many
-    columns, and the path begins at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
+    ``problems`` are the models: each selects its own columns, all are scanned together. ``wanted`` features each, or
+    None to grow until the gap is at most ``tol``. The pick is made by elimination from ``overshoot`` times as many
+    columns, and the path starts at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
     penalty, as elimination always does. ``starts(most)`` gives (ids, weights (ids, classes)) for each problem to begin
     from, in the units of the design, with at most ``most`` columns (None: any number). ``how`` are options of
     ``planned``.
@@ -67,7 +67,7 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
         None if starts is None else [start for plan in plans for start in starts(getattr(plan, "reach", None))],
         watch,
     )
-    models = [_Model(problem, grown[number::count], plans, trace) for number, problem in enumerate(problems)]
+    models = [_Model(problem, grown[index::count], plans, trace) for index, problem in enumerate(problems)]
     interrupted = grown[0].interrupted
     try:
         for model in [] if interrupted else models:
@@ -83,19 +83,19 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
 def held_out(design, problems, trace, *, wanted, overshoot=None, debias=False, **how):
     """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out.
 
-    The models are those of fgm(), solved roughly and out of at most twice as many columns as wanted: good enough to
-    tell which problem is posed best.
+    The models are those of fgm(), solved roughly and from at most twice as many columns as wanted: accurate enough to
+    compare the problems.
     """
     pool = None if wanted is None or overshoot is None else min(2 * wanted, pool_sizes(wanted, overshoot)[-1])
     plan = replace(planned(design, wanted, pool, **how), rough=True)
     if pool is not None and isinstance(plan, GatherPlan):
         plan = replace(plan, at_least=pool)
-    apart = Trace(steps=trace.steps)  # the turns are not those of the fit, what they cost is
+    apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
     grown = grow(design, problems, plan, apart)
-    if grown[0].interrupted:  # nothing is chosen yet, so there is no model to keep
+    if grown[0].interrupted:  # nothing is selected yet, so there is no model to return
         raise KeyboardInterrupt
-    for problem, each in zip(problems, grown, strict=True):
-        model = _Model(problem, [each], [plan], apart)
+    for problem, result in zip(problems, grown, strict=True):
+        model = _Model(problem, [result], [plan], apart)
         if pool is not None:
             model.thresh_to_pick()
         elif debias:
@@ -138,15 +138,15 @@ def planned(
 
 
 class _Model:
-    """One problem's way through a fit: the turns of growth, the stations of elimination, and its pick.
+    """One problem during a fit: the turns of growth, the stations of elimination, and its pick.
 
-    ``candidates`` are what was grown under each of ``plans``; ``grown`` is the one that the pick comes from.
+    ``candidates`` are the results of growth under each of ``plans``; the pick comes from ``grown``.
     """
 
     def __init__(self, problem, candidates, plans, trace):
         self.problem, self.candidates, self.plans, self.trace = problem, candidates, plans, trace
         self.grown, self.plan = candidates[-1], plans[-1]
-        self.way, self.stop = {}, self.grown.stop  # stations of elimination by number of units; why it ended
+        self.stations, self.stop = {}, self.grown.stop  # stations of elimination by number of units; why it stopped
         taken = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
@@ -156,13 +156,13 @@ class _Model:
         return self.problem.by_class(self.pick.solution.z).T + self.pick.solution.b
 
     def pick_bound(self, number):
-        """No model on any ``number`` columns goes below."""
+        """A lower bound of the objective over all subsets of ``number`` columns."""
         return max(grown.pick_bound(number) for grown in self.candidates)
 
     def thresh(self):
-        """Eliminate; where a number is wanted, the pick is the station that has it.
+        """Eliminate; if a number is wanted, the pick is the station with that number.
 
-        The pick comes out of the largest pool, unless that out of a smaller one has a clearly lower objective.
+        The pick comes from the largest pool, unless that from a smaller one has a clearly lower objective.
         """
         self.thresh_all()
         for grown, plan in list(zip(self.candidates, self.plans, strict=True))[-2::-1]:
@@ -170,7 +170,7 @@ class _Model:
             trial.thresh_to_pick()
             if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
                 trial.thresh_all()
-                self.grown, self.plan, self.way = grown, plan, trial.way
+                self.grown, self.plan, self.stations = grown, plan, trial.stations
                 self.pick, self.stop = trial.pick, trial.stop
 
     @property
@@ -180,35 +180,35 @@ class _Model:
         return 0.5 * float(solution.w @ solution.w) + solution.loss
 
     def thresh_all(self):
-        """Eliminate down to one column, every number from twice the wanted one on."""
+        """Eliminate down to one column, with every number of columns from twice the wanted one on."""
         taken, wanted = (self.pick if self.plan.wanted is None else self.grown.taken), self.plan.wanted
         most = taken.units.size
         if most:
-            numbers = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
-            self.eliminate(taken, numbers, exact=wanted and min(wanted, most))
+            counts = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
+            self.eliminate(taken, counts, exact=wanted and min(wanted, most))
 
     def thresh_to_pick(self):
-        """Eliminate no further than to the pick, a tenth of the columns at once."""
+        """Eliminate down to the pick only, a tenth of the columns at a time."""
         taken = self.grown.taken
         if taken.units.size:
             target = min(self.plan.wanted, taken.units.size)
             self.eliminate(taken, stops(taken.units.size, target, target))
 
-    def eliminate(self, taken, numbers, exact=None):
-        """Walk through ``numbers``; the pick is the station with as many columns as wanted, or the last before it."""
+    def eliminate(self, taken, counts, exact=None):
+        """Eliminate to each of ``counts``; the pick is the station with the wanted number, or the last before it."""
         wanted, rough, pool = self.plan.wanted, self.plan.rough, getattr(self.plan, "reach", None)
         options = {"pool": pool, "exact": exact, "rough": rough, "deadline": self.plan.deadline}
-        for left in thresh(taken, self.problem, self.grown.at_zero, numbers, self.trace, **options):
-            self.way[left.units.size] = left
+        for left in thresh(taken, self.problem, self.grown.at_zero, counts, self.trace, **options):
+            self.stations[left.units.size] = left
         if wanted is not None:
             target = min(wanted, taken.units.size)
-            if target not in self.way:
+            if target not in self.stations:
                 self.stop = Stop(StopReason.MAX_TIME)
-            last = taken.like(self.way.get(target, self.way[min(self.way)]))
+            last = taken.like(self.stations.get(target, self.stations[min(self.stations)]))
             self.pick = last.heaviest(self.problem, target)
 
     def refit(self):
-        """Give the pick the plain penalty 1/2 ||w||^2."""
+        """Refit the pick with the plain penalty 1/2 ||w||^2."""
         if self.pick.units.size:
             with self.trace.step("debias"):
                 self.pick = refitted(self.pick, self.problem, self.plan.deadline)
@@ -217,7 +217,7 @@ class _Model:
         """The reason to stop."""
         on_time = self.stop.reason is not StopReason.MAX_TIME
         reached = self.pick.used == self.plan.wanted and on_time
-        return Stop(StopReason.REACHED, as_asked(self.plan.wanted)) if reached else self.stop
+        return Stop(StopReason.REACHED, reached_text(self.plan.wanted)) if reached else self.stop
 
 
 def selection(design, models, trace, interrupted):
@@ -227,11 +227,11 @@ def selection(design, models, trace, interrupted):
     short = [model for model in models if model.pick.used != model.plan.wanted]
     stop = Stop(StopReason.INTERRUPTED) if interrupted else (short or models)[0].why()
     certificate = Certificate(
-        sum(each.taken.solution.objective for each in grown),
-        sum(each.lower_bound for each in grown),
+        sum(result.taken.solution.objective for result in grown),
+        sum(result.lower_bound for result in grown),
         pick.objective,
         pick.bound,
-        sum(each.at_zero for each in grown),
+        sum(result.at_zero for result in grown),
     )
     return Selection(
         pick.features,
@@ -241,7 +241,7 @@ def selection(design, models, trace, interrupted):
         certificate,
         trace,
         path(design, models),
-        budget=max(each.budget for each in grown),
+        budget=max(result.budget for result in grown),
         forced=forced_columns(design, models[0].plan),
         interrupted=interrupted,
         stop=stop.reason,
@@ -249,30 +249,30 @@ def selection(design, models, trace, interrupted):
 
 
 def path(design, models):
-    """Turn by turn of growth, then station by station of elimination, where all models have one."""
+    """The turns of growth, then the stations of elimination that all models have."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
-    numbers = set.intersection(*(set(model.way) for model in models))
-    if models[0].plan.wanted is None:  # the grown models are the pick, and stand for their number
-        numbers.discard(max(model.pick.used for model in models))
-    found = [station(design, models, "grow", parts) for parts in growth]
-    found += [
-        station(design, models, "thresh", [model.way[number] for model in models])
-        for number in sorted(numbers, reverse=True)
+    counts = set.intersection(*(set(model.stations) for model in models))
+    if models[0].plan.wanted is None:  # the grown models are the pick, which is the station with its number
+        counts.discard(max(model.pick.used for model in models))
+    stations = [station(design, models, "grow", parts) for parts in growth]
+    stations += [
+        station(design, models, "thresh", [model.stations[count] for model in models])
+        for count in sorted(counts, reverse=True)
     ]
-    return Path(each for each in found if each.features.size)
+    return Path(reached for reached in stations if reached.features.size)
 
 
 def forced_columns(design: Design, plan: Plan) -> np.ndarray:
-    """The numbers in X of the columns that must be in the model."""
+    """Column indices in X of the features that must be in the model."""
     columns = plan.units.members(np.asarray(plan.forced, dtype=np.int64)).columns
-    return np.unique(design.numbers_in_X(columns))
+    return np.unique(design.ids_in_X(columns))
 
 
 def station(design, models, phase, parts):
-    """What the models have in ``parts`` (a Taken each) as one Station, in the units and numbers of X.
+    """The Taken of each model in ``parts`` as one Station, in the units and columns of X.
 
-    A column that several units share has the sum of the weights that they give it.
+    The weight of a column that several units share is the sum of its weights in them.
     """
     kept = [part.positions for part in parts]
     places = [part.layout.columns(positions) for part, positions in zip(parts, kept, strict=True)]
@@ -291,4 +291,4 @@ def station(design, models, phase, parts):
     intercept = np.concatenate([np.broadcast_to(part.solution.b, part.layout.classes) for part in parts]) + offset
     if classes == 1:
         weights, intercept = weights[:, 0], float(intercept[0])
-    return Station(phase, number, design.numbers_in_X(ids), weights, intercept, objective, bound)
+    return Station(phase, number, design.ids_in_X(ids), weights, intercept, objective, bound)

@@ -1,7 +1,7 @@
-"""Online selection under a budget (paper 4): B-ARDA, B-AMD and their rivals, one example after the other.
+"""Online selection under a budget (paper 4): B-ARDA, B-AMD and other methods, one example at a time.
 
-A ``Learner`` is one two-class problem under one setting. ``Learners`` are all of them, classes times settings, on the
-same examples: features are looked up once, and the progressive loss tells which setting does best.
+A ``Learner`` is one binary problem under one setting. ``Learners`` are all of them, classes times settings, on the same
+examples: features are looked up once, and the setting with the lowest progressive loss is the best.
 """
 
 import itertools
@@ -20,16 +20,16 @@ from thresher.loops import averaging, descent
 from thresher.results import Milestone, Selection, StopReason, Trace, consistent
 
 LOSSES = {"squared_hinge": descent.SQUARED_HINGE, "hinge": descent.HINGE, "logistic": descent.LOGISTIC}
-AT_ONCE = 4096  # examples in a row that Ctrl-C has to wait for
+UNBROKEN_EXAMPLES = 4096  # examples that are processed before Ctrl-C is handled
 PLACES = {"step_size": descent.STEP, "l2": descent.L2, "l1": descent.L1, "gamma": descent.GAMMA}
-LEAST_VARIANCE = 1e-200  # far below what streams come to, far above what cannot be divided by
+LEAST_VARIANCE = 1e-200  # far below the variances of real streams, far above underflow
 
 
 @dataclass(frozen=True)
 class Method:
-    """A compiled loop, the loss it takes if none is named, its parameters with their defaults, and what it can do.
+    """A compiled loop, its default loss, its parameters with their defaults, and what it supports.
 
-    ``endless``: it can do without a budget. ``losses``: those it can take.
+    ``endless``: the budget may be None. ``losses``: the losses that it supports.
     """
 
     loop: Callable[..., int]
@@ -40,7 +40,7 @@ class Method:
 
     @property
     def averages(self):
-        """Whether it is dual averaging, where features that were cut off may come back."""
+        """Whether it is dual averaging, where truncated features may return."""
         return self.loop is DUAL_AVERAGING
 
 
@@ -56,28 +56,28 @@ METHODS = {
 
 
 class Learner:
-    """One two-class problem under one setting."""
+    """One binary problem under one setting."""
 
     def __init__(self, method, setting, *, budget, delta, loss, intercept):
-        self.method, self.setting, numbers = METHODS[method], setting, np.zeros(descent.NUMBERS)
+        self.method, self.setting, params = METHODS[method], setting, np.zeros(descent.N_PARAMS)
         for name, value in setting.items():
-            numbers[PLACES[name]] = value
-        numbers[descent.BUDGET] = np.inf if budget is None else budget
-        numbers[descent.DELTA], numbers[descent.INTERCEPT] = delta, intercept
-        numbers[descent.LOSS_KIND] = LOSSES[loss]
-        self.numbers, self.clock = numbers, np.zeros(descent.CLOCK)
+            params[PLACES[name]] = value
+        params[descent.BUDGET] = np.inf if budget is None else budget
+        params[descent.DELTA], params[descent.INTERCEPT] = delta, intercept
+        params[descent.LOSS_KIND] = LOSSES[loss]
+        self.params, self.clock = params, np.zeros(descent.CLOCK)
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
         self._kept, self._keys = np.zeros(0, dtype=np.int32), np.zeros(0)
-        self._trees: Any = None  # of dual averaging, from the first feature on: see ``_plant``
+        self._trees: Any = None  # of dual averaging, created with the first feature: see ``_plant``
         if self.method.loop is SECOND_ORDER:
             self.clock[descent.SHIFT_SPREAD] = 1.0
 
     def state(self, count):
-        """All that was learnt, of the first ``count`` features; copies."""
+        """The state of the first ``count`` features; copies."""
         return LearnerState(self.table(count), self.kept.copy(), self.clock.copy())
 
     def restore(self, state, ids):
-        """Go on where another learner under the same setting was."""
+        """Continue from the state of another learner under the same setting."""
         self.clock[:] = state.clock
         self._grow(max(len(state.table), 1), 0, ids)
         self._table[: len(state.table)] = state.table
@@ -87,44 +87,45 @@ class Learner:
             self._play_all(ids)
 
     def check(self, state, count, examples):
-        """Raise InconsistentResultError unless the loop can go on from ``state``: ``examples``, ``count`` features."""
+        """Raise InconsistentResultError unless ``state`` is that of ``count`` features after ``examples`` examples."""
         table, kept, clock = state.table, state.kept, state.clock
         shape = (count, self._table.shape[1])
-        consistent(table.shape == shape, f"a table has shape {table.shape}, not {shape}")
-        consistent(clock.shape == self.clock.shape, f"a clock has shape {clock.shape}, not {self.clock.shape}")
-        consistent(bool(np.isfinite(table).all() and np.isfinite(clock).all()), "a learner's numbers are not finite")
+        consistent(table.shape == shape, f"a table has shape {table.shape}, expected {shape}")
+        consistent(clock.shape == self.clock.shape, f"a clock has shape {clock.shape}, expected {self.clock.shape}")
+        finite = bool(np.isfinite(table).all() and np.isfinite(clock).all())
+        consistent(finite, "a table or a clock contains values that are not finite")
         seen = bool(((kept >= 0) & (kept < count)).all()) and np.unique(kept).size == kept.size
-        few = kept.size <= self.numbers[descent.BUDGET]
-        consistent(seen and few, "features kept are not among those seen, or are too many")
+        few = kept.size <= self.params[descent.BUDGET]
+        consistent(seen and few, "features kept have duplicates, were never seen, or are too many for the budget")
         right = clock[descent.ROUNDS] == examples and clock[descent.KEPT] == kept.size
-        consistent(right, "a clock does not agree with the numbers of examples and of features kept")
+        consistent(right, "a clock does not match the number of examples or of features kept")
         spread = table[:, averaging.SQUARES if self.method.averages else descent.SPREAD]
         least = min(spread.min(initial=1.0), clock[descent.SHIFT_SPREAD])
         lowest = LEAST_VARIANCE if self.method.loop is SECOND_ORDER else 0.0
-        consistent(least >= lowest, "a sum of squares is negative, or a variance not positive")
+        consistent(least >= lowest, "a sum of squares is negative, or a variance is not positive")
 
     @property
     def kept(self):
-        """Slots that have, or may have, a weight."""
+        """Slots with a weight, which may be zero."""
         return self._kept[: int(self.clock[descent.KEPT])]
 
     def table(self, count):
-        """What is known of each of the first ``count`` features, by slot."""
-        found = np.zeros((count, self._table.shape[1]))
+        """The state of each of the first ``count`` features, by slot."""
+        table = np.zeros((count, self._table.shape[1]))
         if self.method.loop is SECOND_ORDER:
-            found[:, descent.SPREAD] = 1.0
-        found[: len(self._table)] = self._table[:count]
-        return found
+            table[:, descent.SPREAD] = 1.0
+        table[: len(self._table)] = self._table[:count]
+        return table
 
     def learn(self, rows, ids, longest, scores):
-        """All of ``rows``, as ``descent`` has them; scores before each update go into ``scores``."""
+        """Learn from all of ``rows``, as in ``descent``; scores before each update go into ``scores``."""
         self._grow(max(1, ids.size), longest, ids)
         seen = (self._table, ids, self.place)
         work = self._trees if self.method.averages else (self._kept, self._keys)
-        if self.method.loop(rows, seen, work, self.clock, self.numbers, scores) < scores.size:
+        if self.method.loop(rows, seen, work, self.clock, self.params, scores) < scores.size:
             raise InvalidDataError(
-                f"under {self.setting} the loss of example {int(self.clock[descent.ROUNDS]) + 1:,} is not finite: "
-                "values of X, weights or the step size are too large; scale X, leave this setting out, and begin anew"
+                f"training diverged with {self.setting}: the loss of example {int(self.clock[descent.ROUNDS]) + 1:,} "
+                "is not finite. Rescale X and the weights, or use a smaller step_size, and refit."
             )
 
     def weights(self, count, ids):
@@ -132,16 +133,16 @@ class Learner:
         self._grow(max(1, count), 0, ids)
         weights, seen = np.zeros(count), (self._table, ids, self.place)
         if self.method.averages:
-            error = averaging.averaged_weights(self.clock, seen, self.numbers, weights)
+            error = averaging.averaged_weights(self.clock, seen, self.params, weights)
             return weights, error if self._capped else 0.0
         if self.method.loop is descent.composite_descent:
-            descent.shrunk_weights(self.clock, seen, self.numbers, weights)
+            descent.shrunk_weights(self.clock, seen, self.params, weights)
         else:
             weights[self.kept] = self._table[self.kept, descent.WEIGHT]
         return weights, float(self.clock[descent.ERROR])
 
     def _grow(self, count, longest, ids):
-        """Room for ``count`` features, and for an example of ``longest`` more."""
+        """Allocate memory for ``count`` features, and for an example with ``longest`` more."""
         if count > len(self._table):
             room = 1 << max(6, int(count - 1).bit_length())
             table, place = np.zeros((room, self._table.shape[1])), np.full(room, -1, dtype=np.int32)
@@ -155,7 +156,7 @@ class Learner:
             if longest > self._trees[3].size:
                 self._trees = (*self._trees[:3], np.empty(longest, dtype=np.int32))
         else:
-            need = int(min(self.numbers[descent.BUDGET], len(self._table))) + longest
+            need = int(min(self.params[descent.BUDGET], len(self._table))) + longest
             if need > self._kept.size:
                 kept = np.zeros(max(need, 2 * self._kept.size), dtype=np.int32)
                 kept[: self.kept.size] = self.kept
@@ -163,11 +164,11 @@ class Learner:
 
     @property
     def _capped(self):
-        return bool(np.isfinite(self.numbers[descent.BUDGET]))
+        return bool(np.isfinite(self.params[descent.BUDGET]))
 
     def _plant(self, ids):
-        """Trees of the size that the table asks for, with the leaves of the old ones."""
-        room, budget, capped = len(self._table), self.numbers[descent.BUDGET], self._capped
+        """Allocate trees for the size of the table, with the leaves of the old ones."""
+        room, budget, capped = len(self._table), self.params[descent.BUDGET], self._capped
         leaves = 1 << max(1, int(min(budget, room) - 1).bit_length())
         leaf, pace = np.full(leaves, -1, dtype=np.int32), np.zeros(averaging.PACE)
         if self._trees is not None:
@@ -182,7 +183,7 @@ class Learner:
     def _play_all(self, ids):
         seen = (self._table, ids, self.place)
         for tree, greatest in zip(self._trees[:2], (False, True), strict=True):
-            averaging.play_all(tree, greatest, self.clock[descent.ROUNDS], seen, self.numbers)
+            averaging.play_all(tree, greatest, self.clock[descent.ROUNDS], seen, self.params)
 
     def _put_kept(self, kept):
         if not self.method.averages:
@@ -194,15 +195,15 @@ class Learner:
 
 
 def _tree(leaf, inner):
-    """(leaf, winner, until): nobody plays yet."""
+    """(leaf, winner, until) without any match played."""
     return leaf, np.full(inner, -1, dtype=np.int32), np.full(inner, np.inf)
 
 
 @dataclass
 class Record:
-    """What a setting has shown so far, each example judged before it was learnt from."""
+    """Progressive validation of a setting: each example is predicted before it is learned from."""
 
-    mistakes: float = 0.0  # weights of the examples taken for another class
+    mistakes: float = 0.0  # total weight of the misclassified examples
     milestones: list = field(default_factory=list)
 
 
@@ -213,50 +214,50 @@ class Learners:
         self.settings, self.n_classes = settings, n_classes
         self.made = {"method": method, "settings": settings, "n_classes": n_classes} | options
         problems = 1 if n_classes == 2 else n_classes
-        self.learners = [[Learner(method, each, **options) for _ in range(problems)] for each in settings]
+        self.learners = [[Learner(method, setting, **options) for _ in range(problems)] for setting in settings]
         self.records = [Record() for _ in settings]
         self.slots, self.examples, self.diverged = Slots(), 0, False
-        # weights of the examples seen: of each class, of all, and of all times those of the classes
+        # total weight of the examples seen: of each class, of all, and of all times class weights
         self.totals = np.zeros(n_classes + 2)
         self._selection = None
 
     def prepared(self, begins, ids, values):
-        """Rows whose features are known from now on."""
+        """Rows with slots for all their features."""
         return Rows(begins, self.slots.find(ids, insert=True), values, int(np.diff(begins).max(initial=0)))
 
     def learn(self, rows, order, codes, weights, class_weight=None):
-        """Go through the prepared ``rows`` in this order, with the class and the weight of each row.
+        """Learn from the prepared ``rows`` in this order, with the class and the weight of each row.
 
-        ``class_weight`` has a number for each class; or it is "balanced": classes count alike, by what was seen so far.
-        Rows of weight zero are not there.
+        ``class_weight`` has one value per class, or is "balanced": inversely proportional to the class frequencies so
+        far. Rows of weight zero are skipped.
         """
         order = np.ascontiguousarray(order[weights[order] > 0.0], dtype=np.int64)
         while order.size:
-            part = order[: min(AT_ONCE, milestone_after(self.examples) - self.examples)]
+            part = order[: min(UNBROKEN_EXAMPLES, milestone_after(self.examples) - self.examples)]
             order = order[part.size :]
             with unbroken():
                 self._learn(rows, part, codes[part], weights[part], class_weight)
 
     def _learn(self, rows, order, codes, weights, class_weight):
-        """A part without a milestone before its end."""
+        """Learn from a part without a milestone before its end."""
         ids, scores = self.slots.ids, np.empty((len(self.settings), len(self.learners[0]), order.size))
         costs = weights * self._class_weights(codes, weights, class_weight)
-        self._selection, self.diverged = None, True  # until all have learnt
+        self._selection, self.diverged = None, True  # until all learners are done
         for c in range(scores.shape[1]):
             signs = np.where(codes == (1 if self.n_classes == 2 else c), 1.0, -1.0)
-            laid_out = (order, rows.begins, rows.slots, rows.values, signs, costs)
+            arrays = (order, rows.begins, rows.slots, rows.values, signs, costs)
             for s, learners in enumerate(self.learners):
-                learners[c].learn(laid_out, ids, rows.longest, scores[s, c])
+                learners[c].learn(arrays, ids, rows.longest, scores[s, c])
         self.examples, self.diverged = self.examples + order.size, False
         self.totals[-1] = running(self.totals[-1], costs)[-1]
         for s, record in enumerate(self.records):
-            taken_for = scores[s, 0] > 0.0 if self.n_classes == 2 else scores[s].argmax(axis=0)
-            record.mistakes = float(running(record.mistakes, weights * (taken_for != codes))[-1])
+            predicted = scores[s, 0] > 0.0 if self.n_classes == 2 else scores[s].argmax(axis=0)
+            record.mistakes = float(running(record.mistakes, weights * (predicted != codes))[-1])
             if self.examples == milestone_after(self.examples - 1):
                 record.milestones.append(self.milestone(s))
 
     def _class_weights(self, codes, weights, class_weight):
-        """Weights of the classes in each round; the totals move on."""
+        """Class weights in each round; updates the totals."""
         seen = np.array([running(self.totals[c], weights * (codes == c)) for c in range(self.n_classes)])
         all_seen = running(self.totals[-2], weights)
         self.totals[:-2], self.totals[-2] = seen[:, -1], all_seen[-1]
@@ -268,59 +269,62 @@ class Learners:
 
     def loss(self, s):
         """Mean progressive loss of a setting, summed over the classes."""
-        return sum(each.clock[descent.LOSS] for each in self.learners[s]) / self.totals[-1] if self.examples else np.nan
+        if not self.examples:
+            return np.nan
+        return sum(learner.clock[descent.LOSS] for learner in self.learners[s]) / self.totals[-1]
 
     def accuracy(self, s):
-        """Share of the examples that a setting got right before it learnt from them."""
+        """Share of the examples that a setting predicted correctly before it learned from them."""
         return 1.0 - self.records[s].mistakes / self.totals[-2] if self.examples else np.nan
 
     @property
     def best(self):
-        """The setting with the least progressive loss; of equal ones the first."""
+        """The setting with the lowest progressive loss; the first of tied ones."""
         return int(np.argmin([self.loss(s) for s in range(len(self.settings))])) if self.examples else 0
 
     def _weights(self, s):
-        """(slots with a weight in any class, their weights, truncation error over all classes)."""
-        found = [each.weights(self.slots.count, self.slots.ids) for each in self.learners[s]]
-        columns = np.stack([weights for weights, _ in found], axis=1)
+        """(slots with a non-zero weight in any class, their weights, truncation error over all classes)."""
+        results = [learner.weights(self.slots.count, self.slots.ids) for learner in self.learners[s]]
+        columns = np.stack([weights for weights, _ in results], axis=1)
         slots = np.flatnonzero(columns.any(axis=1))
-        return slots, columns[slots], math.sqrt(sum(error * error for _, error in found))
+        return slots, columns[slots], math.sqrt(sum(error * error for _, error in results))
 
     def milestone(self, s):
-        """Where a setting stands."""
+        """The Milestone of a setting now."""
         slots, _, error = self._weights(s)
         return Milestone(self.examples, float(self.loss(s)), float(self.accuracy(s)), slots.size, error)
 
     def state(self) -> LearnersState:
-        """All that was learnt, as a value that does not change when more is learnt."""
+        """The complete state, as a value that further learning does not change."""
         return LearnersState(
             self.slots.ids.copy(),
             self.examples,
             self.totals.copy(),
             [record.mistakes for record in self.records],
             [list(record.milestones) for record in self.records],
-            [each.state(self.slots.count) for each in itertools.chain(*self.learners)],
+            [learner.state(self.slots.count) for learner in itertools.chain(*self.learners)],
         )
 
     def check(self, state: LearnersState) -> None:
-        """Raise InconsistentResultError unless these learners can go on from ``state``."""
+        """Raise InconsistentResultError unless these learners can continue from ``state``."""
         ids, totals, shape = state.ids, state.totals, self.totals.shape
         distinct = bool((ids >= 0).all()) and np.unique(ids).size == ids.size
         consistent(ids.ndim == 1 and distinct, "ids of features are negative, or have duplicates")
         consistent(state.examples > 0, "there are no examples")
         consistent(totals.shape == shape, f"totals have shape {totals.shape}, not {shape}")
         good = bool((totals >= 0.0).all()) and min(totals[-1], totals[-2]) > 0.0
-        consistent(good and bool(np.isfinite(totals).all()), "totals of weights are negative, zero or not finite")
+        consistent(good and bool(np.isfinite(totals).all()), "totals of weights must be positive and finite")
         for name in ("mistakes", "milestones"):
-            consistent(len(getattr(state, name)) == len(self.settings), f"{name} do not fit the number of settings")
-        consistent(all(0.0 <= each <= totals[-2] for each in state.mistakes), "there are more mistakes than examples")
+            consistent(len(getattr(state, name)) == len(self.settings), f"{name} do not match the number of settings")
+        possible = all(0.0 <= mistakes <= totals[-2] for mistakes in state.mistakes)
+        consistent(possible, "there are more mistakes than examples")
         learners = list(itertools.chain(*self.learners))
-        consistent(len(state.learners) == len(learners), "learners do not fit the numbers of settings and classes")
+        consistent(len(state.learners) == len(learners), "learners do not match the numbers of settings and classes")
         for learner, part in zip(learners, state.learners, strict=True):
             learner.check(part, ids.size, state.examples)
 
     def restore(self, state: LearnersState) -> None:
-        """Go on from ``state``; InconsistentResultError where that cannot be."""
+        """Continue from ``state``; InconsistentResultError if that is not possible."""
         self.check(state)
         self._put_back(state)
 
@@ -332,9 +336,9 @@ class Learners:
             learner.restore(part, self.slots.ids)
 
     def __getstate__(self):
-        """What was learnt, without trees and compiled loops."""
-        own = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
-        more = {name: value for name, value in vars(self).items() if name not in own}
+        """The state, without trees and compiled loops."""
+        restored = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
+        more = {name: value for name, value in vars(self).items() if name not in restored}
         return self.made, more, self.state()
 
     def __setstate__(self, state):
@@ -345,33 +349,33 @@ class Learners:
 
     @property
     def standing(self):
-        """Where the best setting stands."""
+        """The Milestone of the best setting now."""
         return self.milestone(self.best)
 
     @property
     def selection(self):
-        """The Selection of the best setting; worked out when it is asked for."""
+        """The Selection of the best setting; computed on demand."""
         if self._selection is None:
             slots, weights, _ = self._weights(self.best)
             order = np.argsort(self.slots.ids[slots])
-            shifts = np.array([each.clock[descent.SHIFT] for each in self.learners[self.best]])
+            shifts = np.array([learner.clock[descent.SHIFT] for learner in self.learners[self.best]])
             two = self.n_classes == 2
             self._selection = Selection(
                 self.slots.ids[slots][order],
                 weights[order, 0] if two else weights[order],
                 float(shifts[0]) if two else shifts,
-                f"{self.examples:,} example{'' if self.examples == 1 else 's'} learnt",
+                f"learned from {self.examples:,} example{'' if self.examples == 1 else 's'}",
                 None,
                 Trace(),
                 stop=StopReason.STREAM,
-                budget=int(self.learners[0][0].numbers[descent.BUDGET]) if self.made["budget"] is not None else 0,
+                budget=int(self.learners[0][0].params[descent.BUDGET]) if self.made["budget"] is not None else 0,
             )
         return self._selection
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Examples, row after row: features as slots, and their values."""
+    """Examples, concatenated: features as slots, and their values."""
 
     begins: np.ndarray
     slots: np.ndarray
@@ -380,12 +384,12 @@ class Rows:
 
 
 def running(start, values):
-    """Sums of ``start`` and the first values, one after the other, so that it does not matter where batches end."""
+    """Cumulative sums of ``values`` from ``start``, in order, so that the result does not depend on batch sizes."""
     return np.cumsum(np.concatenate([[start], values]))[1:]
 
 
 def milestone_after(examples):
-    """The next number of examples at which the record is taken: powers of the root of 2, rounded up."""
+    """The next number of examples at which a milestone is recorded: powers of the root of 2, rounded up."""
     k = 0 if examples < 1 else int(2 * math.log2(examples))
     while math.ceil(2 ** (k / 2)) <= examples:
         k += 1

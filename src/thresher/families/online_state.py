@@ -1,4 +1,4 @@
-"""What online learners have learnt, as values that can be stored and gone on from."""
+"""The state of online learners, as values that can be stored and restored."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from thresher.results import Milestone
 
 @dataclass(frozen=True)
 class LearnerState:
-    """All that a Learner has learnt: ``table`` has a line for each feature seen, ``kept`` the lines with a weight.
+    """The state of a Learner: ``table`` has a row for each feature seen, ``kept`` lists the rows with a weight.
 
-    ``clock`` holds what moves beside: rounds, features kept, intercept, loss. Which place means what is known to the
-    compiled loops alone.
+    ``clock`` contains the scalars: rounds, features kept, intercept, loss. Their positions are defined by the compiled
+    loops.
     """
 
     table: np.ndarray
@@ -22,9 +22,9 @@ class LearnerState:
 
 @dataclass(frozen=True)
 class LearnersState:
-    """All that Learners have learnt, to go on from as if nothing had happened.
+    """The state of Learners, from which training continues as if it had not been interrupted.
 
-    ``ids`` of the features seen, by line of the tables; number of ``examples``; ``totals`` of their weights;
+    ``ids`` of the features seen, by row of the tables; number of ``examples``; ``totals`` of their weights;
     ``mistakes`` and ``milestones`` of each setting; ``learners``, for each setting those of all classes.
     """
 

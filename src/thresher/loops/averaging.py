@@ -1,13 +1,13 @@
-"""Dual averaging (B-ARDA, l1-ARDA), where the weight of every feature that was ever seen moves with the round.
+"""Dual averaging (B-ARDA, l1-ARDA), where the weight of every feature ever seen changes in every round.
 
-Arguments are those of ``descent``. The features kept play a tournament that the one with the least score wins, those
-left out another that the one with the greatest score wins; while the latter is above the former they change places.
+Arguments are those of ``descent``. The features kept are in a tournament tree that the lowest score wins, the others in
+one that the highest score wins; while the latter exceeds the former, the two features are exchanged.
 
-Untouched, the root of a score is root(H) (|G| - l1 t) / (H + l2 step t) with one of l1 and l2 zero: two features change
-places once at most, and it can be told when. So each match knows until which round its result stands, each node the
-earliest such round below it, and a round looks only at what was touched or has run out. Features whose score is below a
-floor do not play at all: it only falls until they are touched again. Should the worst feature kept fall below the
-floor, all are looked at, and there is a lower one.
+For a feature not updated, the root of its score is root(H) (|G| - l1 t) / (H + l2 step t) with l1 or l2 zero: the order
+of two features changes at most once, at a round that can be computed. So each match stores until which round its result
+is valid, each node the earliest such round below it, and a round replays only what was updated or has expired. Features
+with a score below a floor are not in the tree: their score only decreases until the next update. If the worst feature
+kept falls below the floor, all features are checked and the floor is lowered.
 """
 
 import math
@@ -34,44 +34,44 @@ from thresher.loops.jit import compiled
 GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their squares
 NEAR = 1e-13  # relative; rounding of scores stays well below
 TINY = 1e-290  # scores below may be on the way to underflow
-IDLE, PLAYS = -1, -2  # in ``place``, of features left out: too far below to play, or not
-FLOOR, TOUCHES, LEEWAY, PACE = range(4)  # places in ``pace``, and its length
+IDLE, PLAYS = -1, -2  # in ``place``, of features not kept: below the floor, or in the tree
+FLOOR, TOUCHES, LEEWAY, PACE = range(4)  # positions in ``pace``, and its length
 FIRST, NEAREST = 1.5, 1.1  # leeway: how far below the worst feature kept the floor is, as a factor
-MANY = 8  # where more than one in so many features has matches to be played again, all matches are
+MANY = 8  # if more than one in MANY features has matches to replay, all matches are replayed
 
 
 @compiled
-def _scale(slot, table, numbers):
+def _scale(slot, table, params):
     """H of a feature."""
-    return numbers[DELTA] + math.sqrt(table[slot, SQUARES])
+    return params[DELTA] + math.sqrt(table[slot, SQUARES])
 
 
 @compiled
 def _weight(total, scale, cut, growth, step):
-    """The weight that a sum of gradients gives, had it not been cut off; ``cut`` is l1 t, ``growth`` is l2 step t."""
+    """The weight for a sum of gradients, before truncation; ``cut`` is l1 t, ``growth`` is l2 step t."""
     z = step * max(abs(total) - cut, 0.0) / (growth + scale)
     return -z if total > 0.0 else z
 
 
 @compiled
-def _averaged(slot, t, table, numbers):
-    """The weight of a feature after ``t`` rounds, had it not been cut off."""
-    growth = numbers[L2] * numbers[STEP] * t
-    return _weight(table[slot, GRADIENTS], _scale(slot, table, numbers), numbers[L1] * t, growth, numbers[STEP])
+def _averaged(slot, t, table, params):
+    """The weight of a feature after ``t`` rounds, before truncation."""
+    growth = params[L2] * params[STEP] * t
+    return _weight(table[slot, GRADIENTS], _scale(slot, table, params), params[L1] * t, growth, params[STEP])
 
 
 @compiled
-def _merit(slot, t, table, numbers):
-    z = _averaged(slot, t, table, numbers)
-    return _scale(slot, table, numbers) * (z * z)
+def _merit(slot, t, table, params):
+    z = _averaged(slot, t, table, params)
+    return _scale(slot, table, params) * (z * z)
 
 
 @compiled
-def _holds(high, low, t, table, numbers):
-    """A round up to which ``high`` is sure to stay above ``low``, if neither is touched; at least ``t``."""
-    l1, growth = numbers[L1], numbers[L2] * numbers[STEP]
+def _holds(high, low, t, table, params):
+    """A round up to which ``high`` stays above ``low`` for certain, if neither is updated; at least ``t``."""
+    l1, growth = params[L1], params[L2] * params[STEP]
     a, b = abs(table[high, GRADIENTS]), abs(table[low, GRADIENTS])
-    h, k = _scale(high, table, numbers), _scale(low, table, numbers)
+    h, k = _scale(high, table, params), _scale(low, table, params)
     if (l1 == 0.0 and growth == 0.0) or (a == b and h == k):
         return np.inf
     rest, other = max(a - l1 * t, 0.0), max(b - l1 * t, 0.0)
@@ -79,7 +79,7 @@ def _holds(high, low, t, table, numbers):
         return np.inf  # both are zero, and stay so
     p, q = math.sqrt(h) * rest, math.sqrt(k) * other
     h_t, k_t = h + growth * t, k + growth * t
-    z = numbers[STEP] * rest / h_t
+    z = params[STEP] * rest / h_t
     if min(z * z, h * (z * z)) < TINY:
         return t
     falls = l1 * math.sqrt(k) * h_t if other > 0.0 else 0.0  # of the lower one, times the other's denominator
@@ -97,27 +97,27 @@ def _holds(high, low, t, table, numbers):
 
 @compiled
 def _leaf(at, tree, greatest, place):
-    """The feature at a leaf, or -1: of those left out each has a leaf of its own."""
+    """The feature at a leaf, or -1; each feature not kept has its own leaf."""
     if greatest:
         return at if place[at] == PLAYS else -1
     return tree[0][at]
 
 
 @compiled(inline=True)
-def _duel(a, b, t, table, ids, numbers):
+def _duel(a, b, t, table, ids, params):
     """(the higher one of two features, the lower one, a round up to which that holds)."""
-    l1, growth = numbers[L1], numbers[L2] * numbers[STEP]
-    h, k = _scale(a, table, numbers), _scale(b, table, numbers)
-    y = _weight(table[a, GRADIENTS], h, l1 * t, growth * t, numbers[STEP])
-    z = _weight(table[b, GRADIENTS], k, l1 * t, growth * t, numbers[STEP])
-    one, two = h * (y * y), k * (z * z)
-    if one < two or (one == two and ids[a] < ids[b]):
+    l1, growth = params[L1], params[L2] * params[STEP]
+    h, k = _scale(a, table, params), _scale(b, table, params)
+    y = _weight(table[a, GRADIENTS], h, l1 * t, growth * t, params[STEP])
+    z = _weight(table[b, GRADIENTS], k, l1 * t, growth * t, params[STEP])
+    merit_a, merit_b = h * (y * y), k * (z * z)
+    if merit_a < merit_b or (merit_a == merit_b and ids[a] < ids[b]):
         a, b = b, a
-    return a, b, _holds(a, b, t, table, numbers)
+    return a, b, _holds(a, b, t, table, params)
 
 
 @compiled(inline=True)
-def _settle(node, tree, greatest, t, seen, numbers):
+def _settle(node, tree, greatest, t, seen, params):
     """Play the match of a node between the winners below it."""
     leaf, winner, until = tree
     table, ids, place = seen
@@ -132,28 +132,28 @@ def _settle(node, tree, greatest, t, seen, numbers):
     if a < 0 or b < 0:
         winner[node], until[node] = max(a, b), last
         return
-    high, low, stands = _duel(a, b, t, table, ids, numbers)
+    high, low, stands = _duel(a, b, t, table, ids, params)
     winner[node] = high if greatest else low
     until[node] = min(last, stands)
 
 
 @compiled
-def _climb(at, tree, greatest, t, seen, numbers):
-    """Play again what a change of leaf ``at`` can change."""
+def _climb(at, tree, greatest, t, seen, params):
+    """Replay the matches that a change of leaf ``at`` can affect."""
     _, winner, until = tree
     slot, node = _leaf(at, tree, greatest, seen[2]), (at + winner.size) >> 1
     while node >= 1:
         before, ran_out = winner[node], until[node]
-        _settle(node, tree, greatest, t, seen, numbers)
+        _settle(node, tree, greatest, t, seen, params)
         if winner[node] == before and before != slot and until[node] >= ran_out:
-            until[node] = ran_out  # too early does no harm, and nothing above has to know
+            until[node] = ran_out  # expiring too early is harmless, and nothing above changes
             return
         node >>= 1
 
 
 @compiled
-def _renew(tree, greatest, t, seen, numbers):
-    """Play the matches again whose results ran out before round ``t``."""
+def _renew(tree, greatest, t, seen, params):
+    """Replay the matches whose results expired before round ``t``."""
     _, winner, until = tree
     node = 1
     while node >= 1:
@@ -165,98 +165,98 @@ def _renew(tree, greatest, t, seen, numbers):
         elif left < winner.size and until[left + 1] < t:
             node = left + 1
         else:
-            _settle(node, tree, greatest, t, seen, numbers)
+            _settle(node, tree, greatest, t, seen, params)
             node >>= 1
 
 
 @compiled
-def play_all(tree, greatest, t, seen, numbers):
-    """Every match anew: for a tree that has grown or was read from a file."""
+def play_all(tree, greatest, t, seen, params):
+    """Replay every match: for a tree that has grown or was read from a file."""
     for node in range(tree[1].size - 1, 0, -1):
-        _settle(node, tree, greatest, t, seen, numbers)
+        _settle(node, tree, greatest, t, seen, params)
 
 
 @compiled
-def _fill(row, begins, slots, trees, t, seen, clock, numbers):
-    """While the budget is not used up all features that are touched are kept; the others begin to play."""
+def _fill(row, begins, slots, trees, t, seen, clock, params):
+    """Until the budget is used up, keep all updated features; the others enter the tree."""
     kept, _, _, _ = trees
     place = seen[2]
     for e in range(begins[row], begins[row + 1]):
         slot = slots[e]
-        if place[slot] < 0 and clock[KEPT] < numbers[BUDGET]:
+        if place[slot] < 0 and clock[KEPT] < params[BUDGET]:
             place[slot] = int(clock[KEPT])
             kept[0][place[slot]] = slot
             clock[KEPT] += 1.0
         elif place[slot] < 0:
             place[slot] = PLAYS
-    if clock[KEPT] == numbers[BUDGET]:
-        play_all(kept, False, t, seen, numbers)
-        play_all(trees[1], True, t, seen, numbers)
+    if clock[KEPT] == params[BUDGET]:
+        play_all(kept, False, t, seen, params)
+        play_all(trees[1], True, t, seen, params)
 
 
 @compiled
-def _play_touched(todo, count, trees, t, seen, numbers):
-    """The matches of ``count`` features that were touched and are kept, play, or have just stopped to."""
+def _play_touched(todo, count, trees, t, seen, params):
+    """Replay the matches of ``count`` updated features that are kept, in the tree, or have just left it."""
     kept, out, _, _ = trees
     place = seen[2]
     for k in range(count):
         slot = todo[k]
         if place[slot] >= 0:
-            _climb(place[slot], kept, False, t, seen, numbers)
+            _climb(place[slot], kept, False, t, seen, params)
         else:
-            _climb(slot, out, True, t, seen, numbers)
+            _climb(slot, out, True, t, seen, params)
 
 
 @compiled
-def _lower(floor, out, pace, t, seen, numbers):
-    """Let those play who are below the old floor and not below a new one under ``floor``, at the cost of a full scan.
+def _lower(floor, out, pace, t, seen, params):
+    """Lower the floor below ``floor``; features between the new and the old one enter the tree, by a scan of all.
 
-    It is further below the worst feature kept than the old one was, and comes nearer again when there were as many
-    touches as there is room for features: in the long run scans cost no more than touches.
+    The new floor is further below the worst feature kept than the old one, and closer again after as many updates as
+    there is room for features: in the long run scans cost no more than updates.
     """
     table, _, place = seen
     pace[LEEWAY] = min(pace[LEEWAY] * pace[LEEWAY], 1e200)
     pace[FLOOR], pace[TOUCHES] = (floor / pace[LEEWAY] if pace[LEEWAY] < 1e100 else 0.0), 0.0
     for slot in range(place.size):
         if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0:
-            merit = _merit(slot, t, table, numbers)
+            merit = _merit(slot, t, table, params)
             place[slot] = PLAYS if merit > 0.0 and merit >= pace[FLOOR] else IDLE
-    play_all(out, True, t, seen, numbers)
+    play_all(out, True, t, seen, params)
 
 
 @compiled
-def _exchange(trees, t, seen, numbers):
-    """While the best feature left out is above the worst one kept, they change places."""
+def _exchange(trees, t, seen, params):
+    """While the best feature not kept is above the worst one kept, exchange them."""
     kept, out, pace, _ = trees
     table, ids, place = seen
     while True:
         best, worst = out[1][1], kept[1][1]
-        least = _merit(worst, t, table, numbers)
+        least = _merit(worst, t, table, params)
         if least < pace[FLOOR]:
-            _lower(least, out, pace, t, seen, numbers)
+            _lower(least, out, pace, t, seen, params)
             continue
         if pace[TOUCHES] > place.size:
             pace[LEEWAY], pace[TOUCHES] = max(math.sqrt(pace[LEEWAY]), NEAREST), 0.0
         pace[FLOOR] = max(pace[FLOOR], least / pace[LEEWAY])
         if best < 0:
             return
-        most = _merit(best, t, table, numbers)
+        most = _merit(best, t, table, params)
         if most < least or (most == least and ids[best] < ids[worst]):
             return
         place[best], place[worst] = place[worst], PLAYS
         kept[0][place[best]] = best
-        _climb(place[best], kept, False, t, seen, numbers)
-        _climb(best, out, True, t, seen, numbers)
-        _climb(worst, out, True, t, seen, numbers)
+        _climb(place[best], kept, False, t, seen, params)
+        _climb(best, out, True, t, seen, params)
+        _climb(worst, out, True, t, seen, params)
 
 
 @compiled
-def _touch(row, rows, pull, t, seen, trees, full, numbers):
-    """Add the gradients of an example; how many of its features, now in ``todo``, have matches to be played again."""
+def _touch(row, rows, pull, t, seen, trees, full, params):
+    """Add the gradients of an example; returns how many of its features, now in ``todo``, have matches to replay."""
     _, begins, slots, values, _, _ = rows
     table, _, place = seen
     pace, todo = trees[2], trees[3]
-    step, delta, cut, growth = numbers[STEP], numbers[DELTA], numbers[L1] * t, numbers[L2] * numbers[STEP] * t
+    step, delta, cut, growth = params[STEP], params[DELTA], params[L1] * t, params[L2] * params[STEP] * t
     floor, count, touches = pace[FLOOR], 0, 0
     for e in range(begins[row], begins[row + 1]):
         gradient, slot = -pull * values[e], slots[e]
@@ -280,55 +280,55 @@ def _touch(row, rows, pull, t, seen, trees, full, numbers):
 
 
 @compiled(uses=descent)
-def dual_averaging(rows, seen, trees, clock, numbers, scores):
+def dual_averaging(rows, seen, trees, clock, params, scores):
     """B-ARDA (l2) and l1-ARDA (l1).
 
-    ``trees`` are (leaf, winner, until) of features kept and of those left out, a pace, and room for the features of an
-    example.
+    ``trees`` are (leaf, winner, until) of features kept and of those not kept, the pace, and room for the features of
+    an example.
     """
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
-    moves = numbers[L1] > 0.0 or numbers[L2] > 0.0
+    moves = params[L1] > 0.0 or params[L2] > 0.0
     for k in range(order.size):
         row, score, t = order[k], 0.0, clock[ROUNDS]
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _averaged(slots[e], t, table, numbers) * values[e]
+                score += _averaged(slots[e], t, table, params) * values[e]
         scores[k] = score + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):
             return k
         t = clock[ROUNDS]
-        full, touched = clock[KEPT] == numbers[BUDGET], 0
+        full, touched = clock[KEPT] == params[BUDGET], 0
         if pull != 0.0:
-            touched = _touch(row, rows, pull, t, seen, trees, full, numbers)
-            if numbers[INTERCEPT] > 0.0:
+            touched = _touch(row, rows, pull, t, seen, trees, full, params)
+            if params[INTERCEPT] > 0.0:
                 clock[SHIFT_SUM] -= pull
                 clock[SHIFT_SPREAD] += pull * pull
-                clock[SHIFT] = -numbers[STEP] * clock[SHIFT_SUM] / (numbers[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
+                clock[SHIFT] = -params[STEP] * clock[SHIFT_SUM] / (params[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
             if not full:
-                _fill(row, begins, slots, trees, t, seen, clock, numbers)
+                _fill(row, begins, slots, trees, t, seen, clock, params)
         if full and MANY * touched < place.size:
             if moves:
-                _renew(trees[0], False, t, seen, numbers)
-                _renew(trees[1], True, t, seen, numbers)
-            _play_touched(trees[3], touched, trees, t, seen, numbers)
+                _renew(trees[0], False, t, seen, params)
+                _renew(trees[1], True, t, seen, params)
+            _play_touched(trees[3], touched, trees, t, seen, params)
         elif full:
-            play_all(trees[0], False, t, seen, numbers)
-            play_all(trees[1], True, t, seen, numbers)
-        if clock[KEPT] == numbers[BUDGET]:
-            _exchange(trees, t, seen, numbers)
+            play_all(trees[0], False, t, seen, params)
+            play_all(trees[1], True, t, seen, params)
+        if clock[KEPT] == params[BUDGET]:
+            _exchange(trees, t, seen, params)
     return order.size
 
 
 @compiled
-def averaged_weights(clock, seen, numbers, weights):
-    """Weights of all features into ``weights``; returned is the truncation error."""
+def averaged_weights(clock, seen, params, weights):
+    """Write the weights of all features into ``weights``; returns the truncation error."""
     table, _, place = seen
     error = 0.0
     for slot in range(weights.size):
-        z = _averaged(slot, clock[ROUNDS], table, numbers)
+        z = _averaged(slot, clock[ROUNDS], table, params)
         weights[slot] = z if place[slot] >= 0 else 0.0
         if place[slot] < 0:
-            error += _scale(slot, table, numbers) * (z * z)
+            error += _scale(slot, table, params) * (z * z)
     return math.sqrt(error)

@@ -1,13 +1,13 @@
-"""Rounds of online learning, one example after the other: predict, suffer a loss, update, cut back to the budget.
+"""Rounds of online learning, one example at a time: predict, compute the loss, update, truncate to the budget.
 
-What all of them share. ``rows`` is (order, begins, slots, values, signs, weights): round k sees row order[k] with label
-signs[k]; the entries of a row are begins[row] to begins[row + 1]. ``seen`` is (table, ids, place): a line of ``table``
-for each feature, its id, and whether it has a weight (dual averaging: where among those kept; below 0 where not).
-``clock`` holds what moves beside, ``numbers`` the parameters. Scores before each update go into ``scores``. Returned is
-how many rounds there were: all, or those before the first whose score or loss is not finite.
+Common arguments. ``rows`` is (order, begins, slots, values, signs, weights): round k sees row order[k] with label
+signs[k]; the entries of a row are begins[row] to begins[row + 1]. ``seen`` is (table, ids, place): a row of ``table``
+for each feature, its id, and whether it has a weight (dual averaging: position among those kept; negative if none).
+``clock`` contains the scalar state, ``params`` the parameters. Scores before each update go into ``scores``. Returns
+the number of rounds: all, or those before the first one whose score or loss is not finite.
 
-Here are the methods that look only at the example and at what has a weight. ``work`` is (kept, keys): the slots that
-have a weight, with room for those of an example more, and a number for each.
+The methods here read only the example and the features with a weight. ``work`` is (kept, keys): the slots with a
+weight, with room for those of one more example, and a sort key for each.
 """
 
 import math
@@ -17,8 +17,8 @@ import numpy as np
 from thresher.loops.jit import compiled
 
 SQUARED_HINGE, HINGE, LOGISTIC = range(3)
-ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_SPREAD, LOSS, ERROR, CLOCK = range(8)  # places in ``clock``, and its length
-STEP, L1, L2, DELTA, GAMMA, BUDGET, LOSS_KIND, INTERCEPT, NUMBERS = range(9)  # places in ``numbers``, and its length
+ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_SPREAD, LOSS, ERROR, CLOCK = range(8)  # positions in ``clock``, and its length
+STEP, L1, L2, DELTA, GAMMA, BUDGET, LOSS_KIND, INTERCEPT, N_PARAMS = range(9)  # positions in ``params``, and its length
 WEIGHT, SPREAD, LAST = 0, 1, 2  # columns: weight, sum of squared gradients (SOFS: variance), round of the last update
 
 
@@ -35,9 +35,9 @@ def _suffered(kind, margin):
 
 
 @compiled
-def judged(score, sign, weight, clock, numbers):
-    """A round begins: what a unit of a feature adds to minus its gradient; nan where numbers have run away."""
-    loss, slope = _suffered(int(numbers[LOSS_KIND]), sign * score)
+def judged(score, sign, weight, clock, params):
+    """Start a round: minus the derivative of the loss in the score; nan if training has diverged."""
+    loss, slope = _suffered(int(params[LOSS_KIND]), sign * score)
     clock[LOSS] += weight * loss
     if not np.isfinite(score + clock[LOSS]):
         return np.nan
@@ -48,8 +48,8 @@ def judged(score, sign, weight, clock, numbers):
 
 @compiled
 def _part(kept, keys, ids, low, high):
-    """Partition places low to high - 1 around one of them, the larger (key, id) first; where it then is."""
-    last, middle = high - 1, low + (high - low) * 40503 % 65536 * (high - low) // 65536  # somewhere, always the same
+    """Partition positions low to high - 1 around a pivot, larger (key, id) first; returns its position."""
+    last, middle = high - 1, low + (high - low) * 40503 % 65536 * (high - low) // 65536  # arbitrary, but deterministic
     kept[middle], kept[last], keys[middle], keys[last] = kept[last], kept[middle], keys[last], keys[middle]
     pivot, name, at = keys[last], ids[kept[last]], low
     for k in range(low, last):
@@ -62,7 +62,7 @@ def _part(kept, keys, ids, low, high):
 
 @compiled
 def _put_first(kept, keys, ids, count, budget):
-    """Bring the ``budget`` largest of ``count`` to the front; among equals the larger id counts as the larger."""
+    """Move the ``budget`` largest of ``count`` to the front; ties: the larger id counts as larger."""
     low, high = 0, count
     while high - low > 1:
         at = _part(kept, keys, ids, low, high)
@@ -76,7 +76,7 @@ def _put_first(kept, keys, ids, count, budget):
 
 @compiled
 def _without_zeros(kept, keys, count, seen):
-    """How many are left when features of weight zero have gone."""
+    """Drop features of weight zero; returns how many are left."""
     table, _, place = seen
     left = 0
     for k in range(count):
@@ -90,10 +90,10 @@ def _without_zeros(kept, keys, count, seen):
 
 
 @compiled
-def _cut(kept, keys, count, seen, clock, numbers):
-    """Keep as many features with the largest keys as the budget allows; (sum of the other keys, of squared weights)."""
+def _cut(kept, keys, count, seen, clock, params):
+    """Keep the features with the largest keys within the budget; (sum of the other keys, of their squared weights)."""
     table, ids, place = seen
-    budget, lost, squares = int(min(numbers[BUDGET], count)), 0.0, 0.0
+    budget, lost, squares = int(min(params[BUDGET], count)), 0.0, 0.0
     if count > budget:
         _put_first(kept, keys, ids, count, budget)
     for k in range(budget, count):
@@ -107,7 +107,7 @@ def _cut(kept, keys, count, seen, clock, numbers):
 
 @compiled
 def _joined(row, begins, slots, kept, clock, place):
-    """How many features are kept when those of the example have joined them."""
+    """Add the features of the example to those kept; returns their number."""
     count = int(clock[KEPT])
     for e in range(begins[row], begins[row + 1]):
         if place[slots[e]] < 0:
@@ -128,38 +128,38 @@ def _score(row, begins, slots, values, seen):
 
 
 @compiled
-def _scale(slot, table, numbers):
+def _scale(slot, table, params):
     """H of a feature."""
-    return numbers[DELTA] + math.sqrt(table[slot, SPREAD])
+    return params[DELTA] + math.sqrt(table[slot, SPREAD])
 
 
 @compiled
-def _step(slot, gradient, table, numbers):
+def _step(slot, gradient, table, params):
     """The adaptive step of a weight."""
     table[slot, SPREAD] += gradient * gradient
-    table[slot, WEIGHT] -= numbers[STEP] * gradient / _scale(slot, table, numbers)
+    table[slot, WEIGHT] -= params[STEP] * gradient / _scale(slot, table, params)
 
 
 @compiled
-def _step_shift(pull, clock, numbers):
+def _step_shift(pull, clock, params):
     """The adaptive step of the intercept."""
-    if numbers[INTERCEPT] > 0.0:
+    if params[INTERCEPT] > 0.0:
         clock[SHIFT_SPREAD] += pull * pull
-        clock[SHIFT] += numbers[STEP] * pull / (numbers[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
+        clock[SHIFT] += params[STEP] * pull / (params[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
 
 
 @compiled
-def _cut_by_size(kept, keys, count, seen, clock, numbers):
-    """Keep the features with the largest H |w|; the truncation error is what the others add up to."""
+def _cut_by_size(kept, keys, count, seen, clock, params):
+    """Keep the features with the largest H |w|; the truncation error is the sum of the others."""
     table = seen[0]
     for k in range(count):
-        keys[k] = _scale(kept[k], table, numbers) * abs(table[kept[k], WEIGHT])
+        keys[k] = _scale(kept[k], table, params) * abs(table[kept[k], WEIGHT])
     count = _without_zeros(kept, keys, count, seen)
-    clock[ERROR] = _cut(kept, keys, count, seen, clock, numbers)[0]
+    clock[ERROR] = _cut(kept, keys, count, seen, clock, params)[0]
 
 
 @compiled
-def mirror_descent(rows, seen, work, clock, numbers, scores):
+def mirror_descent(rows, seen, work, clock, params, scores):
     """B-AMD: the penalty is part of the gradient, so that every feature with a weight moves in every round."""
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
@@ -167,42 +167,42 @@ def mirror_descent(rows, seen, work, clock, numbers, scores):
     for k in range(order.size):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):
             return k
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
-                _step(slots[e], numbers[L2] * table[slots[e], WEIGHT] - pull * values[e], table, numbers)
+                _step(slots[e], params[L2] * table[slots[e], WEIGHT] - pull * values[e], table, params)
                 table[slots[e], LAST] = clock[ROUNDS]
-            _step_shift(pull, clock, numbers)
-        if numbers[L2] > 0.0:
+            _step_shift(pull, clock, params)
+        if params[L2] > 0.0:
             for at in range(int(clock[KEPT])):
                 if table[kept[at], LAST] != clock[ROUNDS]:
-                    _step(kept[at], numbers[L2] * table[kept[at], WEIGHT], table, numbers)
-        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > numbers[BUDGET]:
-            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, numbers)
+                    _step(kept[at], params[L2] * table[kept[at], WEIGHT], table, params)
+        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
+            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, params)
     return order.size
 
 
 @compiled
-def _shrunk(slot, t, table, numbers):
+def _shrunk(slot, t, table, params):
     """A weight of Ada-Fobos after round ``t``: since its last update it shrank by the same amount in every round."""
     weight = table[slot, WEIGHT]
-    each = numbers[L1] * numbers[STEP] / _scale(slot, table, numbers)
+    each = params[L1] * params[STEP] / _scale(slot, table, params)
     rest = abs(weight) - (t - table[slot, LAST]) * each
     return math.copysign(rest, weight) if rest > 0.0 else 0.0
 
 
 @compiled
-def _shrink(slot, since, t, table, numbers):
+def _shrink(slot, since, t, table, params):
     """Bring a weight of round ``since`` to round ``t``."""
     table[slot, LAST] = since
-    table[slot, WEIGHT] = _shrunk(slot, t, table, numbers)
+    table[slot, WEIGHT] = _shrunk(slot, t, table, params)
     table[slot, LAST] = t
 
 
 @compiled
-def composite_descent(rows, seen, work, clock, numbers, scores):
+def composite_descent(rows, seen, work, clock, params, scores):
     """Ada-Fobos: a step along the gradient, then all weights shrink; without a budget, untouched ones on demand."""
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
@@ -211,44 +211,44 @@ def composite_descent(rows, seen, work, clock, numbers, scores):
         row, score = order[k], 0.0
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _shrunk(slots[e], clock[ROUNDS], table, numbers) * values[e]
+                score += _shrunk(slots[e], clock[ROUNDS], table, params) * values[e]
         scores[k] = score + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):
             return k
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
                 slot = slots[e]
-                table[slot, WEIGHT] = _shrunk(slot, clock[ROUNDS] - 1.0, table, numbers)
-                _step(slot, -pull * values[e], table, numbers)
-                _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, numbers)
-            _step_shift(pull, clock, numbers)
-        if np.isfinite(numbers[BUDGET]):  # few enough to move at once, which settles ties as the definition does
+                table[slot, WEIGHT] = _shrunk(slot, clock[ROUNDS] - 1.0, table, params)
+                _step(slot, -pull * values[e], table, params)
+                _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, params)
+            _step_shift(pull, clock, params)
+        if np.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
             for at in range(int(clock[KEPT])):
-                _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, numbers)
-        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > numbers[BUDGET]:
-            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, numbers)
+                _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, params)
+        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
+            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, params)
     return order.size
 
 
 @compiled
-def shrunk_weights(clock, seen, numbers, weights):
+def shrunk_weights(clock, seen, params, weights):
     """Weights of all features under Ada-Fobos into ``weights``."""
     for slot in range(weights.size):
-        weights[slot] = _shrunk(slot, clock[ROUNDS], seen[0], numbers)
+        weights[slot] = _shrunk(slot, clock[ROUNDS], seen[0], params)
 
 
 @compiled
-def plain_descent(rows, seen, work, clock, numbers, scores):
+def plain_descent(rows, seen, work, clock, params, scores):
     """OFS: weights shrink in every round; after a step they are brought back into a ball, and the largest are kept."""
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     kept, keys = work
-    rest = 1.0 - numbers[L2] * numbers[STEP]
+    rest = 1.0 - params[L2] * params[STEP]
     for k in range(order.size):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):
             return k
         for at in range(int(clock[KEPT])):
@@ -256,26 +256,26 @@ def plain_descent(rows, seen, work, clock, numbers, scores):
         if pull == 0.0:
             continue
         for e in range(begins[row], begins[row + 1]):
-            table[slots[e], WEIGHT] += numbers[STEP] * pull * values[e]
-        if numbers[INTERCEPT] > 0.0:
-            clock[SHIFT] += numbers[STEP] * pull
+            table[slots[e], WEIGHT] += params[STEP] * pull * values[e]
+        if params[INTERCEPT] > 0.0:
+            clock[SHIFT] += params[STEP] * pull
         count, squares = _joined(row, begins, slots, kept, clock, place), 0.0
         for at in range(count):
             squares += table[kept[at], WEIGHT] * table[kept[at], WEIGHT]
-        reach = math.sqrt(numbers[L2]) * math.sqrt(squares)
+        reach = math.sqrt(params[L2]) * math.sqrt(squares)
         if reach > 1.0:
             for at in range(count):
                 table[kept[at], WEIGHT] *= 1.0 / reach
-        if count > numbers[BUDGET]:
+        if count > params[BUDGET]:
             for at in range(count):
                 keys[at] = abs(table[kept[at], WEIGHT])
             count = _without_zeros(kept, keys, count, seen)
-            clock[ERROR] = math.sqrt(_cut(kept, keys, count, seen, clock, numbers)[1])
+            clock[ERROR] = math.sqrt(_cut(kept, keys, count, seen, clock, params)[1])
     return order.size
 
 
 @compiled
-def confidence_weighting(rows, seen, work, clock, numbers, scores):
+def confidence_weighting(rows, seen, work, clock, params, scores):
     """SOFS: AROW with a variance for each feature; those with the least variance keep their weights."""
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
@@ -283,28 +283,28 @@ def confidence_weighting(rows, seen, work, clock, numbers, scores):
     for k in range(order.size):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, numbers)
+        pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):
             return k
         if pull == 0.0:
             continue
-        gamma, spread = numbers[GAMMA] / weights[k], 0.0
+        gamma, spread = params[GAMMA] / weights[k], 0.0
         for e in range(begins[row], begins[row + 1]):
             x = np.float64(values[e])
             spread += x * x * table[slots[e], SPREAD]
-        if numbers[INTERCEPT] > 0.0:
+        if params[INTERCEPT] > 0.0:
             spread += clock[SHIFT_SPREAD]
         move = (1.0 - signs[k] * scores[k]) / (spread + gamma) * signs[k]
         for e in range(begins[row], begins[row + 1]):
             x, variance = np.float64(values[e]), table[slots[e], SPREAD]
             table[slots[e], WEIGHT] += move * (variance * x)
             table[slots[e], SPREAD] = 1.0 / (1.0 / variance + x * x / gamma)
-        if numbers[INTERCEPT] > 0.0:
+        if params[INTERCEPT] > 0.0:
             clock[SHIFT] += move * clock[SHIFT_SPREAD]
             clock[SHIFT_SPREAD] = 1.0 / (1.0 / clock[SHIFT_SPREAD] + 1.0 / gamma)
         count = _joined(row, begins, slots, kept, clock, place)
-        if count > numbers[BUDGET]:
+        if count > params[BUDGET]:
             for at in range(count):
                 keys[at] = -table[kept[at], SPREAD]
-            clock[ERROR] = math.sqrt(_cut(kept, keys, count, seen, clock, numbers)[1])
+            clock[ERROR] = math.sqrt(_cut(kept, keys, count, seen, clock, params)[1])
     return order.size

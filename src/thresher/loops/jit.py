@@ -1,4 +1,4 @@
-"""How loops are compiled: without the GIL, cached on disk where a directory can be written."""
+"""Compilation of loops: without the GIL, cached on disk if a directory is writable."""
 
 import functools
 import pathlib
@@ -17,23 +17,23 @@ def compiled(function=None, *, regroup_sums=False, uses=None, inline=False):
     """Compile ``function`` at its first call; ``regroup_sums`` lets the sums of a dot product vectorise.
 
     The order of a regrouped sum is fixed when the loop is compiled, so equal input still gives equal bits. ``uses`` is
-    another module whose loops it calls: what is kept on disk is then not used when that module has changed. ``inline``
-    makes it part of its callers, where handing over tuples of arrays would cost more than the work itself.
+    another module whose loops it calls: the cache on disk is then invalidated when that module changes. ``inline``
+    inlines it into its callers, if passing tuples of arrays would cost more than the work itself.
     """
     if function is None:
         return lambda f: compiled(f, regroup_sums=regroup_sums, uses=uses, inline=inline)
-    if uses is not None:  # Numba names its files after the function, and looks at the age of its own module only
+    if uses is not None:  # Numba's cache is keyed by function name and by the age of its own module
         function.__qualname__ += f"-{zlib.crc32(pathlib.Path(uses.__file__).read_bytes()):08x}"
     options = {"nogil": True, "fastmath": set(REGROUP) if regroup_sums else False}
     options |= {"inline": "always"} if inline else {}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # Numba found no directory that it may write
-        _say_once()
+        _warn_once()
         return numba.njit(**options)(function)
 
 
 @functools.cache
-def _say_once():
-    message = "no directory for compiled loops can be written, so every process compiles them anew; set NUMBA_CACHE_DIR"
+def _warn_once():
+    message = "no writable cache directory, so every new process recompiles; set NUMBA_CACHE_DIR to a writable one"
     warnings.warn(message, CompilationCacheWarning, stacklevel=3)

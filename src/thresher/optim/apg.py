@@ -1,8 +1,8 @@
-"""Accelerated proximal gradient: the paper's algorithm 4, mended, for any penalty with a proximal map.
+"""Accelerated proximal gradient: the paper's algorithm 4, corrected, for any penalty with a proximal map.
 
-Differences from the print: the momentum is FISTA's (rho_k - 1) / rho_{k+1}; there is no cap on the steepness, so the
-line search always ends; the shift is minimised exactly instead of by a step of its own; momentum is dropped when it
-points uphill (adaptive restart). The line search asks for  kappa ||X move||^2 <= steepness ||move||^2  with kappa the
+Differences from the paper: the momentum is FISTA's (rho_k - 1) / rho_{k+1}; there is no cap on the steepness, so the
+line search always ends; the intercept is minimised exactly instead of by gradient steps; momentum is reset when it
+points uphill (adaptive restart). The line search requires  kappa ||X move||^2 <= steepness ||move||^2  with kappa the
 largest curvature of the loss; the left side comes from cached inner products of the columns, so it costs no product
 with the block.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.optim.master import Solution, Start, judged, out_of_time
+from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import Proximal
 
 
@@ -27,13 +27,13 @@ def solve(
     max_iter: int = 20000,
     deadline: float | None = None,
 ) -> Solution:
-    """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
+    """Minimise until objective - bound <= tol; the gap of the Solution is what was reached."""
     start = Start.zero(block) if start is None else start
     gram, steepness = inner_products(block, start.memory)
     kappa = float(problem.curvature_bound().max())
     w, z, b, rho = start.w, start.z, start.b, 1.0
     v, zv = w, z
-    point = judged(block, problem, penalty, w, z, b)
+    point = evaluated(block, problem, penalty, w, z, b)
     iteration, products = 0, 1
     while point.gap > tol and iteration < max_iter and not out_of_time(deadline):
         iteration += 1
@@ -53,14 +53,14 @@ def solve(
         pace = (rho - 1.0) / rho_new
         v, zv = new + pace * (new - w), z_new + pace * (z_new - z)
         w, z, rho = new, z_new, rho_new
-        if iteration % 10 == 0 or iteration < 10:  # the gap costs a product: not every step is judged
-            point = judged(block, problem, penalty, w, z, b)
+        if iteration % 10 == 0 or iteration < 10:  # the gap costs a product: it is not computed in every step
+            point = evaluated(block, problem, penalty, w, z, b)
             b, products = point.b, products + 1
     return replace(point, iterations=iteration, products=products, memory=(gram, steepness))
 
 
 def inner_products(block: Block, memory: tuple[np.ndarray, float] | None) -> tuple[np.ndarray, float]:
-    """(X'X, steepness), from what the last solve left: only products with the new columns are formed."""
+    """(X'X, steepness), from the memory of the last solve: only products with the new columns are computed."""
     m = block.shape[1]
     gram = np.zeros((m, m))
     done = 0

@@ -1,4 +1,4 @@
-"""The elastic-net SVM on some rows and columns: Newton steps that keep signs, with the gap always at hand.
+"""The elastic-net SVM on some rows and columns: Newton steps that keep signs, with the duality gap after each step.
 
     min over w, b of   sum_i c_i l(1 - z_i) - known'w + alpha/2 ||w||^2 + beta ||w||_1,      z = y (X w + b)
 
@@ -16,16 +16,16 @@ from scipy import linalg
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
-ACCURACY = 1e-6, 0.1  # residuals at which conjugate gradients may end, as shares of the first
-PATIENCE, FACTOR_SPEED = (30, 300), 20.0  # steps of conjugate gradients before a small system is factored: as many as
-# take so long; an operation of a factorisation is that much quicker than one of a sparse product
+ACCURACY = 1e-6, 0.1  # range of the relative residuals at which conjugate gradients stop
+PATIENCE, FACTOR_SPEED = (30, 300), 20.0  # range of the steps of conjugate gradients before a small system
+# is factored, which should take as long; an operation of a factorisation is FACTOR_SPEED times faster than a sparse one
 MOST_ROUNDS = 300
 SMALL_SIDE, SMALL_SYSTEM = 1500, 1 << 24
-MOST_TURNS, MOST_MOVES = 40, 1000  # solves for a direction: in a hurry, and with care
-CAREFUL_COLUMNS = 400  # columns up to which there can be care
-MOST_IDLE, ROUNDING = 10, 1e-14  # steps without a smaller gap, and a fall of the objective that is none
-FARTHER = 4.0  # how much farther than a short step one looks for what has made it short
-SHORT = 0.5  # share of a step below which its model was too simple
+MOST_SOLVES, MOST_MOVES = 40, 1000  # solves for a direction: fast method, and careful method
+CAREFUL_COLUMNS = 400  # columns up to which the careful method can be used
+MOST_IDLE, ROUNDING = 10, 1e-14  # steps without a smaller gap; a decrease of the objective that is rounding
+FARTHER = 4.0  # after a short step, samples up to this multiple of it are searched for kinks
+SHORT = 0.5  # step length below which the model was too simple
 
 
 def sample_terms(slack, theta, gamma):
@@ -41,10 +41,10 @@ def column_terms(w, v, alpha, beta):
 
 
 class ElasticNewton:
-    """A solve in progress. ``sides`` multiplies; y and cost belong to its rows, w, v and idle to its columns.
+    """A solve in progress. ``sides`` is X; y and cost belong to its rows, w, v and idle to its columns.
 
-    ``scores`` is X w. ``theta`` and ``v`` belong to each other, and where ``gap`` is given to w; columns marked in
-    ``idle`` have weight zero for good.
+    ``scores`` is X w. ``v`` is that of ``theta``; if ``gap`` is given, both are those of w. Columns marked in ``idle``
+    are known to have weight zero.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ElasticNewton:
             self.z, self.gap = y * (scores + b), gap
 
     def _look(self):
-        """Bring theta, v and the gap up to w and b."""
+        """Update theta, v and the gap for the current w and b."""
         if self.shift:
             self.b = self.loss.best_shift(self.y, self.scores, self.cost, self.b)
         self.z = self.y * (self.scores + self.b)
@@ -77,7 +77,7 @@ class ElasticNewton:
             self.gap += float(self.cost @ sample_terms(1.0 - self.z, theta, self.gamma))
 
     def step(self):
-        """One Newton step; ``stuck`` when there is nowhere to go."""
+        """One Newton step; sets ``stuck`` if there is no descent direction."""
         self.steps += 1
         inside = (self.z < 1.0) & (self.z > 1.0 - self.gamma)
         if self.crossing is not None:
@@ -98,46 +98,46 @@ class ElasticNewton:
                 self.stuck = True
                 return
         self._note_progress(columns, move)
-        turn = self.sides.combine(columns, move)
-        share = self._best_share(columns, move, turn + b_move)
-        self._note_crossing(share, turn + b_move)
+        score_move = self.sides.combine(columns, move)
+        share = self._best_share(columns, move, score_move + b_move)
+        self._note_crossing(share, score_move + b_move)
         self.w = self.w.copy()
         self.w[columns] += share * move
         self.w[columns[np.abs(self.w[columns]) <= 1e-15 * np.abs(move)]] = 0.0
-        self.scores, self.b = self.scores + share * turn, self.b + share * b_move
+        self.scores, self.b = self.scores + share * score_move, self.b + share * b_move
         self._look()
 
     def _note_progress(self, columns, move):
-        """Give up when there has been no smaller gap for long and the objective has nowhere to fall but rounding."""
+        """Stop if the gap has not decreased for MOST_IDLE steps and the objective changes only by rounding."""
         self.best, self.idle_steps = (self.gap, 0) if self.gap < self.best else (self.best, self.idle_steps + 1)
         if self.idle_steps >= MOST_IDLE and self._slope(columns, move) > -ROUNDING:
             self.stuck = True
 
-    def _note_crossing(self, share, turn):
-        """Samples that change their part of the loss on a step that went wrong belong into the next model."""
+    def _note_crossing(self, share, score_move):
+        """Add samples that cross a kink of the loss on a short step to the next model."""
         if share >= SHORT:
             self.crossing = None
             return
         self.careful = self.crossing is not None  # the second time in a row
-        after = self.z + self.y * (min(1.0, FARTHER * share) * turn)
+        after = self.z + self.y * (min(1.0, FARTHER * share) * score_move)
         low, high = np.minimum(self.z, after), np.maximum(self.z, after)
         crossing = (high > 1.0 - self.gamma) & (low < 1.0)
         self.crossing = crossing if self.crossing is None else self.crossing | crossing
 
     def _slope(self, columns, move):
-        """Derivative of the objective at the beginning of a move; with the best b that in b is zero."""
+        """Derivative of the objective along a move; that in b is zero, since b is optimal."""
         w = self.w[columns]
         rise = np.where(w != 0.0, np.sign(w) * move, np.abs(move)).sum()
         return float((self.alpha * w - self.v[columns]) @ move + self.beta * rise)
 
     def _safe_direction(self, columns):
-        """A proximal gradient step: short, but always down."""
+        """A proximal gradient step: short, but always a descent direction."""
         steep = self.alpha + float(self.sides.column_squares(self.cost).sum()) / self.gamma
         w = self.w[columns]
         return soft_threshold(w + (self.v[columns] - self.alpha * w) / steep, self.beta / steep) - w
 
     def _direction(self, rows, columns, signs):
-        """(dw, db) to where Newton's model of the loss, with ||w||_1 as it is, has its least value, or nearly so."""
+        """(dw, db) to the approximate minimiser of the second-order model of the loss, with ||w||_1 kept exact."""
         w, v = self.w[columns], self.v[columns]
         system = System(self.sides.part(rows, columns), self.cost[rows] / self.gamma, self.alpha, self.shift)
         if self.careful and columns.size <= CAREFUL_COLUMNS and rows.size * columns.size <= SMALL_SYSTEM:
@@ -147,21 +147,22 @@ class ElasticNewton:
             x = _by_holding(system, w, v, signs, self.beta, float(np.clip(accuracy, *ACCURACY)))
         return x[: columns.size], float(x[-1]) if self.shift else 0.0
 
-    def _best_share(self, columns, move, turn):
-        """The s in [0, 1] at which the objective along the segment is least: a root of its rising derivative."""
-        w, square, turn = self.w[columns], self.alpha * float(move @ move), self.y * turn
+    def _best_share(self, columns, move, score_move):
+        """Exact line search: the s in [0, 1] that minimises the objective, a root of its increasing derivative."""
+        w, square, margin_move = self.w[columns], self.alpha * float(move @ move), self.y * score_move
         known = self.known[columns] @ move if np.ndim(self.known) else 0.0
         linear = float(self.alpha * (w @ move) - known)
-        some = np.flatnonzero((turn != 0.0) & (self.cost > 0.0))
-        slack, turn, cost = 1.0 - self.z[some], turn[some], self.cost[some]
+        moving = np.flatnonzero((margin_move != 0.0) & (self.cost > 0.0))
+        slack, margin_move, cost = 1.0 - self.z[moving], margin_move[moving], self.cost[moving]
         low, high, s = 0.0, 1.0, 1.0
         for _ in range(60):
-            theta = np.clip((slack - s * turn) / self.gamma, 0.0, 1.0)
+            theta = np.clip((slack - s * margin_move) / self.gamma, 0.0, 1.0)
             inside = (theta > 0.0) & (theta < 1.0)
-            at = w + s * move
-            signs = np.where(at == 0.0, -np.sign(move), np.sign(at))  # a column that ends at zero falls until there
-            slope = linear + s * square + self.beta * float(signs @ move) - float((cost * theta) @ turn)
-            bend = square + float(cost[inside] @ turn[inside] ** 2) / self.gamma
+            weights = w + s * move
+            # a weight that ends at zero has the sign that it came from
+            signs = np.where(weights == 0.0, -np.sign(move), np.sign(weights))
+            slope = linear + s * square + self.beta * float(signs @ move) - float((cost * theta) @ margin_move)
+            bend = square + float(cost[inside] @ margin_move[inside] ** 2) / self.gamma
             if s == 1.0 and slope <= 0.0:
                 return 1.0
             low, high = (s, high) if slope < 0.0 else (low, s)
@@ -175,10 +176,10 @@ class ElasticNewton:
 
 
 def _by_holding(system, w, v, signs, beta, accuracy):
-    """The model's least point with the given signs: columns that would change theirs are held at zero, all at once."""
+    """The minimiser of the model with the given signs: all columns that would change sign are held at zero."""
     held = np.zeros(w.size, dtype=bool)
-    x: Any = None  # where the first solve begins: nowhere in particular
-    for _ in range(MOST_TURNS):
+    x: Any = None  # no initial guess for the first solve
+    for _ in range(MOST_SOLVES):
         x = system.solve(v - system.ridge * w - beta * signs, held, np.where(held, -w, 0.0), accuracy, x)
         flips = ~held & ((w + x[: w.size]) * signs < 0.0)
         if not flips.any():
@@ -189,9 +190,9 @@ def _by_holding(system, w, v, signs, beta, accuracy):
 
 
 def _by_active_set(system, w, v, signs, beta):
-    """The model's least point, by moves that stop at the first change of sign; the model never rises.
+    """The minimiser of the model, by moves that stop at the first change of sign; the model never increases.
 
-    At the least point of the signs and zeros at hand, the column at zero that the model pulls hardest is let go.
+    At the minimiser for the current signs and zeros, the zero column with the largest gradient is released.
     """
     M, signs, held = system.dense(), signs.copy(), w == 0.0
     x, right = np.zeros(M.shape[0]), np.zeros(M.shape[0])
@@ -204,10 +205,10 @@ def _by_active_set(system, w, v, signs, beta):
         goal[: w.size][held] = -w[held]
         rest = right[free] - M[np.ix_(free, np.flatnonzero(held))] @ goal[: w.size][held]
         goal[free] = _positive_solve(M[np.ix_(free, free)], rest)
-        at, step = w + x[: w.size], (goal - x)[: w.size]
-        leaving = ~held & ((at + step) * signs < 0.0)
+        weights, step = w + x[: w.size], (goal - x)[: w.size]
+        leaving = ~held & ((weights + step) * signs < 0.0)
         if leaving.any():
-            share = np.where(leaving, at / np.where(leaving, -step, 1.0), np.inf)
+            share = np.where(leaving, weights / np.where(leaving, -step, 1.0), np.inf)
             first = int(np.argmin(share))
             x = x + max(0.0, share[first]) * (goal - x)
             x[first], held[first] = -w[first], True
@@ -223,7 +224,7 @@ def _by_active_set(system, w, v, signs, beta):
 
 
 def _positive_solve(M, right):
-    """M^-1 right for a positive matrix; one that is not, for rounding, is made so."""
+    """M^-1 right for a positive definite matrix; a ridge is added if it is not, due to rounding."""
     ridge = 0.0
     for _ in range(20):
         if not np.isfinite(M).all():
@@ -236,7 +237,7 @@ def _positive_solve(M, right):
 
 
 class System:
-    """(ridge I + A'CA) x = right with A = [X, 1], the last column, without ridge, only where there is a shift."""
+    """(ridge I + A'CA) x = right with A = [X, 1], the last column, without ridge, only if there is a shift."""
 
     def __init__(self, part, costs, ridge, shift):
         self.part, self.costs, self.ridge, self.shift = part, costs, ridge, shift
@@ -256,15 +257,15 @@ class System:
         return np.where(held, walls, x)
 
     def _patience(self):
-        """Steps of conjugate gradients that take about as long as the factors of the matrix."""
+        """Number of steps of conjugate gradients that take about as long as a factorisation."""
         least, most = sorted(self.part.shape)
         return int(np.clip(least * least * most / (FACTOR_SPEED * max(1, self.part.entries)), *PATIENCE))
 
     def curve(self, x):
         """The curvature of the samples times x."""
         t = self.costs * (self.part.combine(x[:-1]) + x[-1] if self.shift else self.part.combine(x))
-        found = self.part.correlate(t)
-        return np.append(found, t.sum()) if self.shift else found
+        product = self.part.correlate(t)
+        return np.append(product, t.sum()) if self.shift else product
 
     def _diagonal(self):
         diagonal = self.ridge + self.squares
@@ -302,12 +303,12 @@ class System:
             B = np.column_stack([B, np.ones(B.shape[0])])
         B *= np.sqrt(self.costs)[:, None]
         M = B.T @ B
-        own = np.arange(self.part.shape[1])
-        M[own, own] += self.ridge
+        columns = np.arange(self.part.shape[1])
+        M[columns, columns] += self.ridge
         return M
 
     def _factored(self, right, held):
-        """X by a Cholesky factorisation over rows or columns, whichever are fewer; None where both are many."""
+        """The solution by Cholesky factorisation over rows or columns, whichever are fewer; None if both are many."""
         rows, columns = self.part.shape
         if min(rows, columns) > SMALL_SIDE or rows * columns > SMALL_SYSTEM:
             return None
@@ -334,9 +335,9 @@ class System:
 
 
 def balanced(theta, cost, y):
-    """Theta with sum c_i y_i theta_i = 0: what is left of an inexact shift is spread over the samples on the margin.
+    """Theta with sum c_i y_i theta_i = 0: the error of an inexact shift is spread over the samples on the margin.
 
-    There it matters least; where they cannot take it, the heavier class is shrunk.
+    There it matters least; if that violates 0 <= theta <= 1, the heavier class is shrunk instead.
     """
     rest = float((cost * y) @ theta)
     inside = (theta > 0.0) & (theta < 1.0)

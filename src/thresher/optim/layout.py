@@ -7,11 +7,11 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Coordinates to units. The columns of a unit lie side by side; all columns are there once for each class.
+    """Maps coordinates to units. The columns of a unit are adjacent; all columns are repeated for each class.
 
-    A weight vector holds the weights of all columns in the first class, then those in the second, and so on. ``sizes``
-    are the numbers of columns of the units, in order; None: each column is a unit. Weights of units are not known
-    here: their columns come divided by the root of them (see ``data.units``), so that every unit is charged alike.
+    A weight vector contains the weights of all columns in the first class, then those in the second, and so on.
+    ``sizes`` are the numbers of columns of the units, in order; None: each column is a unit. Weights of units do not
+    occur here: columns are divided by their root beforehand (see ``data.units``), so all units are penalised equally.
     """
 
     sizes: np.ndarray | None = None
@@ -24,9 +24,9 @@ class Layout:
 
     @property
     def starts(self) -> np.ndarray:
-        """Where each unit begins among the columns; only where there are ``sizes``."""
+        """Index of the first column of each unit; only if there are ``sizes``."""
         if self.sizes is None:
-            raise ValueError("each column is a unit of its own: there are no sizes")
+            raise ValueError("every column is its own unit: there are no sizes")
         return np.cumsum(self.sizes) - self.sizes
 
     def by_class(self, w: np.ndarray) -> np.ndarray:
@@ -34,7 +34,7 @@ class Layout:
         return w.reshape(self.classes, -1)
 
     def count(self, columns: int) -> int:
-        """How many units so many columns are."""
+        """Number of units that this number of columns has."""
         return columns if self.sizes is None else self.sizes.size
 
     def unit_of(self, columns: int) -> np.ndarray:
@@ -53,14 +53,14 @@ class Layout:
         """||w_g|| for each unit g."""
         return np.abs(w) if self.is_plain else np.sqrt(self.dots(w, w))
 
-    def spread(self, numbers: np.ndarray) -> np.ndarray:
-        """One number for each unit as one for each coordinate."""
-        return np.tile(numbers if self.sizes is None else np.repeat(numbers, self.sizes), self.classes)
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """One value per unit as one per coordinate."""
+        return np.tile(values if self.sizes is None else np.repeat(values, self.sizes), self.classes)
 
-    def first(self, numbers: np.ndarray) -> np.ndarray:
-        """Of numbers for each coordinate that at the first one of each unit: the inverse of ``spread``."""
-        own = self.by_class(numbers)[0]
-        return own if self.sizes is None else own[self.starts]
+    def first(self, values: np.ndarray) -> np.ndarray:
+        """The value at the first coordinate of each unit: the inverse of ``spread``."""
+        per_column = self.by_class(values)[0]
+        return per_column if self.sizes is None else per_column[self.starts]
 
     def columns(self, units: np.ndarray) -> np.ndarray:
         """Positions of the columns of ``units``, unit after unit."""
@@ -75,15 +75,15 @@ class Layout:
         return Layout(None if self.sizes is None else self.sizes[units], self.classes)
 
     def joined(self, sizes: np.ndarray | None) -> "Layout":
-        """With more units of these sizes; None: of one column each."""
+        """The layout with further units of these sizes appended; None: one column each."""
         if self.sizes is None or sizes is None:
             return self
         return Layout(np.concatenate([self.sizes, sizes]), self.classes)
 
-    def _over_columns(self, numbers: np.ndarray) -> np.ndarray:
+    def _over_columns(self, values: np.ndarray) -> np.ndarray:
         if self.sizes is None:
-            return numbers
-        return np.add.reduceat(numbers, self.starts) if self.sizes.size else np.zeros(0)
+            return values
+        return np.add.reduceat(values, self.starts) if self.sizes.size else np.zeros(0)
 
 
 PLAIN = Layout()

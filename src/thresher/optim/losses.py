@@ -14,14 +14,14 @@ from scipy.special import expit, xlogy
 
 from thresher.loops import hinge
 
-# A sum below this share of its terms counts as zero; what is left of the shift is removed by ``feasible``.
+# A sum below this share of its terms counts as zero; the remaining error of the shift is removed by ``feasible``.
 ROUNDING = 1e-14
 # Shares of the cost that have logarithms on both sides.
 INSIDE = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg
 
 
 class Loss(ABC):
-    """What a solver asks of a loss. All methods take and return float64 arrays of length n, or numbers."""
+    """The methods of a loss that solvers use. All take and return float64 arrays of length n, or floats."""
 
     name: str
 
@@ -56,7 +56,7 @@ class Loss(ABC):
         """Max over s >= 0 of dual(s alpha) - s^2 square / 2: the best bound in the direction alpha."""
 
     def dual_weights(self, cost: np.ndarray) -> np.ndarray | None:
-        """The c with which the dual function is 1'alpha - sum alpha_i^2 / (2 c_i); None where it is another."""
+        """The c with which the dual function is 1'alpha - sum alpha_i^2 / (2 c_i); None if it has another form."""
         return None
 
     def gradient(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
@@ -64,12 +64,12 @@ class Loss(ABC):
         return -y * self.dual_point(y, z, cost)
 
     def slope(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, b: float) -> tuple[float, float, float]:
-        """Derivative of value(y, z + b, cost) in b, the sum of the sizes of its terms, and the second derivative."""
+        """Derivative of value(y, z + b, cost) in b, the sum of |terms| of it, and the second derivative."""
         slopes = self.gradient(y, z + b, cost)
         return slopes.sum(), np.abs(slopes).sum(), self.curvature(y, z + b, cost).sum()
 
     def best_shift(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, start: float | np.ndarray = 0.0) -> float:
-        """The b that minimises value(y, z + b, cost): a root of its rising derivative, to rounding.
+        """The b that minimises value(y, z + b, cost): a root of its increasing derivative, up to rounding.
 
         Newton's method inside a bracket; for the squared hinge it ends at the root exactly, since the derivative
         is piecewise linear.
@@ -83,9 +83,9 @@ class Loss(ABC):
             far = 10.0 * (1.0 + abs(b))
             step = (
                 b - slope / curvature if curvature * far > abs(slope) else np.inf
-            )  # longer steps are not to be trusted
+            )  # longer steps are not reliable
             if not low < step < high:
-                if np.isinf(low) or np.isinf(high):  # no bracket yet: go on, ever faster
+                if np.isinf(low) or np.isinf(high):  # no bracket yet: increase the step
                     step = b + np.sign(-slope) * (1.0 + 2.0 * abs(b))
                 else:
                     step = 0.5 * (low + high)
@@ -95,7 +95,7 @@ class Loss(ABC):
         return b
 
     def feasible(self, alpha: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: what is left of an inexact shift."""
+        """Alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: corrects an inexact shift."""
         positive = y > 0
         up, down = alpha[positive].sum(), alpha[~positive].sum()
         if up <= 0 or down <= 0:

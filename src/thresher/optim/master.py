@@ -1,4 +1,4 @@
-"""What every solver of the master problem on the taken columns begins from and returns."""
+"""The start and the solution of every solver of the master problem on the taken columns."""
 
 import time
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from thresher.optim.problem import DualPoint, Problem
 
 @dataclass(frozen=True)
 class Solution:
-    """A point w with what belongs to it. ``bound`` is a lower bound of the master problem's optimum.
+    """A point w, its scores and dual point. ``bound`` is a lower bound of the optimum of the master problem.
 
-    ``dual`` is the dual point that is scanned next, ``scores`` are X'dual.vector; None and empty where they were left
-    out, as in the stations of a path. ``memory`` is what the solver leaves to its next solve.
+    ``dual`` is the dual point that is scanned next, ``scores`` are X'dual.vector; None and empty if they were dropped,
+    as in the stations of a path. ``memory`` is what the solver passes on to its next solve.
     """
 
     w: np.ndarray
@@ -33,9 +33,9 @@ class Solution:
 
     @property
     def dual_point(self) -> DualPoint:
-        """``dual``; ValueError where it was left out."""
+        """``dual``; ValueError if it was dropped."""
         if self.dual is None:
-            raise ValueError("the dual point of this solution was left out")
+            raise ValueError("this solution has no dual point")
         return self.dual
 
     @property
@@ -46,7 +46,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a solver begins: w, z = Xw, and what the last solve learned (step size, inner products)."""
+    """Where a solver starts: w, z = Xw, and the memory of the last solve (step size, inner products)."""
 
     w: np.ndarray
     z: np.ndarray
@@ -59,10 +59,10 @@ class Start:
         return cls(np.zeros(block.shape[1]), np.zeros(block.shape[0]))
 
 
-def judged(
+def evaluated(
     block: Block, problem: Problem, penalty: Penalty, w: np.ndarray, z: np.ndarray, b_start: float | np.ndarray
 ) -> Solution:
-    """The Solution at w with the problem's own dual point there: costs one product with the block."""
+    """The Solution at w with the dual point that follows from it: costs one product with the block."""
     b, loss, dual = problem.at(z, b_start)
     scores = block.correlate(dual.vector)
     bound = dual.bound(2.0 * penalty.conjugate(scores))

@@ -2,8 +2,8 @@
 
 Around almost every point the penalty is a quadratic: some coordinates are charged 1/2 w_j^2, others share
 (sum |w_j|)^2, the rest are zero. A proximal gradient step finds the piece, conjugate gradients minimise the penalty
-plus a damped second-order model of the loss on it, and a search along the way makes sure that the objective falls.
-On the straight part of the way scores are linear, so the search needs no product with the block.
+plus a damped second-order model of the loss on it, and a line search ensures that the objective decreases. Scores are
+linear along the step, so the line search needs no product with the block.
 """
 
 from dataclasses import replace
@@ -14,22 +14,22 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from thresher.data.block import Block
 from thresher.optim import dual_newton
-from thresher.optim.master import Solution, Start, judged, out_of_time
+from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import Pieced
 from thresher.optim.problem import DualPoint
 
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-DIRECT = 2e7  # multiplications up to which a Newton step is always solved by factors, not by conjugate gradients
+DIRECT = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
 DENSE = 1 << 22  # entries up to which the block may be copied into a plain array for that
-PATIENCE_WIDE, PATIENCE_TALL = 8, 60  # steps after which few samples with the squared hinge go to the dual method
-ROUNDING = 1e-14  # relative differences of objectives below this say nothing
-IDLE = 3  # steps without any gain after which rounding has the last word
+PATIENCE_WIDE, PATIENCE_TALL = 8, 60  # steps after which dual_newton takes over, if it suits
+ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
+IDLE = 3  # steps without progress after which only rounding errors are left
 TINY = np.finfo(float).tiny
 MAX_INNER = 250  # conjugate gradient steps for one Newton step
 
 
 class Learned(NamedTuple):
-    """What one solve leaves to the next: curvature along proximal steps, damping of Newton steps, products for one."""
+    """What one solve passes to the next: curvature along proximal steps, damping of Newton steps, products per step."""
 
     steepness: float
     damping: float
@@ -59,9 +59,9 @@ def solve(
     max_iter: int = 200,
     deadline: float | None = None,
 ) -> Solution:
-    """Minimise to objective - bound <= tol; the Solution's gap says how far it came."""
+    """Minimise until objective - bound <= tol; the gap of the Solution is what was reached."""
     start = Start.zero(block) if start is None else start
-    point = judged(block, problem, penalty, start.w, start.z, start.b)
+    point = evaluated(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
@@ -70,7 +70,7 @@ def solve(
             rest, enough = Start(best.w, best.z, best.b), max(tol, 1e-9 * best.objective)
             best = point = dual_newton.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
-            learned = learned._replace(damping=1e-9 * learned.steepness)  # the right piece is found: nothing to damp
+            learned = learned._replace(damping=1e-9 * learned.steepness)  # the piece is known: no damping needed
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
         model = Model(block, problem, penalty.layout, near, learned.damping)
@@ -83,7 +83,7 @@ def solve(
         w, z, b, length, most = search(block, problem, penalty, near, step, Xstep)
         damping = learned.damping * (0.25 if length == 1.0 else 4.0 if length < 0.2 else 1.0)
         learned = Learned(steepness, max(damping, 1e-10), learned.products)
-        point = judged(block, problem, penalty, w, z, b)
+        point = evaluated(block, problem, penalty, w, z, b)
         products += cost + more + most + 1
         rounding = ROUNDING * abs(best.objective)
         idle = 0 if point.objective < best.objective - rounding or point.bound > bound + rounding else idle + 1
@@ -152,15 +152,15 @@ class Model:
         return near.w * self.layout.spread(inverse), self.layout.spread(bend)
 
     def bent(self, v):
-        """The second derivative of the shared square, times v, but for the part along ``slope``."""
+        """The second derivative of the shared square, times v, except for the part along ``slope``."""
         return self.bend * (v - self.slope * self.layout.spread(self.layout.dots(self.slope, v)))
 
-    def bent_matrix(self, at):
-        """The same as a matrix on the coordinates ``at``."""
-        unit = self.layout.spread(np.arange(self.layout.count(self.near.w.size // self.layout.classes)))[at]
-        slope = self.slope[at]
+    def bent_matrix(self, active):
+        """The same as a matrix on the coordinates ``active``."""
+        unit = self.layout.spread(np.arange(self.layout.count(self.near.w.size // self.layout.classes)))[active]
+        slope = self.slope[active]
         inside = np.where(unit[:, None] == unit, np.multiply.outer(slope, slope), 0.0)
-        return self.bend[at, None] * (np.eye(at.size) - inside)
+        return self.bend[active, None] * (np.eye(active.size) - inside)
 
     def direct_is_cheaper(self, products):
         """Whether forming the matrix costs less than as many products with the block as the last step took.
@@ -180,30 +180,30 @@ class Model:
         return (v - D * (v.sum(axis=1) / np.maximum(D.sum(axis=1), TINY))[:, None]).ravel()
 
     def minimised_directly(self, X):
-        """The minimiser by Cholesky's factors; X is the block as an array. For small blocks."""
-        at = np.flatnonzero(self.active)
+        """The minimiser by Cholesky factorisation; X is the block as an array. For small blocks."""
+        active = np.flatnonzero(self.active)
         rows = np.flatnonzero(self.D)
-        A, D = X[np.ix_(rows, at)], self.D[rows]
+        A, D = X[np.ix_(rows, active)], self.D[rows]
         H = (A * D[:, None]).T @ A
         if self.shifted:
             of_class = rows // (self.D.size // self.problem.classes)
             for c in np.unique(of_class):
                 mean = D[of_class == c] @ A[of_class == c]
                 H -= np.multiply.outer(mean, mean / D[of_class == c].sum())
-        slope = self.slope[at]
+        slope = self.slope[active]
         H += np.multiply.outer(slope, slope / self.share)
         if self.bend is not None:
-            H += self.bent_matrix(at)
-        H[np.diag_indices_from(H)] += self.near.full[at] + self.damping
+            H += self.bent_matrix(active)
+        H[np.diag_indices_from(H)] += self.near.full[active] + self.damping
         step = np.zeros_like(self.near.w)
         try:
-            step[at] = cho_solve(cho_factor(H, check_finite=False), self.residual[at], check_finite=False)
-        except LinAlgError:  # singular to rounding, which the damping should prevent
-            step[at] = lstsq(H, self.residual[at], check_finite=False)[0]
+            step[active] = cho_solve(cho_factor(H, check_finite=False), self.residual[active], check_finite=False)
+        except LinAlgError:  # singular up to rounding, which the damping should prevent
+            step[active] = lstsq(H, self.residual[active], check_finite=False)[0]
         return step, X @ step, 1
 
     def minimised_iteratively(self):
-        """The minimiser, nearly, by conjugate gradients: two products with the block a step."""
+        """The approximate minimiser by conjugate gradients: two products with the block per step."""
         residual, full = self.residual.copy(), self.near.full
         step, Xstep = np.zeros_like(self.near.w), np.zeros_like(self.near.z)
         direction, products = residual.copy(), 1
@@ -227,9 +227,9 @@ class Model:
 
 
 def search(block, problem, penalty, near, step, Xstep):
-    """The best of a few points on the way from ``near`` along ``step``: (w, z, b, length of the step, products).
+    """Line search from ``near`` along ``step``: (w, z, b, step length, products).
 
-    Units whose weights would point the other way on the shared level of the penalty stop at zero, where its kink is.
+    Units on the shared level of the penalty whose weights would change sign stop at zero, where its kink is.
     """
     layout = penalty.layout
     value, products = penalty.value(near.w) + near.loss, 0
@@ -243,7 +243,7 @@ def search(block, problem, penalty, near, step, Xstep):
             products += 1
         b, loss, _ = problem.at(z, near.b)
         there = penalty.value(w) + loss
-        if there < value or (t == 1.0 and there < value + ROUNDING * abs(value)):  # too near to tell: trust Newton
+        if there < value or (t == 1.0 and there < value + ROUNDING * abs(value)):  # too close to decide: trust Newton
             value, best = there, (w, z, b, t)
         elif best[3] > 0.0:
             break

@@ -1,7 +1,7 @@
 """Penalties of the master problem: small frozen objects around the functions of ``prox``.
 
-The first ``forced`` units are those that must stay: their scaling is fixed at 1, outside the budget, so they are
-charged 1/2 ||w_g||^2 and enter the conjugate in full.
+The first ``forced`` units are always in the model: their scaling is fixed at 1, outside the budget, so their penalty is
+1/2 ||w_g||^2, and they enter the conjugate in full.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
 
 @runtime_checkable
 class Pieced(Proximal, Protocol):
-    """A penalty of smooth pieces; ``layout`` tells which coordinates are a unit."""
+    """A penalty of smooth pieces; ``layout`` maps coordinates to units."""
 
     @property
     def layout(self) -> Layout:
@@ -59,8 +59,8 @@ class Pieced(Proximal, Protocol):
 class KSupport:
     """1/2 ||w_forced||^2 + 1/2 ||w_rest||_k^2: the converged feature generating machine with budget k.
 
-    The norm is that of the lengths of the units: k of them, whatever their columns and classes, may be charged by
-    their plain square.
+    The norm is that of the lengths of the units: for up to k units, whatever their columns and classes, it is the plain
+    square.
     """
 
     k: int
@@ -101,7 +101,7 @@ class KSupport:
 class GroupSum:
     """1/2 ||w_forced||^2 + 1/2 (sum_h ||w_h||)^2: the paper's sub-problem (30); ``sizes`` are those of its groups.
 
-    A group is what one turn took. It is for single columns and one class.
+    A group contains the units of one turn. Supports units of one column, and one class.
     """
 
     sizes: tuple[int, ...]

@@ -1,12 +1,12 @@
-"""The loss side of a master problem: what scores z = Xw cost, and the dual points that certify it.
+"""The loss of a master problem as a function of the scores z = Xw, and the dual points that give its bounds.
 
     minimise over w and b:   penalty(w) + loss(Xw + b)
 
-The intercept b is not penalised and not a variable of the solvers: for every w they look at, b is the exact minimiser,
-so they minimise a convex function of w alone plus the penalty.
+The intercept b is not penalised and not a variable of the solvers: for every w that they evaluate, b is the exact
+minimiser, so they minimise a convex function of w alone plus the penalty.
 
-Several problems on the same columns, such as one class against the rest for each class, are one problem whose vectors
-are laid end to end: scores class after class, weights too. Only the penalty ties them together.
+Several problems on the same columns, such as one-vs-rest, are one problem whose vectors are concatenated: scores class
+after class, weights too. Only the penalty couples them.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ from thresher.optim.losses import Loss
 class DualPoint(ABC):
     """A feasible point of the dual problem: a vector to multiply the columns with, and the bound that follows.
 
-    ``vector`` has a number for each sample (of each class, class after class). With c = X'vector and a penalty whose
+    ``vector`` has one entry per sample (of each class, class after class). With c = X'vector and a penalty whose
     conjugate at c is square / 2, the problem's optimum is at least ``value(square)`` and, since every multiple of the
     point is feasible as far as the loss allows, at least ``bound(square)``.
     """
@@ -31,11 +31,11 @@ class DualPoint(ABC):
     @property
     @abstractmethod
     def vector(self) -> np.ndarray:
-        """What the columns are multiplied with."""
+        """The vector that the columns are multiplied with."""
 
     @abstractmethod
     def value(self, square: float) -> float:
-        """The dual function at this very point."""
+        """The dual function at this point."""
 
     @abstractmethod
     def bound(self, square: float) -> float:
@@ -43,16 +43,16 @@ class DualPoint(ABC):
 
     @abstractmethod
     def joined(self, others: Sequence[Self]) -> Self:
-        """The dual point of this and other classes, laid end to end."""
+        """The dual point of this and other classes, concatenated."""
 
     @property
     def is_zero(self) -> bool:
-        """Whether nothing is left to gain: every column then has score zero."""
+        """Whether the loss cannot decrease any further: every column then has score zero."""
         return not self.vector.any()
 
 
-class At(NamedTuple):
-    """A problem at some scores: the best intercept (one for each class), the loss there, and a feasible dual point."""
+class Evaluation(NamedTuple):
+    """A problem at given scores: the best intercept (one for each class), the loss there, and a feasible dual point."""
 
     shift: float | np.ndarray
     loss: float
@@ -71,19 +71,19 @@ class Problem(ABC):
         """Number of scores, of all classes together."""
 
     @abstractmethod
-    def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> At:
-        """The problem at the scores z = Xw; ``start`` is a guess of the intercept."""
+    def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> Evaluation:
+        """The problem at the scores z = Xw; ``start`` is an initial guess of the intercept."""
 
     @abstractmethod
-    def each(self) -> "Sequence[Problem]":
-        """The problems of the single classes."""
+    def per_class(self) -> "Sequence[Problem]":
+        """The problem of each class."""
 
     def by_class(self, z: np.ndarray) -> np.ndarray:
-        """Numbers of all scores as (classes, samples)."""
+        """A vector over all scores as (classes, samples)."""
         return z.reshape(self.classes, -1)
 
     def at_zero(self) -> float:
-        """The objective at w = 0 with the best intercept: the yardstick of every gap."""
+        """The objective at w = 0 with the best intercept: every gap is a share of it."""
         return self.at(np.zeros(self.size)).loss
 
 
@@ -92,12 +92,12 @@ class Smooth(Protocol):
     """A problem whose loss has a gradient that changes no faster than ``curvature_bound`` says."""
 
     def curvature_bound(self) -> np.ndarray:
-        """An upper bound of the loss's second derivative, for each score."""
+        """An upper bound of the second derivative of the loss, for each score."""
 
 
 @runtime_checkable
 class Curved(Smooth, Protocol):
-    """A smooth problem whose loss has a (generalised) second derivative, one number for each score."""
+    """A smooth problem whose loss has a (generalised) second derivative, one value per score."""
 
     def curvature(self, z: np.ndarray, b: float | np.ndarray) -> np.ndarray:
         """The second derivative at the scores z + b."""
@@ -111,7 +111,7 @@ class QuadraticDual(Protocol):
     """A problem whose dual function may be 1'alpha - sum alpha_i^2 / (2 c_i)."""
 
     def dual_weights(self) -> np.ndarray | None:
-        """The weights c; None where the dual function is another."""
+        """The weights c; None if the dual function has another form."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class MarginDual(DualPoint):
 class MarginProblem(Problem):
     """sum_i c_i l(y_i (z_i + b)): labels y = +-1, costs c (C times weight), a loss, and whether there is an intercept.
 
-    With several ``classes``, y and cost hold those of the first class, then those of the second, and so on.
+    With several ``classes``, y and cost contain those of the first class, then those of the second, and so on.
     """
 
     y: np.ndarray
@@ -161,27 +161,28 @@ class MarginProblem(Problem):
         """Number of scores."""
         return self.y.size
 
-    def each(self) -> "list[MarginProblem]":
+    def per_class(self) -> "list[MarginProblem]":
         """See Problem."""
         ys, costs = self.by_class(self.y), self.by_class(self.cost)
         return [MarginProblem(y, cost, self.loss, self.fit_intercept) for y, cost in zip(ys, costs, strict=True)]
 
-    def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> At:
+    def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> Evaluation:
         """See Problem."""
         if self.classes == 1:
             return self._at(z, start)
         starts, scores = np.broadcast_to(start, self.classes), self.by_class(z)
-        parts = [one._at(own, float(b)) for one, own, b in zip(self.each(), scores, starts, strict=True)]
+        per_class = zip(self.per_class(), scores, starts, strict=True)
+        parts = [problem._at(class_scores, float(b)) for problem, class_scores, b in per_class]
         shifts, losses, duals = zip(*parts, strict=True)
-        return At(np.array(shifts), sum(losses), duals[0].joined(duals[1:]))
+        return Evaluation(np.array(shifts), sum(losses), duals[0].joined(duals[1:]))
 
-    def _at(self, z: np.ndarray, start: float | np.ndarray) -> At:
+    def _at(self, z: np.ndarray, start: float | np.ndarray) -> Evaluation:
         y, cost = self.y, self.cost
         b = self.loss.best_shift(y, z, cost, start) if self.fit_intercept else 0.0
         alpha = self.loss.dual_point(y, z + b, cost)
         if self.fit_intercept:
             alpha = self.loss.feasible(alpha, y)
-        return At(b, self.loss.value(y, z + b, cost), self.dual_at(alpha))
+        return Evaluation(b, self.loss.value(y, z + b, cost), self.dual_at(alpha))
 
     def dual_at(self, alpha: np.ndarray) -> MarginDual:
         """The dual point alpha."""

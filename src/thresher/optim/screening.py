@@ -1,8 +1,8 @@
-"""Safe balls and tests: numbers in, numbers out.
+"""Safe screening: balls that contain the optimum, and tests on them.
 
 The optimum at (alpha, beta) lies in a ball around a multiple of an earlier one, ||w* - centre|| <= r_w, and
 sum c_i (theta*_i - centre_i)^2 <= r_theta^2. A column whose score cannot reach beta inside the ball has weight zero; a
-sample whose margin cannot reach the kinks of the loss has theta 0 or 1. All radii carry what rounding may do.
+sample whose margin cannot reach the kinks of the loss has theta 0 or 1. All radii include rounding errors.
 """
 
 from typing import NamedTuple
@@ -41,7 +41,7 @@ def from_gap(gap, alpha, gamma):
 
 
 def smaller(radius, *squares):
-    """What is left of a radius when coordinates at the squared distances ``squares`` are known."""
+    """The remaining radius if coordinates at the squared distances ``squares`` are known."""
     return np.sqrt(max(0.0, radius**2 * (1.0 + 1e-12) - sum(squares)))
 
 

@@ -1,6 +1,6 @@
-"""Which solver a master problem gets: each declares what it needs of problem and penalty, the first that fits is taken.
+"""Selects the solver of a master problem: each declares what it requires; the first one that is supported is used.
 
-A new kind of loss or penalty brings a solver of its own by one entry in ``SOLVERS``; nothing else asks what it is.
+A new kind of loss or penalty registers its solver by one entry in ``SOLVERS``; nothing else depends on its type.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,11 +31,11 @@ class Solve(Protocol):
         tol: float,
         deadline: float | None = None,
     ) -> Solution:
-        """The Solution with objective - bound <= tol, or the best one when ``deadline`` has passed."""
+        """The Solution with objective - bound <= tol, or the best one when ``deadline`` passes."""
 
 
 class Eliminate(Protocol):
-    """Drops units under the plain penalty: see ``elimination.eliminate``, whose contract this is."""
+    """Eliminates units under the plain penalty: see ``elimination.eliminate``."""
 
     def __call__(
         self,
@@ -56,7 +56,7 @@ class Eliminate(Protocol):
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver for problems and penalties that have the methods of two protocols."""
+    """A solver for problems and penalties that implement two protocols."""
 
     name: str
     solve: Solve
@@ -64,13 +64,13 @@ class Solver:
     penalty: type
 
     def suits(self, problem: Problem, penalty: Penalty) -> bool:
-        """Whether problem and penalty have what it needs."""
+        """Whether problem and penalty implement these protocols."""
         return isinstance(problem, self.problem) and isinstance(penalty, self.penalty)
 
 
 @dataclass(frozen=True)
 class Eliminator:
-    """A way to eliminate units of problems that have the methods of a protocol."""
+    """An elimination method for problems that implement a protocol."""
 
     name: str
     eliminate: Eliminate
@@ -85,20 +85,22 @@ ELIMINATORS = (Eliminator("second-order model", elimination.eliminate, Curved),)
 
 
 def solver_for(problem: Problem, penalty: Penalty) -> Solver:
-    """The first of SOLVERS that suits; TypeError where none does."""
+    """The first suitable one of SOLVERS; TypeError if there is none."""
     for solver in SOLVERS:
         if solver.suits(problem, penalty):
             return solver
-    raise TypeError(f"no solver suits {type(problem).__name__} with {type(penalty).__name__}: {_needs()}")
+    raise TypeError(f"no solver supports {type(problem).__name__} with {type(penalty).__name__}: {_needs()}")
 
 
 def eliminator_for(problem: Problem) -> Eliminator:
-    """The first of ELIMINATORS that suits; TypeError where none does."""
+    """The first suitable one of ELIMINATORS; TypeError if there is none."""
     for eliminator in ELIMINATORS:
         if isinstance(problem, eliminator.problem):
             return eliminator
-    raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: it has no second derivative")
+    raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: the problem has no second derivative")
 
 
 def _needs() -> str:
-    return "; ".join(f"{each.name} needs {each.problem.__name__} and {each.penalty.__name__}" for each in SOLVERS)
+    return "; ".join(
+        f"{solver.name} requires {solver.problem.__name__} and {solver.penalty.__name__}" for solver in SOLVERS
+    )

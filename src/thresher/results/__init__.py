@@ -1,4 +1,4 @@
-"""What a fit returns: values that can be looked at, printed and checked. Nothing here computes."""
+"""Results of a fit: values that can be read, printed and checked. Nothing is computed here."""
 
 from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
@@ -9,9 +9,9 @@ from thresher.results.selection import (
     Station,
     Stop,
     StopReason,
-    as_asked,
     consistent,
-    in_words,
+    format_ranges,
+    reached_text,
 )
 from thresher.results.trace import Milestone, Step, Trace, Turn, relative
 from thresher.results.weights import sparse_rows
@@ -30,9 +30,9 @@ __all__ = [
     "StopReason",
     "Trace",
     "Turn",
-    "as_asked",
     "consistent",
-    "in_words",
+    "format_ranges",
+    "reached_text",
     "relative",
     "sparse_rows",
 ]

@@ -1,4 +1,4 @@
-"""What every ``path_`` has, whatever the family."""
+"""The protocol that the ``path_`` of every estimator implements."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,14 +10,14 @@ from thresher.results.selection import Station
 
 @runtime_checkable
 class FeaturePath(Protocol):
-    """The models of one fit, from few features to many: ``Path`` and ``Grid`` are such."""
+    """The models of one fit with different numbers of features; ``Path`` and ``Grid`` implement it."""
 
     def __len__(self) -> int:
         """Number of models."""
 
     @property
     def n_features(self) -> np.ndarray:
-        """Number of features of each model, int64: ``features.size`` of what ``at`` gives; ``len`` entries in all."""
+        """Number of features of each model, int64: ``features.size`` of what ``at`` returns; ``len`` entries."""
 
     def at(self, *args: Any) -> Station | GridPoint:
         """One of the models.

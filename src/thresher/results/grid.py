@@ -101,7 +101,7 @@ class Grid:
     n_features_in: int
 
     def __len__(self) -> int:
-        """Number of points, those that were not reached included."""
+        """Number of points, including those that were not solved."""
         return self.alphas.size
 
     @property
@@ -111,47 +111,47 @@ class Grid:
 
     @property
     def solved(self) -> np.ndarray:
-        """Which points were reached."""
+        """Mask of the points that were solved."""
         return ~np.isnan(self.gap)
 
     @property
     def n_features(self) -> np.ndarray:
-        """Number of features with a weight (of any class) at each point, int64 of shape (n_betas, n_alphas)."""
+        """Number of features with a non-zero weight (in any class) at each point: int64, (n_betas, n_alphas)."""
         return np.diff(self.begins).reshape(self.shape)
 
     @property
     def scaling_ratio(self) -> np.ndarray:
-        """Share of the samples x features that was removed: 1 - (n - removed) (p - removed) / (n p)."""
+        """Share of the n_samples x n_features entries that was removed: 1 - (n - removed) (p - removed) / (n p)."""
         rows, columns = self.n_samples - self.samples_removed, self.n_features_in - self.features_removed
         return 1.0 - (rows / self.n_samples) * (columns / self.n_features_in)
 
-    def number(self, i: int, j: int) -> int:
-        """The position of a point in the arrays that hold the models end to end.
+    def position(self, i: int, j: int) -> int:
+        """The position of a point in the concatenated arrays.
 
         Parameters
         ----------
         i, j : int
-            Places of its beta and of its alpha; negative ones count from the end.
+            Indices of its beta and its alpha; negative ones count from the end.
 
         Returns
         -------
         int
-            i n_alphas + j, both counted from the beginning.
+            i n_alphas + j, with non-negative i and j.
 
         Raises
         ------
         ValueError
-            If there is no such point, or it was not reached.
+            If an index is out of range, or the point was not solved.
         """
         n_betas, n_alphas = self.shape
-        for name, place, size in (("i", i, n_betas), ("j", j, n_alphas)):
-            if isinstance(place, bool) or not isinstance(place, numbers.Integral):
-                raise ValueError(f"{name} must be a whole number, got {place!r}")
-            if not -size <= place < size:
-                raise ValueError(f"{name}={place!r} is outside the grid of {n_betas} betas x {n_alphas} alphas")
+        for name, index, size in (("i", i, n_betas), ("j", j, n_alphas)):
+            if isinstance(index, bool) or not isinstance(index, numbers.Integral):
+                raise ValueError(f"{name} must be an integer, got {index!r}")
+            if not -size <= index < size:
+                raise ValueError(f"{name}={index!r} is outside the grid of {n_betas} betas x {n_alphas} alphas")
         s = (i % n_betas) * n_alphas + j % n_alphas
         if not self.solved.flat[s]:
-            raise ValueError(f"the point ({i}, {j}) was not reached: the fit was ended before")
+            raise ValueError(f"point ({i}, {j}) of the grid was not solved: the fit stopped early")
         return s
 
     def at(self, i: int, j: int) -> GridPoint:
@@ -160,7 +160,7 @@ class Grid:
         Parameters
         ----------
         i, j : int
-            Places of its beta and of its alpha; negative ones count from the end.
+            Indices of its beta and its alpha; negative ones count from the end.
 
         Returns
         -------
@@ -170,9 +170,9 @@ class Grid:
         Raises
         ------
         ValueError
-            If there is no such point, or it was not reached.
+            If an index is out of range, or the point was not solved.
         """
-        s = self.number(i, j)
+        s = self.position(i, j)
         part, intercept = slice(self.begins[s], self.begins[s + 1]), self.intercepts.reshape(-1, *self.across)[s]
         return GridPoint(
             self.ids[part],
@@ -186,7 +186,7 @@ class Grid:
 
     @property
     def last(self) -> tuple[int, int]:
-        """(i, j) of the last point that was reached."""
+        """(i, j) of the last point that was solved."""
         return divmod(int(np.flatnonzero(self.solved)[-1]), self.shape[1])
 
     @property
@@ -221,19 +221,19 @@ class Grid:
         Parameters
         ----------
         rule : {"gap", "iss", "ifs", "ends"}
-            The test: gap-safe ones, those of samples, of features, and closed forms at the ends of the grid.
+            The screening test: gap-safe, of samples, of features, or closed forms at the ends of the grid.
 
         Returns
         -------
         ndarray of bool of shape (n_betas, n_alphas)
-            True where it was run; with many classes for the first.
+            True where it was run; with more than two classes, for the first class.
         """
         runs = self.tests[:, RULE] == RULES.index(_checked_rule(rule))
         points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
         return (np.bincount(points[runs], minlength=len(self)) > 0).reshape(self.shape)
 
     def rejections(self, rule: str) -> np.ndarray:
-        """Rejection ratios of each run of a test, for two classes: its share of what is inactive.
+        """Rejection ratios of each run of a test, for two classes: the share of the inactive ones that it removed.
 
         Parameters
         ----------
@@ -246,17 +246,17 @@ class Grid:
             The first run comes first; 0 where there was none.
         """
         if self.across:
-            raise ValueError("rejection ratios are kept for two classes only")
+            raise ValueError("rejection ratios are available for binary classification only")
         wanted, column = RULES.index(_checked_rule(rule)), SAMPLES if rule == "iss" else FEATURES
         inactive = self.inactive_samples if rule == "iss" else self.n_features_in - self.n_features
         runs = []
         for s in range(len(self)):
-            own = self.tests[self.test_begins[s] : self.test_begins[s + 1]]
-            runs.append(own[own[:, RULE] == wanted, column])
-        found = np.zeros((max(map(len, runs), default=0), len(self)))
+            tests = self.tests[self.test_begins[s] : self.test_begins[s + 1]]
+            runs.append(tests[tests[:, RULE] == wanted, column])
+        removed = np.zeros((max(map(len, runs), default=0), len(self)))
         for s, counts in enumerate(runs):
-            found[: len(counts), s] = counts
-        return found.reshape(-1, *self.shape) / np.maximum(1, inactive)
+            removed[: len(counts), s] = counts
+        return removed.reshape(-1, *self.shape) / np.maximum(1, inactive)
 
     def __repr__(self) -> str:
         n_betas, n_alphas = self.shape
@@ -268,5 +268,5 @@ class Grid:
 
 def _checked_rule(rule: str) -> str:
     if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}")
     return rule

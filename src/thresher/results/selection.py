@@ -12,18 +12,18 @@ from thresher.results.trace import Trace, relative
 
 
 class StopReason(Enum):
-    """Why a fit ended; the value is what it says where nothing more particular is known."""
+    """Why a fit stopped; the value is the message where nothing more specific is known."""
 
-    REACHED = "as many features as asked for"
+    REACHED = "requested number of features reached"
     CONVERGED = "converged"
-    SMALL_DECREASE = "converged: the objective hardly falls"
+    SMALL_DECREASE = "converged: the objective hardly decreases"
     MAX_TIME = "stopped early: max_time reached"
     MAX_ITER = "stopped early: max_iter reached"
-    NO_LOSS = "no loss is left: the features taken fit the data perfectly"
+    NO_LOSS = "zero loss: the features taken fit the data perfectly"
     NO_SCORE = "no other feature has a non-zero score"
     NOT_CONVERGED = "not converged"
     INTERRUPTED = "interrupted"
-    STREAM = "end of the examples"
+    STREAM = "end of the stream"
 
 
 class Stop(NamedTuple):
@@ -42,7 +42,7 @@ class Stop(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """The message."""
         return self.sentence or self.reason.value
 
 
@@ -72,7 +72,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """(objective - lower_bound) / at_zero: 0 when no other model could be better."""
+        """Relative duality gap, (objective - lower_bound) / at_zero: 0 when no model has a lower objective."""
         return relative(self.objective - self.lower_bound, self.at_zero)
 
     @property
@@ -91,8 +91,8 @@ class Certificate:
         numbers = (self.objective, self.lower_bound, self.pick_objective, self.pick_bound)
         consistent(bool(np.isfinite(numbers).all()), "the certificate contains numbers that are not finite")
         slack = 1e-9 * self.at_zero
-        consistent(self.lower_bound <= self.objective + slack, "the lower bound lies above the objective")
-        consistent(self.pick_bound <= self.pick_objective + slack, "the bound of the pick lies above its objective")
+        consistent(self.lower_bound <= self.objective + slack, "the lower bound exceeds the objective")
+        consistent(self.pick_bound <= self.pick_objective + slack, "the lower bound of the pick exceeds its objective")
 
     def __repr__(self) -> str:
         return (
@@ -101,10 +101,10 @@ class Certificate:
         )
 
 
-def consistent(good: bool, problem: str) -> None:
-    """Raise InconsistentResultError with ``problem`` unless ``good``; unlike ``assert``, under ``python -O`` too."""
-    if not good:
-        raise InconsistentResultError(problem)
+def consistent(condition: bool, message: str) -> None:
+    """Raise InconsistentResultError with ``message`` unless ``condition``; works under ``python -O`` too."""
+    if not condition:
+        raise InconsistentResultError(message)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Path(Sequence[Station]):
 
     def __init__(self, stations: Iterable[Station] = ()):
         self.stations = tuple(stations)
-        # of several with one number the last of the later phase counts
+        # of several with the same number of features, the last one wins: elimination comes after growth
         self._at = {station.number: station for station in self.stations}
 
     def __len__(self) -> int:
@@ -166,7 +166,7 @@ class Path(Sequence[Station]):
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numbers of features that ``at`` knows, rising."""
+        """Numbers of features that ``at`` accepts, in ascending order."""
         return np.array(sorted(self._at), dtype=np.int64)
 
     @property
@@ -180,12 +180,12 @@ class Path(Sequence[Station]):
         Parameters
         ----------
         number : int
-            Number of features, for each class where each has its own.
+            Number of features, per class where each class has its own.
 
         Returns
         -------
         Station
-            Of several with this number the last.
+            The last one, if several have this number of features.
 
         Raises
         ------
@@ -193,25 +193,25 @@ class Path(Sequence[Station]):
             If no station has this number of features.
         """
         if number not in self._at:
-            raise ValueError(f"no station of the path has {number!r} features; there are {in_words(self.numbers)}")
+            raise ValueError(f"no station of the path has {number!r} features; there are {format_ranges(self.numbers)}")
         return self._at[number]
 
     def __repr__(self) -> str:
         phases = [station.phase for station in self.stations]
         return (
             f"Path({phases.count('grow')} stations of growth, {phases.count('thresh')} of elimination; "
-            f"features: {in_words(self.numbers)})"
+            f"features: {format_ranges(self.numbers)})"
         )
 
 
-def as_asked(number: int) -> str:
-    """The reason to stop that everybody hopes for."""
-    return f"{number} feature{'' if number == 1 else 's'}, as asked"
+def reached_text(n_features: int) -> str:
+    """The stop reason of a fit that selected as many features as requested."""
+    return f"{n_features} feature{'' if n_features == 1 else 's'} selected, as requested"
 
 
-def in_words(numbers: np.ndarray) -> str:
-    """Whole numbers, rising, with runs written as "a to b"."""
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1) if len(numbers) else []
+def format_ranges(integers: np.ndarray) -> str:
+    """Ascending integers as a string, with consecutive ones written as "a to b"."""
+    runs = np.split(integers, np.flatnonzero(np.diff(integers) > 1) + 1) if len(integers) else []
     return ", ".join(str(run[0]) if run.size == 1 else f"{run[0]} to {run[-1]}" for run in runs) or "none"
 
 
@@ -251,14 +251,14 @@ class Selection:
     weights: np.ndarray
     intercept: float | np.ndarray
     stop_reason: str
-    certificate: Certificate | None  # None: of a stream nothing is proven
+    certificate: Certificate | None  # None for a stream: nothing is proven
     trace: Trace = field(repr=False)
     path: Path = field(default_factory=Path, repr=False)
     scale: str | None = None
     budget: int = 0
     forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     interrupted: bool = False
-    stop: StopReason | None = None  # None: a model file that does not say
+    stop: StopReason | None = None  # None for a model file that does not contain it
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.
@@ -271,22 +271,22 @@ class Selection:
             If that is not so.
         """
         ids, weights, shape = self.features, self.weights, np.shape(self.intercept)
-        consistent(ids.dtype == np.int64 and ids.ndim == 1, "features are not a vector of int64")
+        consistent(ids.dtype == np.int64 and ids.ndim == 1, "features are not a 1-D int64 array")
         consistent(bool(np.all(np.diff(ids) > 0)), "features are not sorted and unique")
         consistent(weights.shape == (*ids.shape, *shape), "weights, features and intercept have different shapes")
         consistent(bool(np.isfinite(weights).all()), "weights are not finite")
         consistent(bool(np.isin(self.forced, ids).all()), "a forced feature is missing")
-        consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a picked feature has no weight")
+        consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a selected feature has no weight")
         if self.certificate is not None:
             self.certificate.check()
 
     @property
     def weighted(self) -> np.ndarray:
-        """Which features have a weight other than zero (in any class)."""
+        """Mask of the features with a non-zero weight (in any class)."""
         return (self.weights != 0.0).any(axis=tuple(range(1, self.weights.ndim)))
 
     def at(self, number: int) -> "Selection":
-        """The selection with a given number of features, as the path has it.
+        """The selection with a given number of features, taken from the path.
 
         Parameters
         ----------
@@ -303,15 +303,14 @@ class Selection:
         ValueError
             If no station has this number of features.
         """
-        station, own = self.path.at(number), self.certificate
-        proven = None
-        if own is not None:
-            proven = replace(own, pick_objective=station.objective, pick_bound=station.bound)
+        station, certificate = self.path.at(number), self.certificate
+        if certificate is not None:
+            certificate = replace(certificate, pick_objective=station.objective, pick_bound=station.bound)
         return replace(
             self,
             features=station.features,
             weights=station.weights,
             intercept=station.intercept,
-            stop_reason=f"{number} features, out of the path of a fit that ended with: {self.stop_reason}",
-            certificate=proven,
+            stop_reason=f"{number} features, from the path of a fit that stopped with: {self.stop_reason}",
+            certificate=certificate,
         )

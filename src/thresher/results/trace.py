@@ -129,7 +129,7 @@ class Trace:
         yield
         self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
 
-    def turned(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
+    def record_turn(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
         """Record where the fit stands after a turn.
 
         Parameters

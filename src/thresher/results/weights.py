@@ -1,4 +1,4 @@
-"""Weights of a few features as sparse rows over all of them: nothing of the size of all features is dense."""
+"""Weights of the selected features as sparse rows over all features; nothing dense of size n_features is created."""
 
 from typing import TypeAlias
 

@@ -1,4 +1,4 @@
-"""Points of a walk over a grid, in the units of X, to a Grid."""
+"""Collects the points of a walk over a grid, in the units of X, into a Grid."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class GridMaker:
         self.tests: list[list[tuple[int, int, int]]] = [[] for _ in range(size)]
 
     def add(self, i, j, points):
-        """Note the points of all classes at (i, j)."""
+        """Add the points of all classes at (i, j)."""
         s, per, svms = i * self.alphas.shape[1] + j, self.per_point, self.svms
         columns, samples = removed(svms, points)
         off = np.logical_and.reduce([(p.z >= 1.0) | (p.z <= 1.0 - svms[0].gamma) for p in points])
@@ -40,16 +40,16 @@ class GridMaker:
         per["inactive_samples"][s] = np.count_nonzero(off & svms[0].rows)
         per["steps"][s] = sum(point.steps for point in points)
         self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.training.design, points)
-        self.tests[s] = [(RULES.index(test.rule), test.columns, test.samples) for test in points[0].found.log]
-        per["gap"][s] = max(point.gap for point in points) / svms[0].at_zero  # last: now the point is there
+        self.tests[s] = [(RULES.index(test.rule), test.columns, test.samples) for test in points[0].screened.log]
+        per["gap"][s] = max(point.gap for point in points) / svms[0].at_zero  # last: this marks the point as solved
 
     def grid(self):
-        """The Grid of what was noted."""
+        """The Grid of the points added so far."""
         shape = self.alphas.shape
         none = np.zeros(0, dtype=np.int64), np.zeros((0, *self.across))
-        ids = [none[0] if each is None else each for each in self.ids]
-        weights = [none[1] if each is None else each for each in self.weights]
-        tests = [np.array(each, dtype=np.int64).reshape(-1, 3) for each in self.tests]
+        ids = [none[0] if of_point is None else of_point for of_point in self.ids]
+        weights = [none[1] if of_point is None else of_point for of_point in self.weights]
+        tests = [np.array(of_point, dtype=np.int64).reshape(-1, 3) for of_point in self.tests]
         return Grid(
             self.betas, self.alphas, **{name: self.per_point[name].reshape(shape) for name in PER_POINT},
             intercepts=self.intercepts.reshape(*shape, *self.across), begins=ends(ids), ids=np.concatenate(ids),
@@ -59,14 +59,14 @@ class GridMaker:
 
 
 def ends(parts):
-    """Where each of the parts begins when they are laid end to end, and where the last one ends."""
+    """Where each of the parts begins when they are concatenated, and where the last one ends."""
     return np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
 
 
 def removed(svms, points):
-    """(columns, samples): how many were proven not to matter in the problem of any class."""
-    idle = np.logical_and.reduce([point.found.idle for point in points])
-    settled = np.logical_and.reduce([point.found.settled for point in points])
+    """(columns, samples): how many were proven to be inactive in all classes."""
+    idle = np.logical_and.reduce([point.screened.idle for point in points])
+    settled = np.logical_and.reduce([point.screened.settled for point in points])
     return int(np.count_nonzero(idle)), int(np.count_nonzero(settled & svms[0].rows))
 
 
@@ -86,7 +86,7 @@ def in_units_of_X(design, points):
         W[np.searchsorted(ids, point.ids), column] = point.weights
     weights, offset = design.in_units_of_X(ids, W)
     intercept = np.array([point.b for point in points]) + offset
-    features = design.numbers_in_X(ids)
+    features = design.ids_in_X(ids)
     if len(points) == 1:
         return Model(features, weights[:, 0], float(intercept[0]))
     return Model(features, weights, intercept)

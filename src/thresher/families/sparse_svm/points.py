@@ -7,10 +7,10 @@ import numpy as np
 from thresher.engine.rules import RULES
 from thresher.engine.shrinking import Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
 
-ENDS = 0.02  # accuracy of a largest alpha that has to be searched for
-LEAST_END = 1e-6  # how far, as a share of where it begins, the search goes
-POLISH, POLISH_STEPS = 1e-25, 8  # gap that one point alone is polished to, and steps for it
-SAME = 1e-9  # how far a margin may pass a kink of the loss in it
+ENDS = 0.02  # accuracy of a largest alpha that is found by bisection
+LEAST_END = 1e-6  # range of the bisection, as a share of its start
+POLISH, POLISH_STEPS = 1e-25, 8  # gap to which a single point is polished, and the steps for it
+SAME = 1e-9  # how far a margin may exceed a kink of the loss in the bisection
 
 
 def problems(sides, signs, costs, gamma, shift, row_squares=None):
@@ -20,7 +20,7 @@ def problems(sides, signs, costs, gamma, shift, row_squares=None):
 
 
 def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas=None):
-    """(betas, alphas of shape (n_betas, n_alphas)): those given, or logarithmic ones from where models begin.
+    """(betas, alphas of shape (n_betas, n_alphas)): those given, or logarithmic ones from the largest with a model.
 
     The largest beta has w = 0 for every alpha: its alphas are those of the next beta, or 1 where there is none.
     """
@@ -38,7 +38,7 @@ def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas
 def highest_alpha(svm, beta):
     """Where a path in alpha begins: above, no sample leaves the part of the loss it has at w = 0. Zero where w = 0.
 
-    Without intercept this is theorem 3; with one it is searched for.
+    Without intercept this is theorem 3; with one it is found by bisection.
     """
     if beta >= largest_beta(svm):
         return 0.0
@@ -68,7 +68,7 @@ def highest_alpha(svm, beta):
 
 
 def quiet_alpha(svm):
-    """An alpha at which w moves no margin far: it is of the size of the largest score times the longest row."""
+    """An alpha at which w hardly changes the margins: the largest score times the longest row."""
     return max(float(np.abs(svm.ones).max(initial=0.0) * svm.row_norms[svm.rows].max()), np.finfo(float).tiny)
 
 
@@ -81,7 +81,7 @@ class Row:
         self.top = 0.0 if self.idle or svm.shift else largest_alpha(svm, beta)
 
     def point(self, alpha, tol, rules=RULES["auto"]):
-        """The Point at ``alpha``: in closed form where there is one, else solved from the nearest point known."""
+        """The Point at ``alpha``: in closed form where there is one, else solved from the nearest known point."""
         if self.idle:
             return empty(self.svm, alpha, self.beta)
         if alpha >= self.top and not self.svm.shift:
@@ -91,7 +91,7 @@ class Row:
         return self.last
 
     def _reached(self, alpha, tol, rules):
-        """Solved from the last point of the row; at its beginning from a neighbour or from where the row begins."""
+        """Solved from the last point of the row; the first one from a neighbour or from ``_begin``."""
         svm, beta = self.svm, self.beta
         if self.last is not None:
             return reach(svm, self.last, alpha, beta, tol, rules)
@@ -103,14 +103,14 @@ class Row:
         return reach(svm, begin, alpha, beta, tol, rules)
 
     def _begin(self, alpha):
-        """A point above ``alpha`` that costs no solve."""
+        """A point above ``alpha`` that needs no solve."""
         if self.svm.shift:
             return empty(self.svm, max(alpha, quiet_alpha(self.svm)), self.beta)
         return closed_form(self.svm, max(self.top, alpha), self.beta)
 
 
 def polished(svm, point, rules=RULES["auto"]):
-    """The point after some steps more, to rounding: what is left of the gap then hangs on no order of summation."""
+    """The point after a few more steps, up to rounding, so that it hardly depends on the order of summation."""
     better = solve(svm, point, point.alpha, point.beta, POLISH * svm.at_zero, rules, POLISH_STEPS)
     if better.gap >= point.gap:
         return point

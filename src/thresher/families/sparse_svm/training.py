@@ -1,4 +1,4 @@
-"""The samples of a fit as the solvers want them, and the model at one point of (alpha, beta) as a Selection."""
+"""The training data in the form of the solvers, and the model at one point (alpha, beta) as a Selection."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Training:
     Parameters
     ----------
     design : Design
-        The columns of X that hold anything, on their scale.
+        The columns of X, scaled; columns of zeros may be omitted.
     sides : Sides
         The same by rows and by columns.
     signs : ndarray of shape (n_problems, n_samples)
@@ -25,9 +25,9 @@ class Training:
     shift : bool
         Whether there is an intercept.
     n_features_in : int
-        Columns of X as given, empty ones included.
+        Number of columns of X as given, including columns of zeros.
     scale : str or None
-        The scale that the design is on.
+        The scaling of the design.
     """
 
     def __init__(self, design, sides, signs, weights, *, gamma, shift, n_features_in, scale):
@@ -37,7 +37,7 @@ class Training:
 
     @property
     def n_empty(self):
-        """Columns that the design leaves out, since they hold nothing."""
+        """Number of columns of zeros that the design omits."""
         return self.n_features_in - self.design.shape[1]
 
     def problems(self, weights, row_squares=None):
@@ -45,7 +45,7 @@ class Training:
         return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift, row_squares)
 
     def without(self, rows):
-        """The problems in which the samples ``rows`` have no weight: they have margins, but no say."""
+        """The problems in which the samples ``rows`` have weight zero: held out, but with margins."""
         weights = self.weights.copy()
         weights[rows] = 0.0
         return self.problems(weights, self.svms[0].row_squares)
@@ -59,7 +59,7 @@ class Training:
         """The Selection of the points of all classes."""
         features, weights, intercept = in_units_of_X(self.design, points)
         value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
-        gap = max(point.gap for point in points) / self.svms[0].at_zero  # of the class that is worst
+        gap = max(point.gap for point in points) / self.svms[0].at_zero  # the largest over the classes
         certificate = certified(value, gap, sum(svm.at_zero for svm in self.svms))
         why = stop(gap, tol)
         return Selection(
@@ -68,7 +68,7 @@ class Training:
 
 
 class PointFit(NamedTuple):
-    """The model at one point, how many features and samples were proven not to matter, and the steps it took."""
+    """The model at one point, how many features and samples were screened out, and the number of steps."""
 
     selection: Selection
     features_removed: int
@@ -88,13 +88,13 @@ def fit_point(training, alpha, beta, *, tol, rules, trace):
 
 
 def certified(value, gap, at_zero):
-    """The Certificate of a model that is all that was grown: ``gap`` is its duality gap as a share of ``at_zero``."""
+    """The Certificate of a model without elimination: ``gap`` is its duality gap as a share of ``at_zero``."""
     bound = value - gap * at_zero
     return Certificate(value, bound, value, bound, at_zero)
 
 
 def stop(gap, tol):
-    """Why a solve ended."""
+    """Why a solve stopped."""
     if gap <= tol:
-        return Stop(StopReason.CONVERGED, f"converged: gap {gap:.1e} is within tol={tol:g}")
-    return Stop(StopReason.NOT_CONVERGED, f"not converged: gap {gap:.1e} is above tol={tol:g}")
+        return Stop(StopReason.CONVERGED, f"converged: duality gap {gap:.1e} <= tol={tol:g}")
+    return Stop(StopReason.NOT_CONVERGED, f"not converged: duality gap {gap:.1e} > tol={tol:g}")

@@ -1,4 +1,4 @@
-"""A walk over the whole grid, and over that of each fold."""
+"""A walk over the grid with all samples, and for each fold."""
 
 from typing import NamedTuple
 
@@ -16,30 +16,30 @@ class FoldScores(NamedTuple):
 
 
 class Walker:
-    """Walks over the grid with the problems of the whole and of the folds, until the time is over or Ctrl-C.
+    """Walks over the grid with all samples and for each fold, until max_time or Ctrl-C.
 
     Parameters
     ----------
     training : Training
-        The samples.
+        The training data.
     betas, alphas : ndarray of shape (n_betas,) and (n_betas, n_alphas)
         The grid.
     tol : float
         Gap to reach at each point, as a share of the objective at w = 0.
     rules : Rules
-        Which safe tests are run.
+        Which screening tests are run.
     trace : Trace
         Where each point is recorded.
     deadline : float
-        When to end, on the clock of ``time.perf_counter``; not before the first point.
+        When to stop, on the clock of ``time.perf_counter``; not before the first point.
     watch : callable
-        Called after each point with (beta, alpha, features, gap, points done, trace); ``watch.total`` counts all
-        points that there will be.
+        Called after each point with (beta, alpha, features, gap, points done, trace); ``watch.total`` is the
+        total number of points.
 
     Attributes
     ----------
     ended, interrupted : bool
-        Whether a walk was ended before its last point, and whether that was by Ctrl-C.
+        Whether a walk was stopped before its last point, and whether that was by Ctrl-C.
     """
 
     def __init__(self, training, betas, alphas, *, tol, rules, trace, deadline, watch):
@@ -49,16 +49,16 @@ class Walker:
         self.done = 0
 
     def _points(self, svms):
-        """As ``walk``, with a record of each point; ends early when it must, but not before the first point."""
+        """As ``walk``, with a record of each point; stops at the deadline, but not before the first point."""
         training, trace = self.training, self.trace
         points = walk(svms, self.betas, self.alphas, self.tol * svms[0].at_zero, self.rules)
         begun, passes_before = trace.elapsed, training.sides.passes
-        for i, j, found in points:
+        for i, j, solved in points:
             training.record(trace, begun, passes_before)
-            yield i, j, found
+            yield i, j, solved
             self.done += 1
-            gap = max(point.gap for point in found) / svms[0].at_zero
-            features = max(point.ids.size for point in found)
+            gap = max(point.gap for point in solved) / svms[0].at_zero
+            features = max(point.ids.size for point in solved)
             self.watch(self.betas[i], self.alphas[i, j], features, gap, self.done, trace)
             if self.done < self.watch.total and trace.begun + trace.elapsed > self.deadline:
                 self.ended = True
@@ -66,7 +66,7 @@ class Walker:
             begun, passes_before = trace.elapsed, training.sides.passes
 
     def whole(self):
-        """(Grid, Selection of the last point reached)."""
+        """(Grid, Selection of the last point solved)."""
         maker, last = GridMaker(self.training, self.betas, self.alphas), None
         try:
             for i, j, points in self._points(self.training.svms):
@@ -79,12 +79,12 @@ class Walker:
         return maker.grid(), self.training.selection(last, self.tol, self.trace)
 
     def folds(self, folds, score):
-        """The FoldScores of models fitted without each of the ``folds``; None where a walk was ended early.
+        """The FoldScores of models fitted without each of the ``folds``; None if a walk was stopped early.
 
         Parameters
         ----------
         folds : list of ndarray
-            Numbers of the samples that are held out.
+            Indices of the samples that are held out.
         score : callable
             ``score(decisions of all samples, held-out samples)``.
         """
@@ -93,8 +93,8 @@ class Walker:
             for fold, test in enumerate(folds):
                 svms, ids = self.training.without(test), []
                 for i, j, points in self._points(svms):
-                    found = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
-                    scores[fold, i, j] = score(found[:, 0] if len(svms) == 1 else found, test)
+                    decisions = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
+                    scores[fold, i, j] = score(decisions[:, 0] if len(svms) == 1 else decisions, test)
                     ids.append(in_units_of_X(self.training.design, points).features)
                 supports.append((ends(ids), np.concatenate(ids)))
         except KeyboardInterrupt:
