@@ -160,3 +160,23 @@ def test_max_time_is_heard_inside_a_scan_and_the_model_before_it_is_returned(mon
     assert clf.selection_.features.size == 4
     assert 0.0 < clf.selection_.certificate.lower_bound <= clf.selection_.certificate.objective
     clf.selection_.check()
+
+
+@pytest.mark.parametrize("cut_at", [3, 4, 6])
+def test_a_scan_that_is_cut_short_still_gives_as_many_features_as_asked_for(cut_at, monkeypatch):
+    """Gathering tops up from the scan before, less what was taken since; the trace knows of the part that was read."""
+    scans, original = [], Design.scan
+
+    def scan(self, score, reducer, deadline=None):
+        scans.append(deadline)
+        late = time.perf_counter() if len(scans) == cut_at and deadline is not None else deadline
+        return original(self, score, reducer, late)
+
+    monkeypatch.setattr(Design, "scan", scan)
+    design = CountingDesign(X)
+    clf = FGMClassifier(8, overshoot=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
+    assert len(scans) == cut_at
+    assert clf.selection_.features.size == 8
+    assert clf.selection_.trace.steps[-1].kind == "thresh"
+    assert clf.selection_.trace.passes == pytest.approx(design.passes(), abs=0.5)
+    clf.selection_.check()

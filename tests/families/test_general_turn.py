@@ -15,7 +15,7 @@ from tests.problems import many_classes, problem
 from thresher.data.door import as_design
 from thresher.data.units import EachColumn, Members, Units
 from thresher.engine.growth import grow
-from thresher.engine.plans import GrowthPlan, k_support
+from thresher.engine.plans import GrowthPlan, k_support, turn_groups
 from thresher.families.fgm import fgm
 from thresher.optim import solvers
 from thresher.optim.losses import LOSSES
@@ -140,9 +140,11 @@ def test_a_cutting_plane_loss_goes_through_grow(monkeypatch):
     posed, trace = ErrorRate(y, C=0.5), Trace()
     message = "no solver supports ErrorRate with KSupport: newton requires Curved and Pieced"
     with pytest.raises(TypeError, match=message):
-        solver_for(posed, KSupport(3))
+        solver_for(as_design(X).take(np.arange(3)), posed, KSupport(3))
     with pytest.raises(TypeError, match="features of ErrorRate cannot be eliminated"):
         eliminator_for(posed)
+    with pytest.raises(TypeError, match="cannot be eliminated"):  # before any scan, not after growth
+        fgm(None, [posed], trace, wanted=3, overshoot=2.0)
     monkeypatch.setattr(solvers, "SOLVERS", (*solvers.SOLVERS, toy))
     plan = GrowthPlan(units=EachColumn(24), wanted=None, budget=3, tol=1e-4, inner_tol=1e-6)
     (grown,) = grow(as_design(X), [posed], plan, trace)
@@ -169,6 +171,9 @@ class GroupReducer:
     @property
     def bar(self):
         return np.array([-np.inf])
+
+    def may_keep(self, bounds, bar):
+        return np.ones(bounds.shape[1], dtype=bool)
 
     def started(self, ids, scores):
         squares = np.zeros(self.units.n_columns)
@@ -257,6 +262,8 @@ def test_exactly_as_many_groups_as_asked_come_out_of_thresh(classes, forced):
     units = toy_groups()
     found = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0, units=units, forced=forced)
     found.check()
+    assert found.units.size == 3
+    assert found.at(2).units.size == 2
     thresh = {station.number: station for station in found.path if station.phase == "thresh"}
     assert set(range(max(1, len(forced)), 7)) <= set(thresh)
     for number, station in thresh.items():
@@ -282,3 +289,21 @@ def test_groups_of_one_column_and_weight_one_are_columns():
     np.testing.assert_array_equal(plain.features, grouped.features)
     np.testing.assert_allclose(plain.weights, grouped.weights, rtol=1e-9)
     assert plain.certificate.pick_bound == pytest.approx(grouped.certificate.pick_bound, rel=1e-9)
+
+
+def test_sub_problem_30_is_for_single_columns_only():
+    X, _, _, posed = posed_groups(1)
+    with pytest.raises(ValueError, match=r"sub-problem \(30\) is for single columns"):
+        fgm(as_design(X), [posed], Trace(), wanted=None, units=toy_groups(), penalty=turn_groups)
+
+
+def test_excluded_units_are_never_taken_and_the_bound_is_that_of_the_others():
+    """``Plan.exclude``: instances of held-out bags, columns that a user rules out."""
+    X, _, _, posed = posed_groups(1)
+    first = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0)
+    left = np.setdiff1d(np.arange(24), first.features)
+    again = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0, exclude=tuple(first.features))
+    alone = fgm(as_design(X[:, left]), [posed], Trace(), wanted=3, overshoot=2.0)
+    np.testing.assert_array_equal(again.features, left[alone.features])
+    np.testing.assert_allclose(again.weights, alone.weights, rtol=1e-9)
+    assert again.certificate.pick_bound == pytest.approx(alone.certificate.pick_bound, rel=1e-9)

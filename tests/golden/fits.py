@@ -92,11 +92,11 @@ def stream(data, store=np.asarray, **changed):
 
 def by_rows(fit):
     """The same without a copy by columns."""
-    before, door.TURNED = door.TURNED, 0
+    before, door.REORDER_LIMIT = door.REORDER_LIMIT, 0
     try:
         return fit()
     finally:
-        door.TURNED = before
+        door.REORDER_LIMIT = before
 
 
 def selected(selection):

@@ -8,6 +8,7 @@ import atexit
 import collections
 import functools
 import itertools
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
@@ -68,13 +69,16 @@ class Alive:
 
     def __init__(self):
         self.now = self.most = 0
+        self.lock = threading.Lock()  # pieces are done with in other threads
 
     def made(self):
-        self.now += 1
-        self.most = max(self.most, self.now)
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
 
     def done(self):
-        self.now -= 1
+        with self.lock:
+            self.now -= 1
 
 
 def all_pairs(p):

@@ -304,7 +304,7 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, count, 
             np.testing.assert_allclose(mine.w, theirs.w, atol=1e-5)
 
 
-@pytest.mark.parametrize("storage", BLOCKS)
+@pytest.mark.parametrize("storage", [name for name in BLOCKS if name not in ("array", "repeated_once")])
 @pytest.mark.parametrize("kind", ["array", "block"])
 def test_products_of_columns(storage, kind, monkeypatch):
     """combine, correlate, gram and take are those of numpy, also on some of the columns."""

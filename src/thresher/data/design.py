@@ -36,7 +36,11 @@ class Statistics(NamedTuple):
 
 
 class OutOfTime(Exception):
-    """A scan was stopped by its deadline; it has no result."""
+    """A scan was stopped by its deadline, after about ``share`` of the columns; nothing is known of their scores."""
+
+    def __init__(self, share: float):
+        super().__init__(share)
+        self.share = share
 
 
 class Opened(NamedTuple):
@@ -61,11 +65,13 @@ class Piece(ABC):
     def open(self) -> Opened:
         """The columns, for as long as they are being scored."""
 
-    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: np.ndarray) -> Reducer:
-        """A new reducer that has seen the scores of this piece.
+    def reduced(
+        self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any
+    ) -> Reducer:
+        """A new reducer of the scores of this piece.
 
-        ``scaling`` has shift and factor of the columns, or is None. Features whose scores do not exceed ``bar`` may be
-        skipped: the reducer would not keep them.
+        ``scaling`` holds shift and factor of the columns, or is None. A piece that prunes may omit the features that
+        ``reducer.may_keep(bounds, bar)`` rules out.
         """
         block, lo, hi = self.open()
         return reducer.started(self.first, score.of(block, lo, hi, scaling))
@@ -225,19 +231,24 @@ class Design(ABC):
         OutOfTime
             If the deadline passes before the end.
         """
-        total = reducer
+        total, begun = reducer, 0  # columns of the pieces handed out so far
 
         def jobs() -> Iterator[tuple]:
+            nonlocal begun
             for piece in self.pieces(score.vectors):
-                columns = piece.first, piece.first + piece.width
-                scaling = None if self.scaling is None else self.scaling.range(*columns)
+                begun = piece.first + piece.width
+                scaling = None if self.scaling is None else self.scaling.range(piece.first, begun)
                 yield piece, score, scaling, reducer, total.bar
 
+        index = -1
         with closing(self.workers.stream(_reduced, jobs(), entries=self.entries * score.vectors)) as parts:
             for index, part in enumerate(parts):
                 total = total.merged(part) if index else part
-                if deadline is not None and time.perf_counter() >= deadline:
-                    raise OutOfTime
+                late = deadline is not None and time.perf_counter() >= deadline
+                if late and begun < self.width:  # the last pieces are awaited: a finished scan is not thrown away
+                    raise OutOfTime(begun / self.width)
+        if index < 0:  # no column at all
+            total = reducer.started(0, np.zeros((score.vectors, 0)))
         return total.result()
 
     def statistics(self, weights: np.ndarray) -> Statistics:

@@ -20,10 +20,13 @@ class Reducer(Protocol):
     """What a scan passes its scores to: one is started for each piece, and they are merged in order."""
 
     @property
-    def bar(self) -> np.ndarray:
-        """For each list, the threshold that a (squared) score must exceed to be kept: 0 until the list is full.
+    def bar(self) -> Any:
+        """What a (squared) score must exceed to be kept, as ``may_keep`` takes it: 0 until a list is full."""
 
-        A design may skip scores that do not exceed it; -inf if everything is kept.
+    def may_keep(self, bounds: np.ndarray, bar: Any) -> np.ndarray:
+        """Which features can still be kept, of which ``bounds`` (k, width) on |score| are known and nothing else.
+
+        ``bar`` is that of the scan so far. A design that prunes computes the others no further; ties are kept.
         """
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> Self:
@@ -60,11 +63,17 @@ class TopK:
             return np.full(len(self.lists), np.inf)
         return np.array([scores[-1] if ids.size == self.size else 0.0 for ids, scores in self.lists])
 
+    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
+        """See Reducer."""
+        return np.any(self._squares(bounds) >= bar[:, None], axis=0, keepdims=True)[0]
+
+    def _squares(self, scores: np.ndarray) -> np.ndarray:
+        squares = scores * scores
+        return squares.sum(axis=0, keepdims=True) if self.summed else squares
+
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "TopK":
         """See Reducer."""
-        squares = scores * scores
-        if self.summed:
-            squares = squares.sum(axis=0, keepdims=True)
+        squares = self._squares(scores)
         squares[:, self._excluded(ids, scores.shape[1])] = 0.0
         return self._with([self._best(row, ids) for row in squares])
 
@@ -117,9 +126,15 @@ class Split:
         self.reducers, self.widths = list(reducers), list(widths)
 
     @property
-    def bar(self) -> np.ndarray:
-        """See Reducer: those of all reducers, concatenated."""
-        return np.concatenate([reducer.bar for reducer in self.reducers])
+    def bar(self) -> tuple:
+        """See Reducer: those of all."""
+        return tuple(reducer.bar for reducer in self.reducers)
+
+    def may_keep(self, bounds: np.ndarray, bar: tuple) -> np.ndarray:
+        """See Reducer: those that any of them can keep."""
+        parts = np.split(bounds, np.cumsum(self.widths)[:-1])
+        triples = zip(self.reducers, parts, bar, strict=True)
+        return np.logical_or.reduce([reducer.may_keep(part, own) for reducer, part, own in triples])
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Split":
         """See Reducer."""
@@ -152,6 +167,10 @@ class Collect:
     def bar(self) -> np.ndarray:
         """See Reducer."""
         return np.array([-np.inf])
+
+    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
+        """See Reducer: all of them."""
+        return np.ones(bounds.shape[1], dtype=bool)
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Collect":
         """See Reducer."""

@@ -36,10 +36,12 @@ class Scaling:
         out *= self.factor
 
     def joined(self, other: "Scaling") -> "Scaling":
-        """The scaling of both sets of columns; both are shifted, or neither."""
-        both = self.shift is not None and other.shift is not None
-        shift = np.concatenate([self.shift, other.shift]) if both else None
-        return Scaling(np.concatenate([self.factor, other.factor]), shift)
+        """The scaling of both sets of columns."""
+        factor = np.concatenate([self.factor, other.factor])
+        if self.shift is None and other.shift is None:
+            return Scaling(factor, None)
+        shifts = [np.zeros(part.factor.size) if part.shift is None else part.shift for part in (self, other)]
+        return Scaling(factor, np.concatenate(shifts))
 
 
 class ScaledBlock(Block):

@@ -56,6 +56,10 @@ class Space(ABC):
         """All features of X, to be scanned; see ``door.as_design``."""
         return X if isinstance(X, Design) else as_design(X, workers, keep=keep, to_csc=to_csc)
 
+    def expanded(self, inputs: Design) -> Design:
+        """The features made of ``inputs``, the columns of X on their scale; here these columns themselves."""
+        return inputs
+
     def check(self, X: Any) -> None:
         """Raise InvalidDataError if X does not have the number of columns of this space."""
         n_columns = X.n_columns if isinstance(X, Design) else X.shape[1]

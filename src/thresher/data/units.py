@@ -27,6 +27,7 @@ class Units(ABC):
     """
 
     count: int
+    grouped: bool = True  # whether a unit may have several columns
 
     @abstractmethod
     def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
@@ -56,14 +57,11 @@ class Units(ABC):
         roots, sizes = self.roots(units), self.members(units).sizes
         return W if roots is None else W / (roots if sizes is None else np.repeat(roots, sizes))[:, None]
 
-    def in_block(self, units: np.ndarray, W: np.ndarray) -> np.ndarray:
-        """The inverse of ``in_design``."""
-        roots, sizes = self.roots(units), self.members(units).sizes
-        return W if roots is None else W * (roots if sizes is None else np.repeat(roots, sizes))[:, None]
-
 
 class EachColumn(Units):
     """Every column is a unit of weight 1."""
+
+    grouped = False
 
     def __init__(self, count: int):
         self.count = count

@@ -110,6 +110,7 @@ class Workers:
     def __init__(self, count: int = 1):
         self.count = count
         self._pool: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
 
     def map(self, function: Callable[..., Any], tasks: Sequence[tuple], *, entries: float) -> list[Any]:
         """[function(*task) for task in tasks], on threads if there are enough ``entries`` for that to pay off."""
@@ -123,9 +124,10 @@ class Workers:
                 future.cancel()
 
     def _threads(self) -> ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
-        return self._pool
+        with self._lock:  # two fits may share a design, and so its threads
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
+            return self._pool
 
     def pays(self, entries: float) -> bool:
         """Whether distributing this many entries over threads pays off."""
@@ -157,17 +159,23 @@ class Workers:
     def cut(self, length: int, *, per_worker: int = 1, grain: int = 1, at_least: int = 1) -> list[tuple[int, int]]:
         """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``.
 
-        There are ``at_least`` ranges if that is more and the grain allows it.
+        There are ``at_least`` ranges if that is more; the grain then gets finer.
         """
+        grain = min(grain, max(1, length // at_least))
         pieces = max(1, min(max(self.count * per_worker, at_least), -(-length // grain)))
         step = max(grain, -(-length // pieces // grain) * grain)
         return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
 
     def close(self) -> None:
         """Stop the threads; the object can be used again."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def __reduce__(self) -> tuple:
+        """A copy elsewhere starts threads of its own."""
+        return Workers, (self.count,)
 
     def __enter__(self) -> Self:
         return self

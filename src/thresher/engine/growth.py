@@ -13,11 +13,12 @@ import numpy as np
 from thresher.data.design import Design, OutOfTime
 from thresher.data.reducers import Split
 from thresher.data.scores import Correlation
-from thresher.engine.machines import Earlier, Gatherer, Grower, Grown, Machine
+from thresher.engine.machines import Earlier, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
+from thresher.engine.strategies import Gatherer, Grower
 from thresher.optim.layout import Layout
 from thresher.optim.problem import Problem
-from thresher.results import Trace, Turn
+from thresher.results import Step, Trace, Turn
 
 
 def grow(
@@ -47,6 +48,8 @@ def grow(
             except OutOfTime:
                 for machine in growing:
                     machine.cut_short()
+                watch(recorded(traced, trace))
+                take(design, growing, trace)
                 break
             with trace.step("certify"):
                 for machine in growing:
@@ -82,8 +85,14 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     deadlines = [machine.plan.deadline for machine in machines if machine.plan.deadline is not None]
     may_end = len(deadlines) == len(machines) and all(machine.has_model for machine in machines)
     score, reducer = Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V])
-    with trace.step("scan", *design.scan_cost()):
-        results = design.scan(score, reducer, max(deadlines) if may_end else None)
+    cost, begun = design.scan_cost(), trace.elapsed
+    try:
+        with trace.step("scan", *cost):
+            results = design.scan(score, reducer, max(deadlines) if may_end else None)
+    except OutOfTime as cut:
+        part = Step("scan", trace.elapsed - begun, cut.share * cost.passes, int(cut.share * cost.bytes))
+        trace.steps.append(part)
+        raise
     for machine, ((units, squares),) in zip(machines, results, strict=True):
         machine.record_scan(units, squares)
 

@@ -1,4 +1,4 @@
-"""One model that grows turn by turn: the two strategies of grow()."""
+"""One model that grows turn by turn: what both strategies of grow() share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -9,20 +9,17 @@ import numpy as np
 from thresher.data.block import Block
 from thresher.data.design import Design
 from thresher.data.reducers import Reducer
-from thresher.engine.plans import GatherPlan, GrowthPlan, Plan
+from thresher.engine.plans import Plan
 from thresher.engine.taken import ScanResult, Taken
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import solver_for
 from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
-GROWING_TOL, FINAL_TOL = 1e-3, 1e-15  # of the objective: inner accuracy under inner_tol="auto"
-GATHERING_TOL = 1e-5  # ... if elimination follows: what is taken should not depend on the solver
+FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
 LARGE = 1 << 20  # entries above which the columns taken are a large block
-GATHERED = 1e-2  # of tol: the gap at which gathering stops, since further units would be noise
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
-PATIENCE = 3  # turns below the wanted number of units after which the budget is considered too small
 
 Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, classes) as solvers have them
 
@@ -57,8 +54,7 @@ class Machine(ABC):
         self.budget, self.forced = plan.budget, len(plan.forced)
         self.at_zero = problem.at_zero()
         self.lower_bound, self.best_pick_bound, self.gap = 0.0, 0.0, np.inf
-        grouped = plan.units.members(np.zeros(0, dtype=np.int64)).sizes is not None
-        self.taken = Taken.nothing(problem, grouped=grouped)
+        self.taken = Taken.nothing(problem, grouped=plan.units.grouped)
         self._last_scan: ScanResult | None = None
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
@@ -76,7 +72,8 @@ class Machine(ABC):
 
     def reducer(self) -> Reducer:
         """The reducer of the scan."""
-        return self.plan.units.reducer(self.kept, np.sort(self.taken.units))
+        exclude = np.union1d(self.taken.units, np.asarray(self.plan.exclude, dtype=np.int64))
+        return self.plan.units.reducer(self.kept, exclude)
 
     def record_scan(self, units: np.ndarray, squares: np.ndarray) -> None:
         """Keep the result of a scan."""
@@ -214,10 +211,11 @@ class Machine(ABC):
         else:
             tol *= max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
         penalty = self.plan.penalty(taken, self.budget)
-        solver = solver_for(self.problem, penalty)
+        block = taken.columns_of_classes
+        solver = solver_for(block, self.problem, penalty)
         with self.trace.step("solve"):
             solution = solver.solve(
-                taken.columns_of_classes,
+                block,
                 self.problem,
                 penalty,
                 taken.start,
@@ -244,156 +242,3 @@ class Machine(ABC):
             Stop(StopReason.INTERRUPTED) if interrupted or self.stop is None else self.stop,
             interrupted,
         )
-
-
-class Gatherer(Machine):
-    """Gathers units for thresh(): see GatherPlan."""
-
-    plan: GatherPlan
-    default_tol = GATHERING_TOL
-
-    @property
-    def kept(self) -> int:
-        """See Machine; includes the units that are added in the end."""
-        return max(super().kept, self.plan.at_least)
-
-    @property
-    def has_reached(self) -> bool:
-        """Whether ``reach`` units, at least one, are taken."""
-        return self.taken.units.size >= max(self.plan.reach, 1)
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether further units would be noise."""
-        return self.taken.units.size >= self.plan.wanted and self.gap <= GATHERED * self.plan.tol
-
-    def is_rough(self, taken: Taken) -> bool:
-        """See Machine; for large blocks accuracy is expensive and does not improve the picks."""
-        return self.plan.rough or is_large(taken.in_memory)
-
-    def requested(self) -> np.ndarray:
-        """The units to take now; after the last turn those up to ``at_least``."""
-        if self.stop:
-            return self.last_scan.best[: max(0, self.plan.at_least - self.taken.units.size)]
-        return self.last_scan.best[: max(0, min(self.budget, self.plan.reach - self.taken.units.size))]
-
-    def grown(self) -> None:
-        """See Machine."""
-        self.solve(self.growing_tol)
-
-
-class Grower(Machine):
-    """Grows to the end: see GrowthPlan."""
-
-    plan: GrowthPlan
-    default_tol = GROWING_TOL
-
-    def __init__(self, design: Design, problem: Problem, plan: GrowthPlan, trace: Trace):
-        super().__init__(design, problem, plan, trace)
-        self.last_objective, self.misses, self.filled = np.inf, 0, False
-
-    @property
-    def has_reached(self) -> bool:
-        """Whether as many units as wanted have weight."""
-        return self.plan.wanted is not None and self.taken.used >= self.plan.wanted
-
-    @property
-    def is_optimal(self) -> bool:
-        """Whether the gap is at most the tolerance; no reason to stop if the budget may be raised."""
-        return self.gap <= self.plan.tol and not (self.plan.wanted is not None and self.plan.may_raise)
-
-    def reason_to_stop(self) -> Stop | None:
-        """See Machine; if ``wanted`` is None, also stops when the objective hardly decreases."""
-        stop, plan = super().reason_to_stop(), self.plan
-        decrease = self.last_objective - self.taken.solution.objective
-        if stop is None and plan.wanted is None and self.taken.used and decrease <= plan.min_decrease * self.at_zero:
-            text = f"converged: the objective decreased by less than {plan.min_decrease:g} of its value at zero weights"
-            return Stop(StopReason.SMALL_DECREASE, text)
-        return stop
-
-    def judge(self) -> None:
-        """Raise the budget if it is too small; else check whether there is a reason to stop."""
-        if self.is_stuck():
-            self.loosen()
-        else:
-            super().judge()
-
-    def requested(self) -> np.ndarray:
-        """See Machine."""
-        if self.stop:
-            return self.last_scan.best[:0]
-        missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
-        return self.last_scan.best[: int(min(self.budget, max(missing, 0)))]
-
-    def begin(self, start: Earlier | None) -> None:
-        """See Machine."""
-        super().begin(start)
-        if self.has_reached and self.taken.units.size:
-            self.settle()
-
-    def grown(self) -> None:
-        """See Machine; as soon as enough units have weight, the model is solved to the final accuracy."""
-        self.last_objective = self.taken.solution.objective
-        self.solve(self.growing_tol if self.gap > self.plan.tol else self.final_tol)
-        wanted = self.plan.wanted
-        if wanted is not None and self.taken.used >= wanted:
-            self.settle()
-            self.misses += self.taken.used < wanted
-
-    def finish(self) -> None:
-        """See Machine."""
-        if self.plan.wanted is None:
-            self.settle()
-
-    def settle(self) -> None:
-        """Solve to the final accuracy; if more units than wanted have weight, keep the largest and solve again."""
-        self.solve(self.final_tol)
-        wanted = self.plan.wanted
-        if wanted is not None and self.taken.used > wanted:
-            self.solve(self.final_tol, self.taken.heaviest(self.problem, wanted))
-
-    def is_stuck(self) -> bool:
-        """Whether the optimum under this budget seems to have fewer units than wanted, and ``loosen`` can help."""
-        plan, taken, best = self.plan, self.taken, self.last_scan.best
-        if plan.wanted is None or not plan.may_raise or self.has_reached or out_of_time(plan.deadline):
-            return False
-        no_progress = self.gap <= plan.tol or self.misses >= PATIENCE or best.size == 0
-        can_raise = self.budget < self.largest_budget and taken.units.size + best.size > 0
-        can_fill = self.budget == self.largest_budget and taken.units.size >= plan.wanted and not self.filled
-        return no_progress and (can_raise or can_fill) and len(self.turns) <= plan.max_turns
-
-    def loosen(self) -> None:
-        """Double the budget; if it is at its maximum, fill up with taken units of weight zero."""
-        if self.budget < self.largest_budget:
-            self.raise_budget()
-        else:
-            self.fill_up()
-
-    @property
-    def largest_budget(self) -> int:
-        """With as many units as wanted, the penalty under this budget is the plain square: all of them get weight.
-
-        0 if ``wanted`` is None.
-        """
-        return 0 if self.plan.wanted is None else self.plan.wanted - self.forced
-
-    def raise_budget(self) -> None:
-        """Double the budget, and solve again."""
-        self.budget, self.misses = min(2 * self.budget, self.largest_budget), 0
-        self.lower_bound = self.last_scan.bound(self.budget)
-        self.solve(self.growing_tol)
-        if self.has_reached:
-            self.settle()
-
-    def fill_up(self) -> None:
-        """Keep the units in the model and those with the best scores among the others, as many as wanted."""
-        self.filled = True
-        rank = np.sqrt(self.taken.squares)
-        rank[self.taken.positions] = np.inf
-        keep = np.sort(np.argsort(-rank, kind="stable")[: self.plan.wanted])
-        self.solve(self.final_tol, self.taken.restricted(self.problem, keep))
-
-    def result(self, interrupted: bool) -> Grown:
-        """See Machine; if ``wanted`` is None, the final model is the last turn."""
-        grown = super().result(interrupted)
-        return grown if self.plan.wanted is not None else replace(grown, turns=(*grown.turns, self.taken))

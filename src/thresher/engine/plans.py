@@ -19,6 +19,8 @@ def k_support(taken: Taken, budget: int) -> Penalty:
 
 def turn_groups(taken: Taken, budget: int) -> Penalty:
     """The paper's sub-problem (30): the units of one turn are a group. It may stall above the tolerance."""
+    if not taken.layout.is_plain:
+        raise ValueError("sub-problem (30) is for single columns and two classes only")
     sizes = np.unique(taken.turn[taken.forced :], return_counts=True)[1]
     return GroupSum(tuple(sizes.tolist()), taken.forced)
 
@@ -28,8 +30,9 @@ class Plan:
     """Options of both strategies.
 
     ``wanted`` units (None: until ``tol``) out of ``units``; ``budget`` is that of the penalty and the number of units
-    per turn, ``forced`` units do not count; ``penalty(taken, budget)`` is that of the master problem. ``rough`` solves
-    to a coarse tolerance only.
+    per turn, ``forced`` units do not count; those in ``exclude`` are never taken. ``penalty(taken, budget)`` is that of
+    the master problem. ``rough`` solves to a coarse tolerance only. ``reach`` is the number of units to gather for
+    thresh(), None where the grown model is the result.
     """
 
     units: Units
@@ -40,8 +43,10 @@ class Plan:
     max_turns: int = 100
     deadline: float | None = None
     forced: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
     penalty: PenaltyRule = k_support
     rough: bool = False
+    reach: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

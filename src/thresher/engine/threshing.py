@@ -46,7 +46,7 @@ def thresh(
     units taken only when no later ones are left. The station with ``exact`` units is solved up to rounding, the others
     to the tolerances above. Stops early when ``deadline`` passes.
     """
-    eliminate = eliminator_for(problem).eliminate
+    eliminate = eliminator_for(problem, taken.in_memory).eliminate
     solutions = apart(taken.solution, taken.layout.classes)
     starts = [Start(solution.w, solution.z, solution.b) for solution in solutions]
     first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
@@ -67,7 +67,7 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
     penalty, solutions = KSupport(taken.columns.size), []
     for part, old in zip(problem.per_class(), apart(taken.solution, taken.layout.classes), strict=True):
         start = Start(old.w, old.z, old.b)
-        solver = solver_for(part, penalty)
+        solver = solver_for(taken.in_memory, part, penalty)
         solutions.append(solver.solve(taken.in_memory, part, penalty, start, tol=-np.inf, deadline=deadline))
     return taken.solved(end_to_end(solutions))
 

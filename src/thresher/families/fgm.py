@@ -1,7 +1,7 @@
 """The feature generating machine: docs/theory/fgm.md has the problem, the algorithm and what differs from the paper."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +10,19 @@ import numpy as np
 from thresher.data.design import Design
 from thresher.data.units import EachColumn, Units
 from thresher.engine.growth import grow
+from thresher.engine.machines import Grown
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
+from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, reached_text
+from thresher.optim.problem import Problem
+from thresher.optim.solvers import eliminator_for
+from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
-def features_per_turn(columns):
+def features_per_turn(columns: int | None) -> int:
     """The paper's B: a tenth of the target number of columns, at most 100; 10 if there is no target.
 
     About ten turns, so about twelve passes over X. The paper finds no loss of accuracy up to B = 100 and loss at 400.
@@ -26,27 +30,38 @@ def features_per_turn(columns):
     return 10 if columns is None else min(100, max(1, math.ceil(columns / 10)))
 
 
-def pool_sizes(wanted, overshoot):
+def pool_sizes(wanted: int, overshoot: float | str) -> list[int]:
     """Numbers of columns from which elimination selects ``wanted``, ascending.
 
     "auto" tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
     features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
     lower by more than 2 %. docs/architecture.md has the experiments behind it.
     """
-    if overshoot != "auto":
+    if not isinstance(overshoot, str):  # "auto" is the only word
         return [math.ceil(overshoot * wanted)]
     few, many = math.ceil(1.2 * wanted), POOL - 2 * wanted
     return [few, many] if many > few else [few]
 
 
-def growth_target(wanted, overshoot, n_features):
+def growth_target(wanted: int | None, overshoot: float | str | None, n_features: int) -> int | None:
     """The number of columns that growth takes, or None if there is no target."""
     if wanted is None or overshoot is None:
         return wanted
     return min(n_features, pool_sizes(wanted, overshoot)[-1])
 
 
-def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts=None, watch=lambda turn: None, **how):
+def fgm(
+    design: Design,
+    problems: Sequence[Problem],
+    trace: Trace,
+    *,
+    wanted: int | None,
+    overshoot: float | str | None = None,
+    debias: bool = False,
+    starts: Callable[[int | None], list] | None = None,
+    watch: Callable[[Turn], None] = lambda turn: None,
+    **how: Any,
+) -> Selection:
     """Grow linear models on ``design``, thresh them, and return them as one Selection with its path.
 
     ``problems`` are the models: each selects its own columns, all are scanned together. ``wanted`` features each, or
@@ -56,15 +71,18 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
     from, in the units of the design, with at most ``most`` columns (None: any number). ``how`` are options of
     ``planned``.
     """
-    sizes = [None] if wanted is None or overshoot is None else pool_sizes(wanted, overshoot)
+    if overshoot is not None:
+        for problem in problems:
+            eliminator_for(problem)  # raises now rather than after hours of growth
+    sizes: list[int | None] = [None] if wanted is None or overshoot is None else [*pool_sizes(wanted, overshoot)]
     plans = [planned(design, wanted, size, **how) for size in sizes]
     count = len(problems)
     grown = grow(
         design,
-        problems * len(plans),
+        list(problems) * len(plans),
         [plan for plan in plans for _ in problems],
         trace,
-        None if starts is None else [start for plan in plans for start in starts(getattr(plan, "reach", None))],
+        None if starts is None else [start for plan in plans for start in starts(plan.reach)],
         watch,
     )
     models = [_Model(problem, grown[index::count], plans, trace) for index, problem in enumerate(problems)]
@@ -80,7 +98,16 @@ def fgm(design, problems, trace, *, wanted, overshoot=None, debias=False, starts
     return selection(design, models, trace, interrupted)
 
 
-def held_out(design, problems, trace, *, wanted, overshoot=None, debias=False, **how):
+def held_out(
+    design: Design,
+    problems: Sequence[Problem],
+    trace: Trace,
+    *,
+    wanted: int | None,
+    overshoot: float | str | None = None,
+    debias: bool = False,
+    **how: Any,
+) -> Iterator[np.ndarray]:
     """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out.
 
     The models are those of fgm(), solved roughly and from at most twice as many columns as wanted: accurate enough to
@@ -143,23 +170,24 @@ class _Model:
     ``candidates`` are the results of growth under each of ``plans``; the pick comes from ``grown``.
     """
 
-    def __init__(self, problem, candidates, plans, trace):
+    def __init__(self, problem: Problem, candidates: Sequence[Grown], plans: Sequence[Plan], trace: Trace):
         self.problem, self.candidates, self.plans, self.trace = problem, candidates, plans, trace
         self.grown, self.plan = candidates[-1], plans[-1]
-        self.stations, self.stop = {}, self.grown.stop  # stations of elimination by number of units; why it stopped
+        self.stations: dict[int, Taken] = {}  # of elimination, by number of units
+        self.stop = self.grown.stop
         taken = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
     @property
-    def scores(self):
+    def scores(self) -> np.ndarray:
         """Scores of the pick, (samples, classes)."""
         return self.problem.by_class(self.pick.solution.z).T + self.pick.solution.b
 
-    def pick_bound(self, number):
+    def pick_bound(self, number: int) -> float:
         """A lower bound of the objective over all subsets of ``number`` columns."""
         return max(grown.pick_bound(number) for grown in self.candidates)
 
-    def thresh(self):
+    def thresh(self) -> None:
         """Eliminate; if a number is wanted, the pick is the station with that number.
 
         The pick comes from the largest pool, unless that from a smaller one has a clearly lower objective.
@@ -174,31 +202,33 @@ class _Model:
                 self.pick, self.stop = trial.pick, trial.stop
 
     @property
-    def objective(self):
+    def objective(self) -> float:
         """1/2 ||w||^2 plus the loss of the pick."""
         solution = self.pick.solution
         return 0.5 * float(solution.w @ solution.w) + solution.loss
 
-    def thresh_all(self):
+    def thresh_all(self) -> None:
         """Eliminate down to one column, with every number of columns from twice the wanted one on."""
         taken, wanted = (self.pick if self.plan.wanted is None else self.grown.taken), self.plan.wanted
         most = taken.units.size
         if most:
             counts = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
-            self.eliminate(taken, counts, exact=wanted and min(wanted, most))
+            self.eliminate(taken, counts, exact=None if wanted is None else min(wanted, most))
 
-    def thresh_to_pick(self):
+    def thresh_to_pick(self) -> None:
         """Eliminate down to the pick only, a tenth of the columns at a time."""
-        taken = self.grown.taken
-        if taken.units.size:
-            target = min(self.plan.wanted, taken.units.size)
+        taken, wanted = self.grown.taken, self.plan.wanted
+        if taken.units.size and wanted is not None:
+            target = min(wanted, taken.units.size)
             self.eliminate(taken, stops(taken.units.size, target, target))
 
-    def eliminate(self, taken, counts, exact=None):
+    def eliminate(self, taken: Taken, counts: Sequence[int], exact: int | None = None) -> None:
         """Eliminate to each of ``counts``; the pick is the station with the wanted number, or the last before it."""
-        wanted, rough, pool = self.plan.wanted, self.plan.rough, getattr(self.plan, "reach", None)
-        options = {"pool": pool, "exact": exact, "rough": rough, "deadline": self.plan.deadline}
-        for left in thresh(taken, self.problem, self.grown.at_zero, counts, self.trace, **options):
+        wanted, plan = self.plan.wanted, self.plan
+        for left in thresh(
+            taken, self.problem, self.grown.at_zero, counts, self.trace, pool=plan.reach, exact=exact, rough=plan.rough,
+            deadline=plan.deadline,
+        ):  # fmt: skip
             self.stations[left.units.size] = left
         if wanted is not None:
             target = min(wanted, taken.units.size)
@@ -207,7 +237,7 @@ class _Model:
             last = taken.like(self.stations.get(target, self.stations[min(self.stations)]))
             self.pick = last.heaviest(self.problem, target)
 
-    def refit(self):
+    def refit(self) -> None:
         """Refit the pick with the plain penalty 1/2 ||w||^2."""
         if self.pick.units.size:
             with self.trace.step("debias"):
@@ -215,12 +245,12 @@ class _Model:
 
     def why(self) -> Stop:
         """The reason to stop."""
-        on_time = self.stop.reason is not StopReason.MAX_TIME
-        reached = self.pick.used == self.plan.wanted and on_time
-        return Stop(StopReason.REACHED, reached_text(self.plan.wanted)) if reached else self.stop
+        wanted, on_time = self.plan.wanted, self.stop.reason is not StopReason.MAX_TIME
+        reached = wanted is not None and self.pick.used == wanted and on_time
+        return Stop(StopReason.REACHED, reached_text(self.pick.used)) if reached else self.stop
 
 
-def selection(design, models, trace, interrupted):
+def selection(design: Design, models: Sequence[_Model], trace: Trace, interrupted: bool) -> Selection:
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
     pick = station(design, models, "pick", [model.pick for model in models])
@@ -245,10 +275,11 @@ def selection(design, models, trace, interrupted):
         forced=forced_columns(design, models[0].plan),
         interrupted=interrupted,
         stop=stop.reason,
+        units=pick.units,
     )
 
 
-def path(design, models):
+def path(design: Design, models: Sequence[_Model]) -> Path:
     """The turns of growth, then the stations of elimination that all models have."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
@@ -269,11 +300,12 @@ def forced_columns(design: Design, plan: Plan) -> np.ndarray:
     return np.unique(design.ids_in_X(columns))
 
 
-def station(design, models, phase, parts):
+def station(design: Design, models: Sequence[_Model], phase: str, parts: Sequence[Taken]) -> Station:
     """The Taken of each model in ``parts`` as one Station, in the units and columns of X.
 
     The weight of a column that several units share is the sum of its weights in them.
     """
+    grouped = models[0].plan.units.grouped
     kept = [part.positions for part in parts]
     places = [part.layout.columns(positions) for part, positions in zip(parts, kept, strict=True)]
     ids = np.unique(np.concatenate([part.columns[at] for part, at in zip(parts, places, strict=True)]))
@@ -289,6 +321,14 @@ def station(design, models, phase, parts):
         first = last
     weights, offset = design.in_units_of_X(ids, W)
     intercept = np.concatenate([np.broadcast_to(part.solution.b, part.layout.classes) for part in parts]) + offset
-    if classes == 1:
-        weights, intercept = weights[:, 0], float(intercept[0])
-    return Station(phase, number, design.ids_in_X(ids), weights, intercept, objective, bound)
+    chosen = [part.units[positions] for part, positions in zip(parts, kept, strict=True)]
+    return Station(
+        phase,
+        number,
+        design.ids_in_X(ids),
+        weights[:, 0] if classes == 1 else weights,
+        float(intercept[0]) if classes == 1 else intercept,
+        objective,
+        bound,
+        np.unique(np.concatenate(chosen)) if grouped else None,
+    )

@@ -110,6 +110,13 @@ class Curved(Smooth, Protocol):
 class QuadraticDual(Protocol):
     """A problem whose dual function may be 1'alpha - sum alpha_i^2 / (2 c_i)."""
 
+    y: np.ndarray
+    cost: np.ndarray
+    loss: Loss
+
+    def dual_at(self, alpha: np.ndarray) -> "MarginDual":
+        """The dual point alpha."""
+
     def dual_weights(self) -> np.ndarray | None:
         """The weights c; None if the dual function has another form."""
 

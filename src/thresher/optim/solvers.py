@@ -3,7 +3,7 @@
 A new kind of loss or penalty registers its solver by one entry in ``SOLVERS``; nothing else depends on its type.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,27 +54,34 @@ class Eliminate(Protocol):
         """A Station for each number of units in ``stops``."""
 
 
+def any_block(block: Block) -> bool:
+    """A solver without limits on the size of the columns."""
+    return True
+
+
 @dataclass(frozen=True)
 class Solver:
-    """A solver for problems and penalties that implement two protocols."""
+    """A solver for problems and penalties that implement two protocols, on blocks that it ``fits``."""
 
     name: str
     solve: Solve
     problem: type
     penalty: type
+    fits: Callable[[Block], bool] = any_block
 
-    def suits(self, problem: Problem, penalty: Penalty) -> bool:
-        """Whether problem and penalty implement these protocols."""
-        return isinstance(problem, self.problem) and isinstance(penalty, self.penalty)
+    def suits(self, block: Block, problem: Problem, penalty: Penalty) -> bool:
+        """Whether problem and penalty implement these protocols, and the block fits."""
+        return isinstance(problem, self.problem) and isinstance(penalty, self.penalty) and self.fits(block)
 
 
 @dataclass(frozen=True)
 class Eliminator:
-    """An elimination method for problems that implement a protocol."""
+    """An elimination method for problems that implement a protocol, on blocks that it ``fits``."""
 
     name: str
     eliminate: Eliminate
     problem: type
+    fits: Callable[[Block], bool] = any_block
 
 
 SOLVERS = (
@@ -84,18 +91,18 @@ SOLVERS = (
 ELIMINATORS = (Eliminator("second-order model", elimination.eliminate, Curved),)
 
 
-def solver_for(problem: Problem, penalty: Penalty) -> Solver:
+def solver_for(block: Block, problem: Problem, penalty: Penalty) -> Solver:
     """The first suitable one of SOLVERS; TypeError if there is none."""
     for solver in SOLVERS:
-        if solver.suits(problem, penalty):
+        if solver.suits(block, problem, penalty):
             return solver
     raise TypeError(f"no solver supports {type(problem).__name__} with {type(penalty).__name__}: {_needs()}")
 
 
-def eliminator_for(problem: Problem) -> Eliminator:
-    """The first suitable one of ELIMINATORS; TypeError if there is none."""
+def eliminator_for(problem: Problem, block: Block | None = None) -> Eliminator:
+    """The first suitable one of ELIMINATORS, for a block if there is one yet; TypeError if there is none."""
     for eliminator in ELIMINATORS:
-        if isinstance(problem, eliminator.problem):
+        if isinstance(problem, eliminator.problem) and (block is None or eliminator.fits(block)):
             return eliminator
     raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: the problem has no second derivative")
 

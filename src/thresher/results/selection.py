@@ -127,6 +127,8 @@ class Station:
         1/2 ||w||^2 plus the loss, in the units in which the data was scaled.
     bound : float
         A value that no model on any ``number`` features can go below, in the same units.
+    units : ndarray of int64, default=None
+        The selected units, sorted, where ``number`` counts groups of features; None: the features themselves.
     """
 
     phase: str
@@ -136,6 +138,7 @@ class Station:
     intercept: float | np.ndarray
     objective: float
     bound: float
+    units: np.ndarray | None = None
 
 
 class Path(Sequence[Station]):
@@ -245,6 +248,8 @@ class Selection:
         Whether Ctrl-C ended the fit.
     stop : StopReason, default=None
         Why the fit ended; None: a model file that does not say.
+    units : ndarray of int64, default=None
+        The selected units, sorted, where groups of features were selected; None: the features themselves.
     """
 
     features: np.ndarray
@@ -259,6 +264,7 @@ class Selection:
     forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     interrupted: bool = False
     stop: StopReason | None = None  # None for a model file that does not contain it
+    units: np.ndarray | None = None
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.
@@ -276,7 +282,8 @@ class Selection:
         consistent(weights.shape == (*ids.shape, *shape), "weights, features and intercept have different shapes")
         consistent(bool(np.isfinite(weights).all()), "weights are not finite")
         consistent(bool(np.isin(self.forced, ids).all()), "a forced feature is missing")
-        consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a selected feature has no weight")
+        if self.units is None:  # a column of a selected group may have weight zero
+            consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a selected feature has no weight")
         if self.certificate is not None:
             self.certificate.check()
 
@@ -313,4 +320,5 @@ class Selection:
             intercept=station.intercept,
             stop_reason=f"{number} features, from the path of a fit that stopped with: {self.stop_reason}",
             certificate=certificate,
+            units=station.units,
         )
