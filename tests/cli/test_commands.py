@@ -290,7 +290,7 @@ def test_inspect(model, made):
     assert "fingerprint" in shown
     fewer = as_json("inspect", model, "-k", 2)
     assert fewer["n_features"] == 2
-    assert "out of the path" in fewer["stop_reason"]
+    assert "from the path" in fewer["stop_reason"]
 
 
 def test_quiet_says_nothing_and_warnings_are_told(folder):

@@ -307,7 +307,7 @@ WRONG_DATA = {
     "too few weights": (lambda: (X, y, np.ones(3)), "sample_weight has shape"),
     "nan in the weights": (lambda: (X, y, np.full(80, np.nan)), "sample_weight"),
     "a class without weight": (lambda: (X, y, (y > 0) * 1.0), "class -1 are zero"),
-    "too large": (lambda: (X * 1e150, y), "too large for products"),
+    "too large": (lambda: (X * 1e150, y), "contains a value of magnitude .* Rescale the column"),
 }
 
 
@@ -514,7 +514,7 @@ def test_without_any_feature_the_model_is_the_class_it_begins_with(empty, shift)
 
 
 def test_a_tolerance_out_of_reach_is_said():
-    with pytest.warns(ConvergenceWarning, match="not converged: duality gap .* > tol=1e-300"):
+    with pytest.warns(ConvergenceWarning, match="above tol=1e-300"):
         SparseSVCPath(2, 2, tol=1e-300, fit_intercept=True).fit(X, y)
 
 
@@ -629,7 +629,7 @@ def test_many_classes_on_a_grid_equal_fits_alone(shift):
     for fold, (train, test) in enumerate(StratifiedKFold(2).split(Z, CODES)):
         refit = clone(point).fit(Z[train], CODES[train])
         assert path.scores_[fold, 2, 1] == pytest.approx(refit.score(Z[test], CODES[test]), abs=1e-12)
-    with pytest.raises(ValueError, match="for two classes only"):
+    with pytest.raises(ValueError, match="for binary classification only"):
         grid.rejections("iss")
 
 

@@ -155,7 +155,7 @@ def test_every_reason_to_stop():
     assert run(X, y, cost, deadline=time.perf_counter()).stop_reason == "stopped early: max_time reached"
     assert run(X, y, cost, tol=0.01).stop_reason.endswith(" <= tol=0.01")
     assert run(np.zeros_like(X), y, cost).stop_reason == "no other feature has a non-zero score"
-    assert "fell by less than" in run(X, y, cost, penalty=turn_groups, tol=1e-2).stop_reason
+    assert "decreased by less than" in run(X, y, cost, penalty=turn_groups, tol=1e-2).stop_reason
     assert run(X[:, :3], y, cost, tol=0.0, per_turn=1).features.size == 3
 
 

@@ -342,10 +342,10 @@ class Learners:
         return self.made, more, self.state()
 
     def __setstate__(self, state):
-        made, more, learnt = state
+        made, more, learned = state
         type(self).__init__(self, **made)
         vars(self).update(more)
-        self._put_back(learnt)  # not checked: learners that diverged can be pickled too
+        self._put_back(learned)  # not checked: learners that diverged can be pickled too
 
     @property
     def standing(self):

@@ -1,6 +1,6 @@
 """Numbers, svmlight rows and tables out of text: compiled loops over bytes.
 
-A number comes out as Python's ``float`` reads it, to the last bit. One of up to 19 digits is a whole number w times
+A number comes out as Python's ``float`` reads it, to the last bit. One of up to 19 digits is an integer w times
 10^q. Where both are exact in float64, one operation rounds right; else w is multiplied by the first 128 bits of 5^q,
 which decides the rounding for all but a few (Eisel and Lemire's method). Those few, and longer ones, are left to the
 caller: their places go into ``hard``.
@@ -21,7 +21,7 @@ TAB, NEWLINE, RETURN, BLANK, QUOTE, HASH, PLUS, COMMA, MINUS, POINT = b'\t\n\r "
 ZERO, NINE, COLON, CAPITAL_E, SMALL_E = b"09:Ee"
 QID = np.frombuffer(b"qid:", dtype=np.uint8)
 
-MOST_DIGITS = 19  # of a whole number that always fits 64 bits
+MOST_DIGITS = 19  # of an integer that always fits 64 bits
 LARGEST_POWER = 300  # of ten, either way: beyond lie subnormal and infinite numbers
 LARGEST_INDEX = 2**63 - 2  # the number of columns is one more
 LARGEST_TENTH, LARGEST_DIGIT = divmod(LARGEST_INDEX, 10)
