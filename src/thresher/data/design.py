@@ -119,36 +119,111 @@ class Design(ABC):
 
     @abstractmethod
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
-        """All columns, as Pieces in ascending order; each takes about half a second at most for so many vectors."""
+        """All columns, as Pieces in ascending order; each takes about half a second at most.
+
+        Parameters
+        ----------
+        vectors : int, default=1
+            How many products with each column a scan will form.
+
+        Returns
+        -------
+        iterator of Piece
+            Descriptions, which are opened where they are worked on.
+        """
 
     @abstractmethod
     def take(self, ids: np.ndarray) -> Block:
-        """A Block of the columns ``ids``, in that order, in memory."""
+        """Columns, in memory.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the columns in this design.
+
+        Returns
+        -------
+        Block
+            The columns, in the order of ``ids``.
+        """
 
     @abstractmethod
     def take_cost(self, ids: np.ndarray) -> Cost:
-        """What ``take(ids)`` costs."""
+        """What ``take`` costs.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            As in ``take``.
+
+        Returns
+        -------
+        Cost
+            Passes over X, and bytes.
+        """
 
     def scan_cost(self) -> Cost:
-        """What a scan costs."""
+        """What a scan costs.
+
+        Returns
+        -------
+        Cost
+            Passes over X, and bytes.
+        """
         return Cost(1.0, self.nbytes)
 
     def check_cost(self) -> Cost:
-        """What the look at X before a fit costs: its structure, copies and ``statistics``."""
+        """What the look at X before a fit costs: its structure, copies and ``statistics``.
+
+        Returns
+        -------
+        Cost
+            Passes over X, and bytes.
+        """
         return self.scan_cost()
 
     def sides(self) -> Sides:
-        """X for solvers that read some rows as often as some columns; UnsupportedDesignError where it cannot be had."""
+        """X for solvers that read some rows as often as some columns.
+
+        Returns
+        -------
+        Sides
+            X by rows and by columns.
+
+        Raises
+        ------
+        UnsupportedDesignError
+            If rows of this design cannot be read.
+        """
         raise UnsupportedDesignError(
             f"{type(self).__name__} can be read by columns only, this estimator reads rows, too: use FGMClassifier, "
             "or hold X in memory"
         )
 
     def scan(self, score: Score, reducer: Reducer, deadline: float | None = None) -> Any:
-        """Hand ``score`` of all columns, piece by piece, to ``reducer``: one pass over X. Returns its result.
+        """Hand the scores of all columns, piece by piece, to a reducer: one pass over X.
 
         Pieces go through a window of a few for each worker and are merged in order, so the answer does not depend on
-        how many workers there are. OutOfTime when ``deadline`` (of ``time.perf_counter``) passes before the end.
+        how many workers there are.
+
+        Parameters
+        ----------
+        score : Score
+            What is computed of each column.
+        reducer : Reducer
+            What is kept of it.
+        deadline : float, default=None
+            Time, as ``time.perf_counter`` tells it, at which the scan is given up; None: never.
+
+        Returns
+        -------
+        object
+            The result of the reducer.
+
+        Raises
+        ------
+        OutOfTime
+            If the deadline passes before the end.
         """
         total = reducer
 
@@ -165,30 +240,90 @@ class Design(ABC):
         return total.result()
 
     def statistics(self, weights: np.ndarray) -> Statistics:
-        """Statistics of the columns as they are stored, before scaling, in one pass; ``weights`` are of the rows."""
+        """Statistics of the columns as they are stored, before scaling, in one pass.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Weights of the rows.
+
+        Returns
+        -------
+        Statistics
+            Of each column: ``anchor`` and ``table``.
+        """
         found = self.scan(Moments(weights), Collect(self.width)).T
         return Statistics(found[0], found[1:])
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
-        """(weights, offset) on the columns ``ids`` of X as given that score as ``w`` does on the columns here.
+        """Weights on columns of X as given that score as others do on the columns of this design.
 
-        ``w`` is (ids,) or (ids, classes); the offset is a number, or one for each class.
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the columns in this design.
+        w : ndarray of shape (n_ids,) or (n_ids, n_classes)
+            Weights on the columns here.
+
+        Returns
+        -------
+        weights : ndarray
+            Of the shape of ``w``.
+        offset : float or ndarray of shape (n_classes,)
+            What is to be added to the scores.
         """
         return w, 0.0
 
     def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The w on the columns here that scores as ``weights`` do on X as given: the inverse of ``in_units_of_X``."""
+        """Weights on the columns here that score as others do on X as given: the inverse of ``in_units_of_X``.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the columns in this design.
+        weights : ndarray of shape (n_ids,) or (n_ids, n_classes)
+            Weights on the columns of X as given.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of ``weights``.
+        """
         return weights
 
     def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
-        """(block, known): the columns ids[known] of X as given, before scaling; the others hold nothing."""
+        """Columns of X as given, before scaling.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the columns in X, sorted.
+
+        Returns
+        -------
+        block : Block
+            The columns ``ids[known]``; all entries of the others are zero.
+        known : ndarray of int64
+            Positions in ``ids``.
+        """
         if self.ids is None:
             return self.take(ids), np.arange(len(ids))
         known = np.flatnonzero(np.isin(ids, self.ids))
         return self.take(self.numbers_here(ids[known])), known
 
     def as_given(self, ids: np.ndarray) -> Any:
-        """The columns ``ids`` of X as given, as an array or a sparse matrix."""
+        """Columns of X as given.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the columns in X, sorted.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_ids)
+            The columns.
+        """
         block, known = self.take_as_given(ids)
         return put_columns(block.native(), known, len(ids)) if known.size < len(ids) else block.native()
 
@@ -200,12 +335,39 @@ class Design(ABC):
         )
 
     def numbers_in_X(self, ids: ArrayLike) -> np.ndarray:
-        """The numbers in X of the features ``ids`` of this design."""
+        """Numbers in X of features of this design.
+
+        Parameters
+        ----------
+        ids : array-like of int
+            Numbers of the columns in this design.
+
+        Returns
+        -------
+        ndarray of int64
+            Numbers of the columns in X.
+        """
         ids = np.asarray(ids, dtype=np.int64)
         return ids if self.ids is None else self.ids[ids]
 
     def numbers_here(self, ids: ArrayLike) -> np.ndarray:
-        """The numbers in this design of the columns ``ids`` of X; a column that holds nothing has none: KeyError."""
+        """Numbers in this design of columns of X.
+
+        Parameters
+        ----------
+        ids : array-like of int
+            Numbers of the columns in X.
+
+        Returns
+        -------
+        ndarray of int64
+            Numbers of the columns in this design.
+
+        Raises
+        ------
+        KeyError
+            If the design leaves one of the columns out, since it has no non-zero entry.
+        """
         ids = np.asarray(ids, dtype=np.int64)
         if self.ids is None:
             return ids

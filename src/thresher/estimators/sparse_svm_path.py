@@ -43,14 +43,24 @@ class SparseSVCPath(ElasticSVC):
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float, default=0.05, 0.01
         Where the grid ends.
-    gamma, scale, fit_intercept, screening, tol, class_weight
-        As in SparseSVC.
+    gamma : float in (0, 1), default=0.5
+        Width of the smooth part of the hinge, as in SparseSVC.
+    scale : {"auto", "std", "max", "unit", None}, default=None
+        Scale of the columns, as in FGMClassifier; nothing is centred.
+    fit_intercept : bool, default=False
+        Whether there is an intercept, as in SparseSVC.
+    screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
+        Which safe tests are run, as in SparseSVC.
+    tol : float, default=1e-6
+        Duality gap to reach, as in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
         Folds to choose a point by. Without it ``predict`` uses the last point of the grid. Splitters that need groups
         are given as ``list(splitter.split(X, y, groups))``.
     scoring : str or callable, default="accuracy"
         What is chosen for: a name or a scorer of scikit-learn's that asks for ``predict`` or ``decision_function``. A
         function of your own gets the numbers of the rows for X. Scorers that take weights get ``sample_weight``.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with those of the samples.
     max_time : float, default=None
         Seconds after which the fit ends with the points that it has reached.
     n_jobs : int, default=None

@@ -37,7 +37,9 @@ class Loss(ABC):
     def curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray) -> np.ndarray:
         """c_i l''(y_i z_i), an element of the generalised second derivative where there is a kink."""
 
-    def guarded_curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, more: float, least: float) -> np.ndarray:
+    def guarded_curvature(
+        self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, more: float, least: float
+    ) -> np.ndarray:
         """A curvature with which longer steps are safe: see SquaredHinge; here it is the curvature itself."""
         return self.curvature(y, z, cost)
 
@@ -123,7 +125,9 @@ class SquaredHinge(Loss):
         """See Loss."""
         return hinge.slope(y, z, cost, b)
 
-    def guarded_curvature(self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, more: float, least: float) -> np.ndarray:
+    def guarded_curvature(
+        self, y: np.ndarray, z: np.ndarray, cost: np.ndarray, more: float, least: float
+    ) -> np.ndarray:
         """The curvature, also of samples that a step may bring over the kink.
 
         Those nearest to it count: with ``more`` times the cost of those that have curvature already, and with the

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.report.drawing import pyplot, score_name
+from thresher.report.drawing import cell_edges, count_ticks, plain_ticks, pyplot, ring, score_name
 
 LEAST_GAP = np.finfo(float).eps  # smaller gaps, of models in closed form, are rounding
 TESTS = ("ifs", "iss")  # rows of the rejection ratios: tests of features, of samples
@@ -87,9 +87,9 @@ class GridDisplay:
     """
 
     def __init__(
-        self, *, what: str, values: Any, x: np.ndarray | None = None, y: np.ndarray | None = None, x_name: str = "alpha",
-        y_name: str = "beta", best: tuple[int, int] | None = None, best_name: str = "best", label: str | None = None,
-        least: float | None = None,
+        self, *, what: str, values: Any, x: np.ndarray | None = None, y: np.ndarray | None = None,
+        x_name: str = "alpha", y_name: str = "beta", best: tuple[int, int] | None = None, best_name: str = "best",
+        label: str | None = None, least: float | None = None,
     ):  # fmt: skip
         self.what = what
         self.values = values
@@ -230,12 +230,12 @@ class GridDisplay:
         """(image, ring) drawn on ``ax``."""
         x = np.arange(values.shape[1]) if self.x is None else np.asarray(self.x)
         y = np.arange(values.shape[0]) if self.y is None else np.asarray(self.y)
-        _ticks(ax, ax.xaxis, self.x is not None, few=self.what == "rejections" and x.max() >= 10 * x.min())
-        _ticks(ax, ax.yaxis, self.y is not None)
-        image = ax.pcolormesh(_edges(x, self.x is not None), _edges(y, self.y is not None), values, **style)
+        plain_ticks(ax, ax.xaxis, self.x is not None, few=self.what == "rejections" and x.max() >= 10 * x.min())
+        plain_ticks(ax, ax.yaxis, self.y is not None)
+        image = ax.pcolormesh(cell_edges(x, self.x is not None), cell_edges(y, self.y is not None), values, **style)
         if self.best is None:
             return image, None
-        return image, _ring(ax, x[self.best[1]], y[self.best[0]], small=self.what == "rejections")
+        return image, ring(ax, x[self.best[1]], y[self.best[0]], small=self.what == "rejections")
 
     def _label(self, ax, name, lowest, first):
         """Name the axes that are at the outside."""
@@ -258,7 +258,7 @@ class GridDisplay:
             extend={(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both"),
         )
         if self.what == "selected":
-            _count_ticks(bar)
+            count_ticks(bar)
         elif hasattr(bar.formatter, "set_useOffset"):
             bar.formatter.set_useOffset(False)  # 0.998, not 0.008 + 0.99
         return bar
@@ -354,47 +354,3 @@ def _given_axes(ax, shape):
     if axes.size != shape[0] * shape[1]:
         raise ValueError(f"ax must hold {shape[0]} x {shape[1]} Axes, one for each map; got {axes.size}")
     return axes.reshape(shape)
-
-
-def _edges(places, log):
-    """The edges of the cells around the places: half way between them, where ``log`` on a logarithmic scale."""
-    steps = np.log(places) if log else np.asarray(places, dtype=float)
-    if steps.size == 1:
-        edges = steps[0] + np.array([-0.5, 0.5])
-    else:
-        halves = np.diff(steps) / 2.0
-        edges = np.concatenate([steps[:1] - halves[:1], steps[:-1] + halves, steps[-1:] + halves[-1:]])
-    return np.exp(edges) if log else edges
-
-
-def _count_ticks(bar):
-    """0, 1, 10, ... on a colour bar with logarithmic colours, and numbers between them where there is room."""
-    from matplotlib.ticker import NullLocator, StrMethodFormatter, SymmetricalLogLocator
-
-    subs = (1.0, 2.0, 5.0) if bar.norm.vmax < 1000 else (1.0,)
-    bar.set_ticks(SymmetricalLogLocator(base=10.0, linthresh=1.0, subs=subs))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))  # 100, not 10 to the 2
-
-
-def _ticks(ax, axis, log, few=False):
-    """1, 2, 5 (if ``few`` 1) times powers of ten in plain numbers on a logarithmic axis; whole numbers else."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
-
-    if not log:
-        axis.set_major_locator(MaxNLocator(integer=True))
-        return
-    (ax.set_xscale if axis is ax.xaxis else ax.set_yscale)("log")
-    axis.set_major_locator(LogLocator(subs=(1.0,) if few else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())
-
-
-def _ring(ax, x, y, small):
-    """A ring around a point, to be seen on dark and on light."""
-    from matplotlib.patheffects import Normal, withStroke
-
-    style = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": "white", "linestyle": "none", "zorder": 3}
-    size, width = (6, 1) if small else (10, 2)
-    halo = [withStroke(linewidth=2 * width, foreground="black"), Normal()]
-    return ax.plot([x], [y], markersize=size, markeredgewidth=width, path_effects=halo, clip_on=False, **style)[0]

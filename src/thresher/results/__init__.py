@@ -4,20 +4,16 @@ from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
 from thresher.results.selection import (
     Certificate,
-    Milestone,
     Path,
     Selection,
     Station,
-    Step,
     Stop,
     StopReason,
-    Trace,
-    Turn,
     as_asked,
     consistent,
     in_words,
-    relative,
 )
+from thresher.results.trace import Milestone, Step, Trace, Turn, relative
 from thresher.results.weights import sparse_rows
 
 __all__ = [

@@ -20,7 +20,15 @@ class FeaturePath(Protocol):
         """Number of features of each model, int64: ``features.size`` of what ``at`` gives; ``len`` entries in all."""
 
     def at(self, *args: Any) -> Station | GridPoint:
-        """One model, with ``features``, ``weights``, ``intercept`` and ``objective``.
+        """One of the models.
 
-        A Path is asked for a number of features, a Grid for the places of beta and alpha.
+        Parameters
+        ----------
+        *args : int
+            Which one: of a Path a number of features, of a Grid the places of beta and alpha.
+
+        Returns
+        -------
+        Station or GridPoint
+            With ``features``, ``weights``, ``intercept`` and ``objective``.
         """

@@ -15,10 +15,24 @@ RULE, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
 
 @dataclass(frozen=True)
 class GridPoint:
-    """The model at one point of a grid: sorted ``features``, their ``weights`` in the units of X, ``intercept``.
+    """The model at one point of a grid.
 
-    ``weights`` are (features,), or (features, classes) with more than two classes. ``gap`` is the duality gap as a
-    share of the objective at w = 0.
+    Parameters
+    ----------
+    features : ndarray of int64
+        The features, sorted.
+    weights : ndarray of shape (n_features,) or (n_features, n_classes)
+        Their weights, in the units of X.
+    intercept : float or ndarray of shape (n_classes,)
+        The intercept.
+    alpha : float
+        Weight of the squared penalty.
+    beta : float
+        Weight of the absolute penalty.
+    gap : float
+        Duality gap as a share of the objective at w = 0.
+    objective : float
+        The objective.
     """
 
     features: np.ndarray
@@ -32,16 +46,42 @@ class GridPoint:
 
 @dataclass(frozen=True)
 class Grid:
-    """Arrays of shape (n_betas, n_alphas), but ``betas`` of shape (n_betas,); a point that was not reached has gap nan.
+    """The models of a SparseSVCPath at all points of its grid. A point that was not reached has gap nan.
 
-    ``gap`` is the duality gap of the whole problem as a share of 1 - gamma/2 (with many classes the largest of them),
-    ``objective`` the objective (their sum). ``features_removed`` and ``samples_removed`` count what was proven to have
-    weight zero, or to lie off the margin, before and during the solve; with many classes what is so in all of them.
-    ``inactive_samples`` counts the samples that lie off the margin in the solution; ``steps`` those of the solver.
+    The models lie end to end: point number s = i n_alphas + j has the features ``ids[begins[s]:begins[s + 1]]``; the
+    safe tests that were run lie in the same way.
 
-    The models lie end to end: point number s = i n_alphas + j has the features ``ids[begins[s]:begins[s + 1]]``. So
-    do the tests: its ``rule`` (a place in RULES), how many features and samples it removed first. ``n_samples`` and
-    ``n_features_in`` count the rows (with weight) and columns of X.
+    Parameters
+    ----------
+    betas : ndarray of shape (n_betas,)
+        The values of beta.
+    alphas : ndarray of shape (n_betas, n_alphas)
+        The values of alpha.
+    gap : ndarray of shape (n_betas, n_alphas)
+        Duality gaps of the whole problem as shares of 1 - gamma/2; with many classes the largest of them.
+    objective : ndarray of shape (n_betas, n_alphas)
+        Objectives; with many classes their sum.
+    features_removed, samples_removed : ndarray of int of shape (n_betas, n_alphas)
+        How many were proven to have weight zero, or to lie off the margin, before and during the solve; with many
+        classes in all of them.
+    inactive_samples : ndarray of int of shape (n_betas, n_alphas)
+        How many samples lie off the margin in the solution.
+    steps : ndarray of int of shape (n_betas, n_alphas)
+        Steps of the solver.
+    intercepts : ndarray of shape (n_betas, n_alphas) or (n_betas, n_alphas, n_classes)
+        The intercepts.
+    begins : ndarray of int of shape (n_points + 1,)
+        Where the model of each point begins in ``ids`` and ``weights``.
+    ids : ndarray of int64
+        The features of all models.
+    weights : ndarray of shape (n_ids,) or (n_ids, n_classes)
+        Their weights, in the units of X.
+    test_begins : ndarray of int of shape (n_points + 1,)
+        Where the tests of each point begin in ``tests``.
+    tests : ndarray of int of shape (n_tests, 3)
+        The rule of each test (a place in RULES), and how many features and samples it removed first.
+    n_samples, n_features_in : int
+        Numbers of rows (with weight) and of columns of X.
     """
 
     betas: np.ndarray

@@ -1,8 +1,6 @@
-"""A selection of features, and what belongs to it: certificate, trace and path."""
+"""A selection of features, and what belongs to it: why the fit ended, certificate and path."""
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple, overload
@@ -10,6 +8,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from thresher.errors import InconsistentResultError
+from thresher.results.trace import Trace, relative
 
 
 class StopReason(Enum):
@@ -28,7 +27,15 @@ class StopReason(Enum):
 
 
 class Stop(NamedTuple):
-    """Why a fit ended, with a sentence for people; the reason's own where none is given."""
+    """Why a fit ended, with a sentence for people.
+
+    Parameters
+    ----------
+    reason : StopReason
+        The reason.
+    sentence : str, default=""
+        What it says in this case; "": the text of the reason itself.
+    """
 
     reason: StopReason
     sentence: str = ""
@@ -41,12 +48,20 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True)
 class Certificate:
-    """How good the result is, proven.
+    """How good the result is, proven. All values are in the units in which the data was scaled.
 
-    ``objective`` is that of the grown model, ``lower_bound`` a value that no model over *all* features with the same
-    budget can go below. ``pick_objective`` is 1/2 ||w||^2 plus the loss of the features that came back, and
-    ``pick_bound`` a value that no model on *any* equally many features can go below. ``at_zero`` is the objective
-    without features. All are in the units in which the data was scaled.
+    Parameters
+    ----------
+    objective : float
+        Objective of the grown model.
+    lower_bound : float
+        A value that no model over *all* features with the same budget can go below.
+    pick_objective : float
+        1/2 ||w||^2 plus the loss of the features that were selected.
+    pick_bound : float
+        A value that no model on *any* equally many features can go below.
+    at_zero : float
+        Objective without features.
     """
 
     objective: float
@@ -66,7 +81,13 @@ class Certificate:
         return relative(self.pick_objective - self.pick_bound, self.at_zero)
 
     def check(self) -> None:
-        """Raise InconsistentResultError unless the numbers are finite and no bound exceeds its objective."""
+        """Check that the numbers are finite and no bound exceeds its objective.
+
+        Raises
+        ------
+        InconsistentResultError
+            If that is not so.
+        """
         numbers = (self.objective, self.lower_bound, self.pick_objective, self.pick_bound)
         consistent(bool(np.isfinite(numbers).all()), "the certificate contains numbers that are not finite")
         slack = 1e-9 * self.at_zero
@@ -86,139 +107,26 @@ def consistent(good: bool, problem: str) -> None:
         raise InconsistentResultError(problem)
 
 
-def relative(difference: float, yardstick: float) -> float:
-    """The difference as a share of the yardstick, not below zero; nan stays nan."""
-    return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing done: its kind, how long it took, and how much of X was read."""
-
-    kind: str
-    seconds: float
-    passes: float = 0.0
-    bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Where a fit stood after a turn: ``features`` in the model out of columns ``taken``."""
-
-    features: int
-    taken: int
-    objective: float
-    lower_bound: float
-    gap: float
-    passes: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Milestone:
-    """Where a stream stood after so many ``examples``, each judged before it was learnt from.
-
-    ``loss`` and ``accuracy`` are means since the beginning, ``features`` those with a weight; ``truncation_error`` is
-    what the last cut back to the budget took away, in the norm of the method.
-    """
-
-    examples: int
-    loss: float
-    accuracy: float
-    features: int
-    truncation_error: float
-
-
-@dataclass
-class Trace:
-    """The record of a fit: every scan, take and solve. Progress bars, plots and benchmarks read nothing else."""
-
-    steps: list[Step] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
-    begun: float = field(default_factory=time.perf_counter)
-
-    @contextmanager
-    def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:
-        """Time what happens inside a ``with`` block and record it as a Step.
-
-        Parameters
-        ----------
-        kind : str
-            What is done, for example "scan" or "solve".
-        passes : float, default=0.0
-            How much of X is read, in full passes over it.
-        n_bytes : int, default=0
-            How many bytes of X are read.
-
-        Returns
-        -------
-        context manager
-            Nothing is recorded where the block raises.
-        """
-        start = time.perf_counter()
-        yield
-        self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
-
-    def turned(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
-        """Record where the fit stands after a turn.
-
-        Parameters
-        ----------
-        features : int
-            Number of features in the model.
-        taken : int
-            Number of columns taken so far.
-        objective : float
-            Objective of the model.
-        lower_bound : float
-            Largest lower bound of the objective so far.
-        at_zero : float
-            Objective without features; the gap is a share of it.
-
-        Returns
-        -------
-        Turn
-            What was recorded.
-        """
-        gap = relative(objective - lower_bound, at_zero)
-        self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
-        return self.turns[-1]
-
-    @property
-    def passes(self) -> float:
-        """Full passes over X, those of validation and statistics included."""
-        return sum(step.passes for step in self.steps)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of X read."""
-        return sum(step.bytes for step in self.steps)
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Seconds spent, by kind of step."""
-        total: dict[str, float] = {}
-        for step in self.steps:
-            total[step.kind] = total.get(step.kind, 0.0) + step.seconds
-        return total
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the record was begun."""
-        return time.perf_counter() - self.begun
-
-    def __repr__(self) -> str:
-        by_kind = ", ".join(f"{kind} {seconds:.3g} s" for kind, seconds in self.seconds.items())
-        return f"Trace({self.passes:.3g} passes, {len(self.turns)} turns; {by_kind})"
-
-
 @dataclass(frozen=True)
 class Station:
-    """A model on the way: a turn of growth (phase "grow"), or what elimination left (phase "thresh").
+    """A model on the way from one to many features, or back.
 
-    ``number`` of features, for each class where each has its own; ``weights`` in the units of X, (features,) or
-    (features, classes); ``objective`` is 1/2 ||w||^2 plus the loss, ``bound`` a value that no model on any ``number``
-    features can go below, in the units in which the data was scaled.
+    Parameters
+    ----------
+    phase : {"grow", "thresh"}
+        A turn of growth, or what elimination left.
+    number : int
+        Number of features, for each class where each has its own.
+    features : ndarray of int64
+        The features, sorted.
+    weights : ndarray of shape (n_features,) or (n_features, n_classes)
+        Their weights, in the units of X.
+    intercept : float or ndarray of shape (n_classes,)
+        The intercept.
+    objective : float
+        1/2 ||w||^2 plus the loss, in the units in which the data was scaled.
+    bound : float
+        A value that no model on any ``number`` features can go below, in the same units.
     """
 
     phase: str
@@ -309,10 +217,34 @@ def in_words(numbers: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that were picked, in ascending order, with weights in the units of X as given.
+    """The features that were selected, with weights in the units of X as given.
 
-    ``weights`` are (features,), or (features, classes) with more than two classes. Only features that were ``forced``
-    into the model may have weight zero.
+    Parameters
+    ----------
+    features : ndarray of int64
+        The features, sorted.
+    weights : ndarray of shape (n_features,) or (n_features, n_classes)
+        Their weights; zero only where a feature was ``forced`` into the model.
+    intercept : float or ndarray of shape (n_classes,)
+        The intercept.
+    stop_reason : str
+        Why the fit ended, for people.
+    certificate : Certificate or None
+        How good the result is; None for a stream, of which nothing is proven.
+    trace : Trace
+        The record of the fit.
+    path : Path, default=Path()
+        The models on the way.
+    scale : str, default=None
+        The scale that columns were put on; None: as they are.
+    budget : int, default=0
+        The budget of the penalty, or of a stream; 0: none.
+    forced : ndarray of int64, default=[]
+        Features that had to be in the model.
+    interrupted : bool, default=False
+        Whether Ctrl-C ended the fit.
+    stop : StopReason, default=None
+        Why the fit ended; None: a model file that does not say.
     """
 
     features: np.ndarray
@@ -329,9 +261,14 @@ class Selection:
     stop: StopReason | None = None  # None: a model file that does not say
 
     def check(self) -> None:
-        """Raise InconsistentResultError unless ids are sorted, unique and matched by finite weights.
+        """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.
 
-        A weight may be zero only where the feature was forced; the certificate, if there is one, is checked too.
+        A weight may be zero only where the feature was forced.
+
+        Raises
+        ------
+        InconsistentResultError
+            If that is not so.
         """
         ids, weights, shape = self.features, self.weights, np.shape(self.intercept)
         consistent(ids.dtype == np.int64 and ids.ndim == 1, "features are not a vector of int64")

@@ -1,0 +1,182 @@
+"""The record of a fit: what was done, how long it took, and where the fit stood in between."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+def relative(difference: float, yardstick: float) -> float:
+    """The difference as a share of the yardstick, not below zero; nan stays nan."""
+    return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing done.
+
+    Parameters
+    ----------
+    kind : str
+        What it was, for example "scan", "take" or "solve".
+    seconds : float
+        How long it took.
+    passes : float, default=0.0
+        How much of X was read, in full passes over it.
+    bytes : int, default=0
+        How many bytes of X were read.
+    """
+
+    kind: str
+    seconds: float
+    passes: float = 0.0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where a fit stood after a turn.
+
+    Parameters
+    ----------
+    features : int
+        Number of features in the model.
+    taken : int
+        Number of columns taken so far.
+    objective : float
+        Objective of the model.
+    lower_bound : float
+        A value that no model with the same budget can go below.
+    gap : float
+        Their difference as a share of the objective without features.
+    passes : float
+        Full passes over X so far.
+    seconds : float
+        Seconds since the fit began.
+    """
+
+    features: int
+    taken: int
+    objective: float
+    lower_bound: float
+    gap: float
+    passes: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """Where a stream stood; each example is judged before it is learnt from.
+
+    Parameters
+    ----------
+    examples : int
+        Number of examples so far.
+    loss : float
+        Mean loss since the beginning.
+    accuracy : float
+        Mean accuracy since the beginning.
+    features : int
+        Number of features with a weight.
+    truncation_error : float
+        What the last cut back to the budget took away, in the norm of the method.
+    """
+
+    examples: int
+    loss: float
+    accuracy: float
+    features: int
+    truncation_error: float
+
+
+@dataclass
+class Trace:
+    """The record of a fit: every scan, take and solve. Progress bars, plots and benchmarks read nothing else.
+
+    Parameters
+    ----------
+    steps : list of Step, default=[]
+        What was done, in order.
+    turns : list of Turn, default=[]
+        Where the fit stood after each turn.
+    begun : float, default=time.perf_counter()
+        When the record was begun.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    begun: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:
+        """Time what happens inside a ``with`` block and record it as a Step.
+
+        Parameters
+        ----------
+        kind : str
+            What is done, for example "scan" or "solve".
+        passes : float, default=0.0
+            How much of X is read, in full passes over it.
+        n_bytes : int, default=0
+            How many bytes of X are read.
+
+        Returns
+        -------
+        context manager
+            Nothing is recorded where the block raises.
+        """
+        start = time.perf_counter()
+        yield
+        self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
+
+    def turned(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
+        """Record where the fit stands after a turn.
+
+        Parameters
+        ----------
+        features : int
+            Number of features in the model.
+        taken : int
+            Number of columns taken so far.
+        objective : float
+            Objective of the model.
+        lower_bound : float
+            Largest lower bound of the objective so far.
+        at_zero : float
+            Objective without features; the gap is a share of it.
+
+        Returns
+        -------
+        Turn
+            What was recorded.
+        """
+        gap = relative(objective - lower_bound, at_zero)
+        self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
+        return self.turns[-1]
+
+    @property
+    def passes(self) -> float:
+        """Full passes over X, those of validation and statistics included."""
+        return sum(step.passes for step in self.steps)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of X read."""
+        return sum(step.bytes for step in self.steps)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds spent, by kind of step."""
+        total: dict[str, float] = {}
+        for step in self.steps:
+            total[step.kind] = total.get(step.kind, 0.0) + step.seconds
+        return total
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the record was begun."""
+        return time.perf_counter() - self.begun
+
+    def __repr__(self) -> str:
+        by_kind = ", ".join(f"{kind} {seconds:.3g} s" for kind, seconds in self.seconds.items())
+        return f"Trace({self.passes:.3g} passes, {len(self.turns)} turns; {by_kind})"
