@@ -42,7 +42,7 @@ def test_type_checkers_are_told_of_every_name():
     """Names that are loaded lazily are imported for type checkers from the same modules; the marker is there."""
     file = pathlib.Path(thresher.__file__)
     (told,) = [node for node in ast.parse(file.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
-    assert {name.name: line.module for line in told.body for name in line.names} == thresher._HOMES
+    assert {name.name: line.module for line in told.body for name in line.names} == thresher._MODULES
     assert (file.parent / "py.typed").exists()
 
 

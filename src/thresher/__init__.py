@@ -1,4 +1,4 @@
-"""thresher picks the few features that matter out of very wide data, and proves how good the pick is."""
+"""Feature selection in very wide data, with a certificate of how good the selection is."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -76,8 +76,8 @@ __all__ = [
     "save_checkpoint",
 ]
 
-# Loaded when first asked for, so that `import thresher` costs nothing that is not used.
-_HOMES = {
+# Imported on first access, so that `import thresher` loads nothing that is not used.
+_MODULES = {
     "Certificate": "thresher.results",
     "CompilationCacheWarning": "thresher.errors",
     "Design": "thresher.data.design",
@@ -114,8 +114,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'thresher' has no attribute {name!r}")
 
 

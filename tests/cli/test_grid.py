@@ -49,7 +49,7 @@ def test_the_report_and_the_file_are_those_of_the_estimator(folder, report):
     assert [row[-2] for row in rows].count("*") == 1
     assert f"{path.best_score_:.4f} *" in report
     assert f"{path.selection_.features.size} of 60 features" in report
-    assert "proof: no model with these penalties has an objective more than" in report
+    assert "; no model with these penalties has an objective more than that below this one" in report
     assert lines[-1] == "the models of all points are in grid.json"
 
 
@@ -98,11 +98,11 @@ def test_predict_and_inspect_at_a_point(folder, report):
 
 
 WRONG = {
-    "no file": (("grid", "absent.svm"), 1, "absent.svm: there is no such file"),
+    "no file": (("grid", "absent.svm"), 1, "absent.svm: no such file"),
     "a bad line": (("grid", "bad.svm"), 1, "bad.svm: line 2"),
     "gamma": (("grid", "train.svm", "--gamma", 2), 2, "--gamma"),
-    "betas": (("grid", "train.svm", "--betas", 0), 2, "must be at least 1"),
-    "out is the data": (("grid", "train.svm", "-o", "train.svm"), 2, "--out train.svm is a file to be read"),
+    "betas": (("grid", "train.svm", "--betas", 0), 2, "must be >= 1, got 0"),
+    "out is the data": (("grid", "train.svm", "-o", "train.svm"), 2, "--out train.svm is an input file"),
     "a point outside": (("predict", "grid.json", "test.svm", "--point", 9, 0), 1, "i=9 is outside the grid"),
     "half a point": (("inspect", "grid.json", "--point", 1), 2, "--point"),
     "features of a grid": (("inspect", "grid.json", "-k", 3), 2, "--features is for models of select"),
@@ -121,7 +121,7 @@ def test_one_clear_line_for_what_is_wrong(folder, report, case):
 def test_a_scoring_that_is_not_known_is_said(folder):
     options = ("--cv", 2, "--scoring", "acuracy", "-o", "s.json")
     done = thresh("grid", "train.svm", *OPTIONS, *options, folder=folder, check=1)
-    assert "scoring='acuracy' is not a name that scikit-learn knows; perhaps 'accuracy'" in done.stderr
+    assert "scoring='acuracy' is not the name of a scorer of scikit-learn; did you mean 'accuracy'" in done.stderr
     assert not (folder / "s.json").exists()
 
 
@@ -155,7 +155,7 @@ def test_ctrl_c_writes_the_points_reached_and_progress_is_shown(tmp_path):
     drain.join()
     os.close(ours)
     assert child.returncode == 130
-    assert "interrupted; the points reached are in m.json" in out
+    assert "interrupted; the points solved so far are in m.json" in out
     path = thresher.load(tmp_path / "m.json")
     assert path.selection_.interrupted
     reached = path.path_.solved.ravel()

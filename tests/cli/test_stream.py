@@ -127,12 +127,13 @@ def test_the_report_the_model_and_the_checkpoint_are_those_of_the_estimator(fold
     same_checkpoint("state.npz", clf, lines=500, bad=0, out="m.json")
     lines = report.splitlines()
     assert lines[0].startswith("train.svm: 500 examples, ")
-    assert lines[0].endswith(" a second; 500 in all, 60 features seen")
+    assert lines[0].endswith(" per second; 500 in total, 60 features seen")
     assert lines[-1] == "the model is in m.json"
     assert "\n10 features\n" in report
-    assert "why it stopped: learned from 500 examples" in report
-    assert f"accuracy {clf.progressive_accuracy_:.4f}, loss {clf.progressive_loss_:.4g}" in report
-    trace = [line.split() for line in lines[lines.index("Each example before it was learnt") + 2 :]]
+    assert "stop reason: learned from 500 examples" in report
+    accuracy, loss = clf.progressive_accuracy_, clf.progressive_loss_
+    assert f"progressive accuracy {accuracy:.4f}, progressive loss {loss:.4g}" in report
+    trace = [line.split() for line in lines[lines.index("Progressive results") + 2 :]]
     for row, each in zip(trace, clf.trace_, strict=False):
         assert row[:4] == [f"{each.examples:,}", f"{each.loss:.4g}", f"{each.accuracy:.4f}", str(each.features)]
     heaviest = clf.selection_.features[np.argmax(np.abs(clf.selection_.weights))]
@@ -188,9 +189,9 @@ def test_features_are_known_by_their_indices_and_files_without_such_are_refused(
     """A table has column numbers, which may be off by one without a sign."""
     inside("stream", "train.svm", "--budget", 5, "--quiet")
     np.savez("table.npz", X=np.eye(3), y=[0, 1, 0])
-    assert "give it svmlight text" in inside("predict", "model.json", "table.npz", check=1).stderr
+    assert "expected svmlight text, got npz" in inside("predict", "model.json", "table.npz", check=1).stderr
     assert (
-        "indices are taken as they are"
+        "indices are used as they are"
         in inside("predict", "model.json", "test.svm", "--index-base", 1, check=2).stderr
     )
 
@@ -283,7 +284,7 @@ def test_three_classes_in_many_batches(folder, inside, monkeypatch):
     monkeypatch.setattr(text_module, "PIECE", 2000)
     inside("stream", "three.svm", "--budget", 10, "--quiet", "--checkpoint", "s.npz")
     same_checkpoint("s.npz", straight(THREE, (0, 1, 2)), lines=300, bad=0, out="model.json")
-    monkeypatch.setattr(stream_module, "AT_LEAST", 100)
+    monkeypatch.setattr(stream_module, "EXAMPLES_FOR_CLASSES", 100)
     inside("stream", "three.svm", "--budget", 10, "--quiet")
     same_weights(thresher.load("model.json"), straight(THREE, (0, 1, 2)))
 
@@ -295,7 +296,7 @@ def test_a_label_that_is_none_of_the_classes_stops_with_its_line(piece, folder, 
     given = ("stream", "strange.svm", "--budget", 10, "--classes", "-1,1", "--checkpoint", "s.npz")
     told = inside(*given, "--quiet", check=1).stderr
     assert told.count("\n") == 1
-    assert "strange.svm: line 101: label 7 is none of the classes -1, 1; name all labels with --classes" in told
+    assert "strange.svm: line 101: label 7 is not one of the classes -1, 1; list all labels with --classes" in told
     same_weights(thresher.load("model.json"), straight(TWO[:100]))
     same_checkpoint("s.npz", straight(TWO[:100]), lines=100, bad=0, out="model.json")
     os.unlink("s.npz")
@@ -311,7 +312,7 @@ def test_a_label_that_comes_late(folder, inside, monkeypatch):
     monkeypatch.setattr(text_module, "PIECE", 1000)
     (folder / "late.svm").write_text("".join([*ZERO[:100], "2 1:1\n"]))
     told = inside("stream", "late.svm", "--budget", 10, check=1).stderr
-    assert "late.svm: line 101: label 2 is none of the classes 0, 1" in told
+    assert "late.svm: line 101: label 2 is not one of the classes 0, 1" in told
     same_weights(thresher.load("model.json"), straight(ZERO[:100], (0, 1)))
 
 
@@ -323,9 +324,9 @@ def test_a_bad_line_stops_with_its_number_and_nothing_is_lost(piece, folder, ins
     """Exit code 1; model and checkpoint hold what stands before it; after a repair it goes on from there."""
     monkeypatch.setattr(text_module, "PIECE", piece)
     done = inside("stream", "bad.svm", "--budget", 10, "--checkpoint", "s.npz", check=1)
-    assert "bad.svm: line 101: a feature must begin with a whole number" in done.stderr
+    assert "bad.svm: line 101: the index of a feature must be an integer" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert "100 in all" in done.stdout
+    assert "100 in total" in done.stdout
     same_weights(thresher.load("model.json"), straight(TWO[:100]))
     same_checkpoint("s.npz", straight(TWO[:100]), lines=100, bad=0, out="model.json")
     again = inside("stream", "--resume", "s.npz", "--skip-seen", "bad.svm", "--skip-bad", "--json").found
@@ -337,8 +338,8 @@ def test_bad_lines_are_left_out_and_counted(folder, inside):
     """The first five are told as warnings, in words and in the JSON."""
     text = [*TWO[:50], *(f"1 x{k}:1\n" for k in range(7)), *TWO[50:100]]
     done = inside("stream", "--skip-bad", "--budget", 10, given="".join(text))
-    assert "7 bad lines left out" in done.stdout
-    assert done.stderr.count("thresher: warning: left out: standard input: line ") == done.stderr.count("\n") == 5
+    assert "7 bad lines skipped" in done.stdout
+    assert done.stderr.count("thresher: warning: skipped: standard input: line ") == done.stderr.count("\n") == 5
     same_weights(thresher.load("model.json"), straight(TWO[:100]))
 
 
@@ -366,11 +367,11 @@ def test_numbers_that_run_away_leave_a_checkpoint_that_can_be_read(folder, insid
 
 @pytest.mark.parametrize("cut", [30, 3000])
 def test_a_packed_stream_that_is_cut_off(cut, folder, inside):
-    """What could be unpacked is learnt, then there is an error."""
+    """What could be decompressed is learnt, then there is an error."""
     packed = (folder / "train.svm.gz").read_bytes()
     (folder / "cut.svm.gz").write_bytes(packed[:-cut])
     told = inside("stream", "cut.svm.gz", "--budget", 10, "--quiet", check=1).stderr
-    assert "cut.svm.gz: cannot be unpacked" in told
+    assert "cut.svm.gz: cannot be decompressed" in told
     clf = thresher.load("model.json")
     same_weights(clf, straight(TWO[: clf.n_examples_]))
     assert clf.n_examples_ > 100
@@ -423,7 +424,7 @@ def test_now_and_then_there_is_a_checkpoint(folder, inside, monkeypatch):
     assert not any(there for _, _, there in seen)
     os.unlink("s.npz")
     seen.clear()
-    monkeypatch.setattr(stream_module, "SECONDS", 0.0)
+    monkeypatch.setattr(stream_module, "CHECKPOINT_SECONDS", 0.0)
     inside("stream", "train.svm", "--checkpoint", "s.npz", "--quiet")
     assert len(seen) > 10
 
@@ -432,31 +433,31 @@ def test_now_and_then_there_is_a_checkpoint(folder, inside, monkeypatch):
 
 
 WRONG = {
-    "no file": (("absent.svm",), 1, "absent.svm: there is no such file"),
+    "no file": (("absent.svm",), 1, "absent.svm: no such file"),
     "a folder": ((".",), 1, ""),
-    "no rows": (("empty.svm",), 1, "empty.svm: there is no row in it"),
-    "one odd label": (("five.svm",), 1, "the only label so far is 5; name all that there will be with --classes"),
-    "a damaged checkpoint": (("train.svm", "--resume", "cut.npz"), 1, "cut.npz is not a sound checkpoint"),
-    "a model is no checkpoint": (("train.svm", "--resume", "m.json"), 1, "m.json is not a sound checkpoint"),
+    "no rows": (("empty.svm",), 1, "empty.svm: no rows found"),
+    "one odd label": (("five.svm",), 1, "the only label so far is 5; list all labels with --classes"),
+    "a damaged checkpoint": (("train.svm", "--resume", "cut.npz"), 1, "cut.npz is not a valid checkpoint"),
+    "a model is no checkpoint": (("train.svm", "--resume", "m.json"), 1, "m.json is not a valid checkpoint"),
     "no checkpoint": (("train.svm", "--resume", "absent.npz"), 1, "absent.npz"),
     "no such folder": (("train.svm", "--checkpoint", "no/s.npz"), 1, "no/s.npz: cannot be written"),
-    "a checkpoint that is there": (("train.svm", "--checkpoint", "s.npz"), 2, "go on from it with --resume"),
+    "a checkpoint that is there": (("train.svm", "--checkpoint", "s.npz"), 2, "continue from it with --resume"),
     "another checkpoint that is there": (
-        ("train.svm", "--resume", "s.npz", "--checkpoint", "t.npz"), 2, "t.npz is there already"
+        ("train.svm", "--resume", "s.npz", "--checkpoint", "t.npz"), 2, "t.npz already exists"
     ),
     "the data as checkpoint": (("train.svm", "--checkpoint", "train.svm"), 2, "train.svm"),
-    "the data as model": (("train.svm", "-o", "train.svm"), 2, "train.svm is a file to be read"),
+    "the data as model": (("train.svm", "-o", "train.svm"), 2, "train.svm is an input file"),
     "model and checkpoint in one": (("train.svm", "--checkpoint", "x", "-o", "./x"), 2, "both the model and the check"),
     "the checkpoint as model": (("train.svm", "--resume", "s.npz", "-o", "s.npz"), 2, "s.npz"),
-    "a model to standard output": (("train.svm", "-o", "-"), 2, "cannot go to standard output"),
-    "another budget": (("train.svm", "--resume", "s.npz", "--budget", 10), 2, "--budget cannot be changed by --resume"),
-    "another step": (("train.svm", "--resume", "s.npz", "--step-size", 1), 2, "--step-size cannot be changed"),
-    "no intercept later": (("train.svm", "--resume", "s.npz", "--no-intercept"), 2, "cannot be changed by --resume"),
-    "other classes": (("train.svm", "--resume", "s.npz", "--classes", "0,1"), 2, "--classes cannot be changed"),
-    "nothing to skip": (("train.svm", "--skip-seen"), 2, "--skip-seen is for a stream that --resume goes on with"),
-    "budget": (("train.svm", "--budget", 0), 2, "must be at least 1"),
-    "half a feature": (("train.svm", "--budget", "1.5"), 2, "no whole number"),
-    "every": (("train.svm", "--every", 0), 2, "must be at least 1"),
+    "a model to standard output": (("train.svm", "-o", "-"), 2, "cannot be written to standard output"),
+    "another budget": (("train.svm", "--resume", "s.npz", "--budget", 10), 2, "--budget cannot be combined with"),
+    "another step": (("train.svm", "--resume", "s.npz", "--step-size", 1), 2, "--step-size cannot be combined"),
+    "no intercept later": (("train.svm", "--resume", "s.npz", "--no-intercept"), 2, "cannot be combined with --resume"),
+    "other classes": (("train.svm", "--resume", "s.npz", "--classes", "0,1"), 2, "--classes cannot be combined"),
+    "nothing to skip": (("train.svm", "--skip-seen"), 2, "--skip-seen needs --resume"),
+    "budget": (("train.svm", "--budget", 0), 2, "must be >= 1, got 0"),
+    "half a feature": (("train.svm", "--budget", "1.5"), 2, "must be an integer, got"),
+    "every": (("train.svm", "--every", 0), 2, "must be >= 1, got 0"),
     "step": (("train.svm", "--step-size", -1), 2, "--step-size"),
     "no step": (("train.svm", "--step-size", 0), 2, "step_size"),
     "l2 of nan": (("train.svm", "--l2", "nan"), 2, "--l2"),
@@ -464,9 +465,9 @@ WRONG = {
     "method": (("train.svm", "--method", "arda"), 2, "--method"),
     "not of this method": (("train.svm", "--method", "sofs", "--l2", 1), 2, "l2 is not used by method='sofs'"),
     "loss of sofs": (("train.svm", "--method", "sofs", "--loss", "hinge"), 2, "loss"),
-    "one class": (("train.svm", "--classes", "1"), 2, "--classes must name two labels or more"),
-    "one class twice": (("train.svm", "--classes", "1,1.0"), 2, "--classes must name two labels or more"),
-    "classes of words": (("train.svm", "--classes", "a,b"), 2, "--classes are numbers with commas"),
+    "one class": (("train.svm", "--classes", "1"), 2, "--classes must contain at least two labels"),
+    "one class twice": (("train.svm", "--classes", "1,1.0"), 2, "--classes must contain at least two labels"),
+    "classes of words": (("train.svm", "--classes", "a,b"), 2, "--classes must be numbers separated by commas"),
     "no classes": (("train.svm", "--classes", ""), 2, "--classes"),
     "classes of nan": (("train.svm", "--classes", "nan,1"), 2, "--classes"),
     "classes without end": (("train.svm", "--classes", "inf,1"), 2, "--classes"),
@@ -587,7 +588,7 @@ def test_ctrl_c_writes_what_was_learnt_and_progress_is_shown(folder, child):
             process.stdin.flush()
             sent += 1
             time.sleep(0.005)
-        return " a second, accuracy " in "".join(shown)
+        return " per second, accuracy " in "".join(shown)
 
     wait_for(moves, process)
     wait_for(lambda: lines_in("s.npz") == sent, process)
@@ -596,10 +597,10 @@ def test_ctrl_c_writes_what_was_learnt_and_progress_is_shown(folder, child):
     assert process.wait(60) == 130
     listener.join(10)
     os.close(ours)
-    assert "interrupted; what was learnt is in model.json" in out
+    assert "interrupted; the model learnt so far is in model.json" in out
     same_weights(thresher.load("model.json"), straight(TWO[:sent]))
     same_checkpoint("s.npz", straight(TWO[:sent]), lines=sent, bad=0, out="model.json")
-    for word in (" examples", " a second, accuracy ", " features"):
+    for word in (" examples", " per second, accuracy ", " features"):
         assert word in "".join(shown)
 
 
@@ -615,7 +616,7 @@ def test_sigterm_is_the_same(folder, child):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err == ""
-    assert "interrupted; what was learnt is in model.json" in out
+    assert "interrupted; the model learnt so far is in model.json" in out
     same_checkpoint("s.npz", straight(TWO[:50]), lines=50, bad=0, out="model.json")
 
 
@@ -638,7 +639,7 @@ def test_interrupted_before_the_first_row_there_is_nothing_to_keep(lines, folder
     monkeypatch.setattr(sys, "stdin", stdin)
     before = sorted(os.listdir())
     told = inside("stream", "--checkpoint", "t.npz", check=130).stderr
-    assert told == "thresher: error: interrupted before there was anything to keep\n"
+    assert told == "thresher: error: interrupted before there was a model to save\n"
     assert sorted(os.listdir()) == before
 
 

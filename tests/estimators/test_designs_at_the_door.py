@@ -95,7 +95,7 @@ def test_a_scaled_design_has_weights_in_the_units_of_its_base():
     expected = reference.decision_function((X - shift) * factor)
     np.testing.assert_allclose(clf.decision_function(design), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(clf.decision_function(X), expected, rtol=1e-9, atol=1e-9)
-    with pytest.raises(InvalidDataError, match="scaling of its own: set scale=None, got 'auto'"):
+    with pytest.raises(InvalidDataError, match="the Design is already scaled: set scale=None, got 'auto'"):
         FGMClassifier(4).fit(design, Y)
 
 

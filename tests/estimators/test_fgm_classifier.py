@@ -297,20 +297,20 @@ def test_nothing_of_size_p_is_held_after_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_features_to_select": 0}, "between 1 and the 400 columns"),
-        ({"n_features_to_select": 401}, "between 1 and the 400 columns"),
+        ({"n_features_to_select": 0}, "between 1 and the 400 features"),
+        ({"n_features_to_select": 401}, "between 1 and the 400 features"),
         ({"n_features_to_select": 1.5}, "a fraction in"),
-        ({"n_features_to_select": "ten"}, "whole number or a fraction"),
+        ({"n_features_to_select": "ten"}, "an integer or a fraction"),
         ({"C": 0}, "C must be a positive number"),
         ({"C": "big"}, "C must be a positive number"),
         ({"loss": "hinge"}, "loss must be one of 'squared_hinge', 'logistic'; got 'hinge'"),
-        ({"features_per_turn": 0}, "features_per_turn must be a whole number of at least 1"),
+        ({"features_per_turn": 0}, "features_per_turn must be an integer >= 1"),
         ({"tol": -1}, "tol must be a non-negative number"),
         ({"inner_tol": 0}, "inner_tol must be a positive number"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
-        ({"class_weight": {7: 2.0}}, "class_weight names 7, which is not a class of y"),
+        ({"class_weight": {7: 2.0}}, "class_weight contains 7, which is not one of the classes"),
         ({"class_weight": "equal"}, "class_weight must be one of"),
         ({"n_jobs": 0}, "n_jobs must be None or a non-zero integer"),
     ],
@@ -352,7 +352,7 @@ def test_wrong_weights_are_refused(weights, message):
 
 
 def test_fewer_features_than_asked_is_said():
-    with pytest.warns(FewerFeaturesWarning, match="3 features came back, 10 were asked for: no other feature"):
+    with pytest.warns(FewerFeaturesWarning, match="selected 3 features instead of the requested 10: no other feature"):
         FGMClassifier(10).fit(np.where(np.arange(400) < 3, X, 0.0), y)
     with pytest.warns(FewerFeaturesWarning, match="stopped early: max_iter=1 reached"):
         FGMClassifier(50, max_iter=1, overshoot=None).fit(X, y)
@@ -407,7 +407,7 @@ def test_verbose_draws_on_standard_error(capsys):
     assert len(lines) >= 8
     assert re.search(r"\d+/384 columns  \d+ in the model", lines[-2])
     assert "gap" in lines[-2]
-    assert lines[-1].startswith("8 features left: 8 features selected, as requested; ")
+    assert lines[-1].startswith("8 features in the model; 8 features selected, as requested; ")
     FGMClassifier(verbose=1).fit(X, y)
     assert capsys.readouterr().err.startswith("\r")
     FGMClassifier(8).fit(X, y)

@@ -111,10 +111,10 @@ def test_any_number_of_threads_gives_the_same_answer(A, monkeypatch):
 
 @pytest.mark.parametrize(("jobs", "many", "expected"), [(None, False, 0), (None, True, 2), (2, False, 2), (1, True, 0)])
 def test_without_n_jobs_there_are_as_many_threads_as_pay(jobs, many, expected, monkeypatch):
-    """One for less than MANY stored numbers, else all cores granted; as many as asked for where n_jobs says."""
+    """One for fewer than PARALLEL_FROM stored values, else all cores granted; with n_jobs as many as it says."""
     counts = []
     monkeypatch.setattr("thresher.data.workers.granted_cores", lambda: 2)
-    monkeypatch.setattr(sparse_svm, "MANY", X.size if many else X.size + 1)
+    monkeypatch.setattr(sparse_svm, "PARALLEL_FROM", X.size if many else X.size + 1)
     monkeypatch.setattr(sparse_svm, "Workers", lambda count: counts.append(count) or Workers(count))
     SparseSVC(ALPHA, BETA, n_jobs=jobs).fit(X, y)
     assert sum(counts) == expected
@@ -324,13 +324,13 @@ def test_wrong_data_is_refused(clf, case):
     ("options", "message"),
     [
         ({"gamma": 0}, "gamma must be a positive number, got 0"),
-        ({"gamma": 1}, "gamma must lie between 0 and 1, got 1"),
+        ({"gamma": 1}, "gamma must be between 0 and 1 \\(exclusive\\), got 1"),
         ({"gamma": "wide"}, "gamma must be a positive number"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
         ({"screening": "all"}, "screening must be one of 'auto', 'sifs\\+gap', .*, None; got 'all'"),
         ({"screening": False}, "screening must be one of"),
-        ({"class_weight": {7: 2.0}}, "class_weight names 7, which is not a class of y"),
+        ({"class_weight": {7: 2.0}}, "class_weight contains 7, which is not one of the classes"),
         ({"class_weight": {1: 0.0}}, "class_weight must be a positive number"),
         ({"class_weight": "equal"}, "class_weight must be one of"),
         ({"n_jobs": 0}, "n_jobs must be None or a non-zero integer"),
@@ -344,7 +344,7 @@ def test_wrong_parameters_are_named(clf, options, message):
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 @pytest.mark.parametrize("value", [0, -1, np.inf, np.nan, "big", None, True])
 def test_penalties_that_are_not_positive_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must (be|hold)"):
+    with pytest.raises(ValueError, match=f"{name} must (be|contain)"):
         SparseSVC(**{name: value}).fit(X, y)
 
 
@@ -354,32 +354,32 @@ ONE_CLASS = [(np.flatnonzero(y > 0), np.flatnonzero(y < 0))]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"betas": []}, "betas must be a list"),
-        ({"betas": 0.1}, "betas must be a list"),
-        ({"betas": [[0.1]]}, "betas must be a list"),
+        ({"betas": []}, "betas must be a 1D array"),
+        ({"betas": 0.1}, "betas must be a 1D array"),
+        ({"betas": [[0.1]]}, "betas must be a 1D array"),
         ({"betas": [0.1, 0.0]}, "betas must be positive"),
         ({"betas": [0.1, -1.0]}, "betas must be positive"),
         ({"betas": [np.nan]}, "betas must be positive"),
-        ({"betas": ["much"]}, "betas must hold numbers"),
-        ({"alphas": [[[1.0]]]}, "alphas must be a list of numbers or a table"),
+        ({"betas": ["much"]}, "betas must contain numbers"),
+        ({"alphas": [[[1.0]]]}, "alphas must be a 1D or 2D array"),
         ({"alphas": [0.0]}, "alphas must be positive"),
         ({"alphas": [[1.0, 0.1]]}, "alphas has 1 rows, but there are 3 betas"),
         ({"betas": [0.1, 0.2], "alphas": [[1.0]] * 3}, "alphas has 3 rows, but there are 2 betas"),
-        ({"n_betas": 0}, "n_betas must be a whole number of at least 1"),
-        ({"n_alphas": 2.5}, "n_alphas must be a whole number"),
+        ({"n_betas": 0}, "n_betas must be an integer >= 1"),
+        ({"n_alphas": 2.5}, "n_alphas must be an integer"),
         ({"beta_ratio": 0}, "beta_ratio must be"),
-        ({"alpha_ratio": 1.0}, "alpha_ratio must lie between 0 and 1"),
+        ({"alpha_ratio": 1.0}, "alpha_ratio must be between 0 and 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
-        ({"verbose": -1}, "verbose must be a whole number"),
-        ({"cv": 1}, "cv must be a whole number of at least 2, got 1"),
-        ({"cv": True}, "cv must be a whole number of at least 2"),
+        ({"verbose": -1}, "verbose must be an integer"),
+        ({"cv": 1}, "cv must be an integer >= 2, got 1"),
+        ({"cv": True}, "cv must be an integer >= 2"),
         ({"cv": "five"}, "cv"),
-        ({"cv": []}, "cv gives no folds"),
-        ({"cv": 60}, "cv=60 folds need as many samples of each class"),
-        ({"cv": ONE_CLASS}, "the training part of fold 0 of cv lacks a class"),
+        ({"cv": []}, "cv yields no folds"),
+        ({"cv": 60}, "cv=60 cannot be greater than the number of samples in each class"),
+        ({"cv": ONE_CLASS}, "the training set of fold 0 of cv is missing a class"),
         (
             {"cv": 2, "scoring": "acuracy"},
-            "scoring='acuracy' is not a name that scikit-learn knows; perhaps 'accuracy'",
+            "scoring='acuracy' is not the name of a scorer of scikit-learn; did you mean 'accuracy'",
         ),
         ({"cv": 2, "scoring": 7}, "scoring"),
     ],
@@ -487,7 +487,7 @@ def test_constant_columns_are_a_shift_that_is_penalised():
     assert plain.selection_.features.size == 5
     assert np.ptp(plain.selection_.weights) < 1e-12
     assert (plain.predict(np.ones((3, 5))) == 1).all()
-    with pytest.warns(FewerFeaturesWarning, match="choose a smaller beta"):
+    with pytest.warns(FewerFeaturesWarning, match="use a smaller beta"):
         shifted = SparseSVC(ALPHA, BETA, fit_intercept=True).fit(np.ones((80, 5)), labels)
     assert shifted.selection_.features.size == 0
     assert (shifted.predict(np.ones((3, 5))) == 1).all()
@@ -507,7 +507,7 @@ def test_copies_of_a_column_share_its_weight_alike(shift):
 @SHIFT
 def test_without_any_feature_the_model_is_the_class_it_begins_with(empty, shift):
     for clf in (SparseSVC(fit_intercept=shift), SparseSVCPath(2, 3, cv=2, fit_intercept=shift)):
-        with pytest.warns(FewerFeaturesWarning, match="no feature has a weight"):
+        with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
             clf.fit(empty, y)
         assert clf.coef_.nnz == 0
         assert np.unique(clf.predict(empty)).size == 1
@@ -838,7 +838,8 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
 
 
 def test_max_time_ends_with_the_points_reached():
-    with pytest.warns(FewerFeaturesWarning), pytest.warns(ConvergenceWarning, match="1 of 12 points and no choice"):
+    early = "1 of 12 points solved and none chosen"
+    with pytest.warns(FewerFeaturesWarning), pytest.warns(ConvergenceWarning, match=early):
         path = SparseSVCPath(3, 4, max_time=1e-9, cv=2).fit(X, y)
     assert path.path_.solved.sum() == 1
     assert not hasattr(path, "scores_")

@@ -88,7 +88,7 @@ def test_a_wider_batch_that_is_not_learnt_from_widens_nothing(bad):
     if bad == "weightless":
         clf.partial_fit(wide, labels, sample_weight=np.zeros(400))
     else:
-        with pytest.raises(ValueError, match=r"NaN|none of the classes"):
+        with pytest.raises(ValueError, match=r"NaN|not one of the classes"):
             clf.partial_fit(wide, labels, sample_weight=weights)
     assert clf.n_features_in_ == 20
     assert clf.n_examples_ == 400
@@ -115,7 +115,7 @@ def test_progress_counts_from_the_first_batch_and_verbose_is_checked(monkeypatch
     assert speed > 0
     StreamClassifier(7, verbose=1, random_state=0, n_passes=2).fit(X, y)
     assert "800/800 examples" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="verbose must be 0, 1, 2 or a function"):
+    with pytest.raises(ValueError, match="verbose must be 0, 1, 2 or a callable"):
         StreamClassifier(5, verbose="a").fit(X, y)
 
 

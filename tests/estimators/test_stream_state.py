@@ -34,7 +34,7 @@ def test_what_has_no_state_says_so(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         state_of(StreamClassifier())
     thresher.save(small(), tmp_path / "model.json")
-    with pytest.raises(TypeError, match="not loaded from a model file"):
+    with pytest.raises(TypeError, match="loaded from a model file has no training state"):
         state_of(thresher.load(tmp_path / "model.json"))
     clf = small()
     clf._state.diverged = True
@@ -46,11 +46,11 @@ WRONG = {
     "another method": (lambda s: replace(s, parameters=s.parameters | {"method": "ofs"}), "shape"),
     "an unknown method": (
         lambda s: replace(s, parameters=s.parameters | {"method": "x"}),
-        "a parameter cannot be used",
+        "invalid parameter",
     ),
-    "two settings": (lambda s: replace(s, parameters=s.parameters | {"l2": [0.1, 0.2]}), "learners do not fit"),
+    "two settings": (lambda s: replace(s, parameters=s.parameters | {"l2": [0.1, 0.2]}), "learners does not match"),
     "class weights": (lambda s: replace(s, parameters=s.parameters | {"class_weight": {-1: -2.0}}), "class_weight"),
-    "three classes": (lambda s: replace(s, classes=np.arange(3)), "learners do not fit"),
+    "three classes": (lambda s: replace(s, classes=np.arange(3)), "learners does not match"),
     "fewer columns": (lambda s: replace(s, n_features_in=5), "larger than the number of columns"),
 }
 

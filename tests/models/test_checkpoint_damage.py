@@ -31,7 +31,7 @@ def test_every_cut_is_seen(tmp_path):
         refused(path)
     for changed in (whole[1:], whole + b"\0", whole + b"\n", whole * 2, whole[:100] + whole[101:], b"\0" + whole):
         path.write_bytes(changed)
-        refused(path, "checksum|no checkpoint")
+        refused(path, "checksum|it is not a checkpoint")
     path.write_bytes(whole)
     thresher.load_checkpoint(path)
 
@@ -46,7 +46,7 @@ def test_every_flipped_byte_is_seen(tmp_path):
             data[at] = rng.integers(0, 256)
         if bytes(data) != whole:
             path.write_bytes(data)
-            refused(path, "checksum|no checkpoint")
+            refused(path, "checksum|it is not a checkpoint")
 
 
 def sealed(body):
@@ -153,7 +153,7 @@ REFUSED = {
     "a flat table": (whole_array(TABLE, np.ones(12)), "shape"),
     "an empty table": (whole_array(TABLE, np.ones((0, 2))), "shape"),
     "a table of another kind": (whole_array(TABLE, np.ones((6, 2), dtype="<f4")), "dtype"),
-    "a table that is not declared": (whole_array(TABLE, np.ones((7, 2)), declare=False), "another array"),
+    "a table that is not declared": (whole_array(TABLE, np.ones((7, 2)), declare=False), "match its dtype and shape"),
     "a short clock": (whole_array(CLOCK, np.ones(6)), "shape"),
     "a root below zero": (entry(TABLE, (2, 1), -1e-9), "negative"),
     "a shift below zero": (entry(CLOCK, AT_SHIFT, -1.0), "negative"),
@@ -180,9 +180,9 @@ REFUSED = {
     "learners are no list": (said("learners", value={}), "learners"),
     "a learner is none": (said("learners", 0, value=7), "learner"),
     "a learner knows more": (said("learners", 0, "more", value=7), "unknown field, 'more'"),
-    "a learner knows less": (said("learners", 0, "kept", gone=True), "lacks"),
+    "a learner knows less": (said("learners", 0, "kept", gone=True), "is missing the field"),
     "more is said": (said("more", value=7), "unknown field, 'more'"),
-    "less is said": (said("totals", gone=True), "lacks"),
+    "less is said": (said("totals", gone=True), "is missing the field"),
     "another format": (said("format", value="thresher-model"), "format"),
     "no version": (said("format_version", gone=True), "format_version"),
     "version 0": (said("format_version", value=0), "format_version"),
@@ -199,11 +199,11 @@ REFUSED = {
     "a budget of a word": (said("parameters", "budget", value="x"), "budget"),
     "no budget": (said("parameters", "budget", value=None), "budget"),
     "a step of nan": (said("parameters", "step_size", value={"float": "nan"}), "step_size"),
-    "two steps": (said("parameters", "step_size", value=[0.1, 0.2]), "do not fit"),
+    "two steps": (said("parameters", "step_size", value=[0.1, 0.2]), "learners does not match"),
     "many bits": (said("parameters", "hash_bits", value=31), "hash_bits"),
     "few bits": (said("parameters", "hash_bits", value=2), "ids"),
     "a parameter more": (said("parameters", "more", value=1), "unknown field, 'more'"),
-    "a parameter less": (said("parameters", "delta", gone=True), "lacks"),
+    "a parameter less": (said("parameters", "delta", gone=True), "is missing the field"),
     "parameters are none": (said("parameters", value=[]), "parameters"),
     "fewer columns": (said("n_features_in", value=5), "ids"),
     "no columns": (said("n_features_in", value=0), "n_features_in"),
@@ -211,10 +211,10 @@ REFUSED = {
     "names too few": (said("names", value=["a"]), "names"),
     "names that are none": (said("names", value=[1, 2, 3, 4, 5, 6]), "names"),
     "a place that is none": (said("position", value=[]), "position"),
-    "an array that is not there": (said("ids", "npz", value="absent"), "where it is not"),
+    "an array that is not there": (said("ids", "npz", value="absent"), "is missing from the .npz"),
     "one array twice": (said("totals", value={"npz": "ids", "dtype": "<i8", "shape": [6]}), ""),
-    "a member that nobody names": (lambda d, m: m.update(more=npy(np.ones(3))), "does not name"),
-    "a member that is lost": (lambda d, m: m.pop("totals"), "where it is not"),
+    "a member that nobody names": (lambda d, m: m.update(more=npy(np.ones(3))), "unknown to the document"),
+    "a member that is lost": (lambda d, m: m.pop("totals"), "is missing from the .npz"),
     "a member that is none": (lambda d, m: m.update(totals=b"x"), "not stored as an array"),
     "objects": (lambda d, m: m.update(totals=header("{'descr': '|O', 'fortran_order': False, 'shape': (4,), }")), ""),
 }  # fmt: skip

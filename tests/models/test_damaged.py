@@ -88,7 +88,7 @@ def test_flipped_bytes_of_the_arrays(kind, tmp_path):
             data[at] ^= 1 << rng.integers(8)
         data = data if trial % 4 else data[: rng.integers(len(data))]
         beside.write_bytes(data)
-        refused(path, "sha256 differs")
+        refused(path, "checksum mismatch: its .npz")
         resealed(path, document, bytes(data))
         passed += sound_or_refused(path, kind)
         write(path, document)
@@ -102,7 +102,7 @@ def test_a_changed_digit_is_seen(tmp_path):
     thresher.load(path)
     document["weights"][0] *= 1.0000001
     path.write_text(json.dumps(document))
-    refused(path, "checksum differs")
+    refused(path, "checksum mismatch: it was changed")
 
 
 RANDOM = []  # a model to change, written once

@@ -117,7 +117,7 @@ def test_long_lists_of_other_kinds_come_back_too(given, path):
 
 def test_many_small_arrays_do_not_make_the_document_too_large(path, monkeypatch):
     """Each is below the limit for one; together they are not, and the rest goes to the .npz."""
-    monkeypatch.setattr(arrays, "INLINE_IN_ALL", 20_000)
+    monkeypatch.setattr(arrays, "INLINE_TOTAL", 20_000)
     given = [np.arange(k, k + 100) for k in range(50)]
     found, document = written(given, path)
     assert equal(found, given)
@@ -135,20 +135,20 @@ def test_labels_of_fixed_width_may_be_long_if_the_file_is(path):
 
 
 WRONG_ARRAYS = {
-    "too few": ({"array": {"dtype": "<i8", "shape": [2, 3], "values": [1, 2]}}, "2 entries, not those of shape"),
+    "too few": ({"array": {"dtype": "<i8", "shape": [2, 3], "values": [1, 2]}}, "2 entries, expected the shape"),
     "negative": ({"array": {"dtype": "<i8", "shape": [-1, -2], "values": [1, 2]}}, "not an integer in the allowed"),
-    "a word": ({"array": {"dtype": "<i8", "shape": "two", "values": [1, 2]}}, "shape 'two'"),
+    "a word": ({"array": {"dtype": "<i8", "shape": "two", "values": [1, 2]}}, "invalid shape, 'two'"),
     "many axes": ({"array": {"dtype": "<i8", "shape": [1] * 9, "values": [1]}}, "shape"),
     "no array has it": ({"array": {"dtype": "<i8", "shape": [2**62, 2**62, 0], "values": []}}, "shape"),
     "more": ({"array": {"dtype": "<i8", "order": "F", "values": [1, 2]}}, "unknown field, 'order'"),
-    "less": ({"array": {"dtype": "<i8"}}, "lacks 'values'"),
-    "nested": ({"array": {"dtype": "<i8", "values": [[1], [2]]}}, "not an integer"),
-    "a list of a list": ({"list": {"dtype": "<i8", "shape": [1, 1], "values": [1]}}, "not a list"),
-    "a list": ({"list": [1]}, "not an object"),
+    "less": ({"array": {"dtype": "<i8"}}, "is missing the field 'values'"),
+    "nested": ({"array": {"dtype": "<i8", "values": [[1], [2]]}}, "must contain integers only"),
+    "a list of a list": ({"list": {"dtype": "<i8", "shape": [1, 1], "values": [1]}}, "must be a list"),
+    "a list": ({"list": [1]}, "must be an object"),
     "padded": ({"array": {"dtype": "<U999999", "values": ["a", "b"] * 100}}, "too much memory"),
-    "two kinds": ({"array": {"dtype": "<i8", "values": [1]}, "tuple": []}, "no known kind"),
-    "no kind": ({}, "no known kind"),
-    "an unknown kind": ({"set": []}, "no known kind"),
+    "two kinds": ({"array": {"dtype": "<i8", "values": [1]}, "tuple": []}, "of unknown kind"),
+    "no kind": ({}, "of unknown kind"),
+    "an unknown kind": ({"set": []}, "of unknown kind"),
     "no container": (
         {"array": {"dtype": "<i8", "values": {"npz": "x", "dtype": "<i8", "shape": [3]}}}, "the document names none"
     ),
@@ -172,8 +172,8 @@ WRONG_MATRICES = {
     "indptr ends late": ({"indptr": [0, 1, 3]}, "sparse matrix"),
     "more rows": ({"shape": [10**12, 3]}, "sparse matrix"),
     "a flat shape": ({"shape": [3]}, "shape"),
-    "another type": ({"type": "dok_array"}, "not a known type of sparse matrix"),
-    "something callable": ({"type": "eye"}, "not a known type of sparse matrix"),
+    "another type": ({"type": "dok_array"}, "unknown type of sparse matrix"),
+    "something callable": ({"type": "eye"}, "unknown type of sparse matrix"),
 }
 
 
@@ -274,22 +274,22 @@ def test_a_field_that_a_value_got_later_has_the_default_of_the_class(path, known
     assert equal(thresher.load(path).cv, Grouped(np.array([0, 1]), Kernel(3)))
     del held["labels"]
     write(path, document)
-    refused(path, "Grouped of parameter cv lacks 'labels'")
+    refused(path, "Grouped of parameter cv is missing the field 'labels'")
 
 
 WRONG_VALUES = {
-    "an unknown class": ({"type": "Popen", "fields": {}}, "is a 'Popen', which is not known"),
+    "an unknown class": ({"type": "Popen", "fields": {}}, "has the unknown type 'Popen'"),
     "no class": ({"type": 3, "fields": {}}, "type"),
     "an unknown field": (
         {"type": "Kernel", "fields": {"colour": 1}},
         "Kernel of parameter cv has an unknown field, 'col",
     ),
     "a field that is not of init": ({"type": "Grouped", "fields": {"count": 1, "labels": 1, "kernel": 1}}, "'count'"),
-    "fields are a list": ({"type": "Kernel", "fields": [1, 2]}, "not an object"),
-    "no fields": ({"type": "Kernel"}, "lacks 'fields'"),
+    "fields are a list": ({"type": "Kernel", "fields": [1, 2]}, "must be an object"),
+    "no fields": ({"type": "Kernel"}, "is missing the field 'fields'"),
     "more": ({"type": "Kernel", "fields": {}, "module": "os"}, "unknown field, 'module'"),
-    "refused by the class": ({"type": "Kernel", "fields": {"levels": 0}}, "not a Kernel .levels must be at least 1"),
-    "of another type": ({"type": "Kernel", "fields": {"levels": "many"}}, "not a Kernel"),
+    "refused by the class": ({"type": "Kernel", "fields": {"levels": 0}}, "valid Kernel .levels must be at least 1"),
+    "of another type": ({"type": "Kernel", "fields": {"levels": "many"}}, "not a valid Kernel"),
     "an odd field": ({"type": "Kernel", "fields": {"levels": {"float": "x"}}}, "levels of parameter cv"),
 }
 
@@ -351,7 +351,7 @@ def test_only_frozen_dataclasses_are_registered_each_under_its_own_name(known):
     for cls in (Loose, int):
         with pytest.raises(TypeError, match="must be a frozen dataclass"):
             registry.register(cls)
-    with pytest.raises(ValueError, match="another class is registered as Kernel"):
+    with pytest.raises(ValueError, match="another class is already registered as Kernel"):
         registry.register(other)
     registry.register(Kernel)  # again, the same
     assert registry.VALUE_TYPES["Kernel"] is Kernel

@@ -31,7 +31,8 @@ def test_a_table_gives_defaults_and_refuses_by_name():
     assert fields({"a": 0, "b": None}, table, "it") == {"a": 0, "b": None}
     fields({"a": 0}, table, "it")["b"].append(2)
     assert table == {"a": REQUIRED, "b": [1]}
-    for value, why in (({"b": 1}, "it lacks 'a'"), ({"a": 1, "c": 2}, "unknown field, 'c'"), ([], "not an object")):
+    missing = ({"b": 1}, "it is missing the field 'a'")
+    for value, why in (missing, ({"a": 1, "c": 2}, "unknown field, 'c'"), ([], "must be an object")):
         with pytest.raises(Damaged, match=why):
             fields(value, table, "it")
 
@@ -75,7 +76,7 @@ def test_an_attribute_of_fit_that_is_added_later_may_be_absent(saved, monkeypatc
     monkeypatch.setitem(registry.KINDS, "FGMClassifier", later)
     assert not hasattr(thresher.load(path), "later_")
     monkeypatch.setitem(registry.KINDS, "FGMClassifier", type(kind)(kind.cls, extras, kind.optional, kind.check))
-    damage.refused(path, "fitted lacks 'later_'")
+    damage.refused(path, "fitted is missing the field 'later_'")
 
 
 def renamed(old):
@@ -89,7 +90,7 @@ def test_a_step_is_run_before_fields_are_checked(saved, monkeypatch):
     path, held = saved
     held["width"] = held.pop("n_features_in")
     damage.write(path, held)
-    damage.refused(path, "lacks 'n_features_in'")
+    damage.refused(path, "is missing the field 'n_features_in'")
     before = copy.deepcopy(held)
     longer = Format(MODEL.name, (*MODEL.steps, renamed))
     for module in (files, document):
@@ -123,7 +124,7 @@ def test_the_checksum_is_that_of_the_document_as_it_was_written(tmp_path):
     held["source"]["index_base"] = 0
     path = tmp_path / "model.json"
     path.write_text(json.dumps(held))
-    damage.refused(path, "checksum differs")
+    damage.refused(path, "checksum mismatch: it was changed")
     damage.write(path, held)
     assert read(path).source.index_base == 0
 
@@ -166,7 +167,7 @@ def test_a_source_of_version_1_that_is_no_object_is_refused(source, tmp_path):
     held = json.loads((HERE / "v1_two.json").read_text(encoding="utf-8"))
     path = tmp_path / "model.json"
     damage.write(path, held | {"source": source})
-    damage.refused(path, "source is .*, not an object")
+    damage.refused(path, "source must be an object, got .*")
 
 
 def test_checkpoints_grow_in_the_same_way(tmp_path, monkeypatch):
@@ -176,11 +177,11 @@ def test_checkpoints_grow_in_the_same_way(tmp_path, monkeypatch):
     del held["parameters"]["delta"]
     held["where"] = held.pop("position")
     rebuilt(path, held, members)
-    checkpoint_refused(path, "lacks 'position'")
+    checkpoint_refused(path, "is missing the field 'position'")
     step = Format(CHECKPOINT.name, (lambda old: {k: v for k, v in old.items() if k != "where"},))
     monkeypatch.setattr(checkpoint, "CHECKPOINT", step)
     monkeypatch.setitem(checkpoint.DOCUMENT, "position", {"lines": 0})
-    checkpoint_refused(path, "parameters lacks 'delta'")
+    checkpoint_refused(path, "parameters is missing the field 'delta'")
     monkeypatch.delitem(checkpoint.PARAMETERS, "delta")
     clf, position = read_checkpoint(path)
     assert (clf.delta, position) == (0.01, {"lines": 0})

@@ -28,7 +28,7 @@ THREE = np.array(["ash", "beech", "cedar"])[
     np.argmax(DATA.X[:, :9] @ np.random.default_rng(7).standard_normal((9, 3)), axis=1)
 ]
 SHAPE = 4, 6
-MAPS = [what for what in grid_display.KINDS if what != "rejections"]
+MAPS = [what for what in grid_display.MAPS if what != "rejections"]
 FITTED = {}
 
 
@@ -188,11 +188,11 @@ def test_only_the_first_runs_are_drawn_and_it_is_said():
     assert display.figure_.get_suptitle() == f"Rejection ratios, runs 1 to 2 of {most}"
     assert display.plot(runs=most).figure_.get_suptitle() == "Rejection ratios"
     assert len(display.values["iss"]) == len(path.path_.rejections("iss"))
-    with pytest.raises(ValueError, match="runs must be at least 1"):
+    with pytest.raises(ValueError, match="runs must be >= 1"):
         display.plot(runs=0)
 
 
-@pytest.mark.parametrize("what", list(grid_display.KINDS))
+@pytest.mark.parametrize("what", list(grid_display.MAPS))
 def test_best_point_has_a_ring(what):
     path = copy.copy(fitted())
     path.best_index_ = i, j = 2, 4  # whichever it is, but not on the diagonal
@@ -302,7 +302,7 @@ def test_axes_are_numbers_where_rows_share_no_alphas_or_have_no_order():
     path = fit(alphas=[[0.5, 0.1, 0.05], [0.5, 0.3, 0.01]], betas=[0.05, 0.02])
     display = GridDisplay.from_estimator(path)
     assert display.x is None
-    assert display.ax_.get_xlabel() == r"Number of $\alpha$ in the grid"
+    assert display.ax_.get_xlabel() == r"Index of $\alpha$ in the grid"
     assert display.image_.get_coordinates()[0, :, 0].tolist() == [-0.5, 0.5, 1.5, 2.5]
     assert (display.ax_.get_xscale(), display.ax_.get_yscale()) == ("linear", "log")
     path = fit(alphas=[0.5, 0.1], betas=[0.02, 0.05, 0.02])
@@ -349,9 +349,9 @@ def test_bad_use_is_told():
             GridDisplay.from_estimator(other.fit(DATA.X, DATA.y))
     with pytest.raises(ValueError, match=r"what='score' needs .* fit with cv"):
         GridDisplay.from_estimator(fitted("sifs"), "score")
-    with pytest.raises(ValueError, match=r"what='score' needs .* the fit was ended before"):
+    with pytest.raises(ValueError, match=r"what='score' needs .* the fit stopped before"):
         GridDisplay.from_estimator(ended(cv=3), "score")
-    with pytest.raises(ValueError, match=r"for two classes, the fit had 3: choose from 'scaling', .*'samples_removed'"):
+    with pytest.raises(ValueError, match=r"needs two classes, got 3: use one of 'scaling', .*'samples_removed'"):
         GridDisplay.from_estimator(fitted("three"), "rejections")
     with pytest.raises(ValueError, match=r"needs runs of ISS or IFS, .* screening='sifs'"):
         GridDisplay.from_estimator(fitted("gap"), "rejections")

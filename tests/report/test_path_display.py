@@ -219,7 +219,7 @@ def test_bad_use_is_told():
         PathDisplay.from_estimator(FGMClassifier(), X, y)
     with pytest.raises(TypeError, match="LogisticRegression has no path_"):
         PathDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
-    with pytest.raises(TypeError, match="path_ of SparseSVCPath is a Grid, not a Path: GridDisplay draws a grid"):
+    with pytest.raises(TypeError, match="path_ of SparseSVCPath is a Grid, not a Path: use GridDisplay for a grid"):
         PathDisplay.from_estimator(SparseSVCPath(2, 3).fit(X, y), X, y)
     with pytest.raises(ValueError, match="99 features"):
         PathDisplay.from_estimator(clf, X[:, :99], y)
@@ -227,7 +227,7 @@ def test_bad_use_is_told():
         PathDisplay.from_estimator(clf, X, y[:-1])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         PathDisplay.from_estimator(clf, X, y, sample_weight=WEIGHTS[:-1])
-    with pytest.raises(ValueError, match="more than zero"):
+    with pytest.raises(ValueError, match="have a positive sum"):
         PathDisplay.from_estimator(clf, X, y, sample_weight=np.zeros(y.size))
     with pytest.raises(ValueError, match="scoring must be"):
         PathDisplay.from_estimator(clf, X, y, scoring=["accuracy", "f1"])

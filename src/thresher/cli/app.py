@@ -1,4 +1,4 @@
-"""The parser of the command line, and the kinds of options that commands share."""
+"""The parser of the command line, and the types of options that commands share."""
 
 import importlib
 import math
@@ -11,54 +11,54 @@ from rich.console import Console
 from thresher._version import __version__
 
 EXIT_CODES = """
-Exit codes: 0 done; 1 a file or its data cannot be used; 2 wrong options; 130 interrupted (Ctrl-C, SIGTERM), where
-select, grid and stream have written what they had, if there was anything.
+Exit codes: 0 success; 1 invalid file or data; 2 invalid options; 130 interrupted (Ctrl-C, SIGTERM): select, grid and
+stream have then written the model fitted so far, if there was one.
 """
 
 
 class Pipe(Console):
-    """A console whose reader may have seen enough."""
+    """A console whose output may be closed by its reader."""
 
     def on_broken_pipe(self):
-        """Leave it to ``start``."""
+        """Raise the error, which ``start`` handles."""
         raise BrokenPipeError
 
 
-def whole(_, tokens):
-    """A whole number; others are not rounded."""
+def integer(_, tokens):
+    """An integer; floats are not rounded."""
     if not tokens[0].value.lstrip("+-").isdigit():
-        raise ValueError(f"{tokens[0].value!r} is no whole number")
+        raise ValueError(f"must be an integer, got {tokens[0].value!r}")
     return int(tokens[0].value)
 
 
 def at_least_one(_, value):
-    """Counts begin at 1."""
+    """Require an integer >= 1."""
     if value is not None and value < 1:
-        raise ValueError("must be at least 1")
+        raise ValueError(f"must be >= 1, got {value}")
 
 
 def at_least_two(_, value):
-    """One fold is none."""
+    """Require an integer >= 2."""
     if value is not None and value < 2:
-        raise ValueError("must be at least 2")
+        raise ValueError(f"must be >= 2, got {value}")
 
 
 def positive(_, value):
-    """A finite number above zero; words have been checked."""
+    """Require a positive finite number; strings have been checked."""
     if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
-        raise ValueError("must be a finite number above 0")
+        raise ValueError(f"must be a positive finite number, got {value}")
 
 
-def all_positive(_, values):
-    """Finite numbers, not below zero."""
+def all_non_negative(_, values):
+    """Require finite numbers >= 0."""
     for value in values or ():
         if not (math.isfinite(value) and value >= 0):
-            raise ValueError("must be finite and not below 0")
+            raise ValueError(f"must be finite and >= 0, got {value}")
 
 
 app = App(
     name="thresher",
-    help="Pick the few features that matter out of very wide data, with a proof of how good the pick is.",
+    help="Select the few features that matter in very wide data, with a certificate of how good the selection is.",
     help_epilogue=EXIT_CODES,
     version=__version__,
     default_parameter=Parameter(negative=""),
@@ -71,11 +71,11 @@ Kind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Par
 Text = Annotated[str | None, Parameter(group=FILES)]
 Words = Annotated[list[str] | None, Parameter(group=FILES, consume_multiple=False)]
 Flag = Annotated[bool, Parameter(group=OUTPUT)]
-Count = Parameter(converter=whole, validator=at_least_one)
+Count = Parameter(converter=integer, validator=at_least_one)
 Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
-Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_positive)]
+Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_non_negative)]
 Method = Annotated[Literal["b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"] | None, Parameter(group=MODEL)]
 Loss = Annotated[Literal["squared_hinge", "hinge", "logistic"] | None, Parameter(group=MODEL)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
@@ -89,17 +89,17 @@ class Reading:
     Parameters
     ----------
     kind
-        What the file is, if its name does not tell.
+        Format of FILE; inferred from its extension if not given.
     labels
-        A file of labels, if they are not in FILE: .npy, or text with one a line.
+        A file of labels, if they are not in FILE: .npy, or text with one label per line.
     label_column
-        The column with the labels in csv and Parquet files ("label" if not given).
+        Name of the label column in csv and Parquet files; "label" if not given.
     ignore
-        A column of a csv or Parquet file to leave out; may be repeated.
+        Name of a column of a csv or Parquet file to ignore; may be repeated.
     names
-        A text file with the names of the features, one a line.
+        A text file with the feature names, one per line.
     index_base
-        Index of the first feature in svmlight text: 0 if any is 0, else 1, if not given.
+        Index of the first feature in svmlight text; if not given, 0 if any index is 0, else 1.
     """
 
     kind: Kind = None
@@ -113,14 +113,14 @@ class Reading:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Fitting:
-    """What every fit on a file can be told.
+    """Options of every fit on a file.
 
     Parameters
     ----------
     balanced
-        Give both large and small classes the same weight.
+        Weight classes inversely to their size (class_weight="balanced").
     jobs
-        Threads; if not given, as many as the work pays for, at most all cores granted to the process.
+        Number of threads; if not given, as many as are worthwhile, at most all available cores.
     """
 
     balanced: Annotated[bool, Parameter(group=MODEL)] = False
@@ -135,9 +135,9 @@ class Reporting:
     Parameters
     ----------
     quiet
-        Say nothing but warnings and errors.
+        Print only warnings and errors.
     json
-        Report as JSON on standard output.
+        Print the report as JSON on standard output.
     """
 
     quiet: Flag = False
@@ -148,11 +148,11 @@ READING, FITTING, REPORTING = Reading(), Fitting(), Reporting()
 
 
 class WrongUsage(Exception):
-    """Options that do not fit."""
+    """Invalid options."""
 
 
 def run(arguments):
-    """Parse, run the command, and return its exit code."""
+    """Parse the arguments, run the command, and return its exit code."""
     try:
         return app(arguments, exit_on_error=False, print_error=False, result_action="return_value") or 0
     except CycloptsError as error:

@@ -1,4 +1,4 @@
-"""The commands and their options. Nothing heavy is imported before a command runs, so that --help answers at once."""
+"""The commands and their options. Nothing heavy is imported before a command runs, so that --help is fast."""
 
 from typing import Annotated, Literal
 
@@ -28,9 +28,9 @@ from thresher.cli.app import (
     Words,
     app,
     at_least_two,
+    integer,
     later,
     positive,
-    whole,
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def select(
     reporting: Reporting = REPORTING,
     reading: Reading = READING,
 ):
-    """Pick features, fit a linear classifier on them, and write both to a model file.
+    """Select features, fit a linear classifier on them, and save both to a model file.
 
     FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
 
@@ -68,35 +68,34 @@ def select(
     Parameters
     ----------
     file
-        The training data.
+        Training data.
     features
-        How many features to pick; without it growth ends when the gap is within --tol.
+        Number of features to select; if not given, growth stops when the duality gap is within --tol.
     C
-        Weight of the loss against the penalty: 1.0 for these losses if not given; auto: chosen by five-fold
-        cross-validation.
+        Weight of the loss relative to the penalty; 1.0 if not given; auto: chosen by five-fold cross-validation.
     loss
-        squared_hinge is an SVM, logistic a logistic regression.
+        Loss function: squared_hinge for an SVM, logistic for logistic regression.
     support
-        With more than two classes: one set of features for all, or one for each.
+        With more than two classes: one set of features shared by all, or one per class.
     growth_alone
-        Only grow, without elimination: several times faster, and only the turns of growth on the path.
+        Grow without elimination: several times faster, but only the turns of growth are on the path.
     scale
-        How columns are scaled, without touching the data; auto leaves data with under 30 % non-zero values alone.
+        How features are scaled; auto does not scale data with under 30 % non-zero values.
     always
-        A feature that must be in the model, and counts in --features: by name, by index in svmlight text, else by
+        A feature that must be in the model, and counts towards --features: by name, by index in svmlight text, else by
         column number from 0; may be repeated.
     tol
-        Gap at which a model counts as optimal, as a share of the objective without features.
+        Duality gap at which a model has converged, relative to the objective without features.
     max_time
-        Seconds after which the best model so far is taken.
+        Time limit in seconds, after which the best model so far is saved.
     out
-        The model file to write.
+        Model file to write.
     test
-        Data on which every model of the path is scored: accuracy against number of features.
+        Test data: every model of the path is scored on it, accuracy against number of features.
     test_labels
-        Labels of the test data, if they are in a file of their own.
+        A file with the labels of the test data, if they are not in it.
     fitting
-        What every fit can be told.
+        Options of every fit.
     reading
         How the file is read.
     reporting
@@ -112,7 +111,7 @@ def grid(
     *,
     betas: Annotated[int, Parameter(group=MODEL), Count] = 10,
     alphas: Annotated[int, Parameter(group=MODEL), Count] = 100,
-    cv: Annotated[int | None, Parameter(group=MODEL, converter=whole, validator=at_least_two)] = None,
+    cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None,
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
     gamma: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
     intercept: Annotated[bool, Parameter(group=MODEL)] = False,
@@ -127,7 +126,7 @@ def grid(
     reporting: Reporting = REPORTING,
     reading: Reading = READING,
 ):
-    """Fit sparse SVMs over a whole grid of penalties, and write all of them to a model file.
+    """Fit sparse SVMs over a grid of penalties, and save all of them to a model file.
 
     FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
 
@@ -140,31 +139,31 @@ def grid(
     Parameters
     ----------
     file
-        The training data.
+        Training data.
     betas
-        How many values of beta, the penalty that makes weights zero: from the largest, where all are, to 0.05 of it.
+        Number of values of beta, the l1 penalty: from the largest, at which all weights are zero, to 0.05 times that.
     alphas
-        How many values of alpha, the squared penalty, for each beta; from the largest down to 0.01 of it.
+        Number of values of alpha, the l2 penalty, for each beta: from the largest down to 0.01 times that.
     cv
-        Folds of a cross-validation that picks the point to predict with; without it that is the last one.
+        Number of cross-validation folds to choose the point for predict; if not given, the last point is used.
     scoring
-        What the cross-validation looks at: accuracy, balanced_accuracy, f1, roc_auc, ... as scikit-learn names them.
+        Score that cross-validation maximises, by its name in scikit-learn: accuracy, balanced_accuracy, roc_auc, ...
     gamma
         Width of the smooth part of the hinge, between 0 and 1.
     intercept
-        Fit a shift, too.
+        Fit an intercept.
     scale
-        How columns are scaled, without touching the data.
+        How features are scaled.
     screening
-        Which safe tests remove features and samples; the result does not depend on it.
+        Which safe screening tests remove features and samples; the result does not depend on it.
     tol
-        Duality gap to reach at each point, as a share of the objective without features.
+        Duality gap to reach at each point, relative to the objective without features.
     max_time
-        Seconds after which the points reached are written.
+        Time limit in seconds, after which the points solved so far are saved.
     out
-        The model file to write.
+        Model file to write.
     fitting
-        What every fit can be told.
+        Options of every fit.
     reading
         How the file is read.
     reporting
@@ -199,10 +198,10 @@ def stream(
     progressive: Flag = False,
     reporting: Reporting = REPORTING,
 ):
-    """Learn from a stream, one line after the other, with a hard limit on the number of features.
+    """Learn from a stream, one line at a time, with a hard limit on the number of features.
 
-    FILE is svmlight/LIBSVM text, plain, .gz or .bz2; without it standard input is read. Features are known by their
-    indices, of any size; new ones may come at any time. Every line is judged before it is learnt from.
+    FILE is svmlight/LIBSVM text, plain, .gz or .bz2; without it standard input is read. Features are identified by
+    their indices, of any size; new ones may appear at any time. Every line is predicted before it is learnt.
 
     ```
     zcat clicks.svm.gz | thresher stream --budget 100 --progressive --checkpoint state.npz --out model.json
@@ -213,43 +212,44 @@ def stream(
     Parameters
     ----------
     file
-        The stream.
+        The stream; standard input if not given.
     budget
-        How many features may have a weight, for each class; 100 if not given.
+        Maximum number of features with non-zero weight, for each class; 100 if not given.
     method
-        b-arda if not given: best on most data when features are few.
+        Learning method; b-arda if not given, which is best on most data with a small budget.
     loss
-        squared_hinge if not given, hinge for ofs.
+        Loss function; squared_hinge if not given, hinge for ofs.
     step_size
-        The step; may be repeated: settings learn side by side, the one with the least progressive loss is taken.
+        Step size; may be repeated: all settings are trained, the one with the lowest progressive loss is used.
     l2
-        Weight of the squared penalty (b-arda, b-amd, ofs); may be repeated.
+        Weight of the l2 penalty (b-arda, b-amd, ofs); may be repeated.
     l1
-        Weight of the absolute penalty (l1-arda, ada-fobos); may be repeated.
+        Weight of the l1 penalty (l1-arda, ada-fobos); may be repeated.
     gamma
-        How slowly sofs learns; may be repeated.
+        Inverse learning rate of sofs; may be repeated.
     delta
-        What the adaptive methods add to the root of the sum of squared gradients; 0.01 if not given.
+        Added by the adaptive methods to the root of the sum of squared gradients; 0.01 if not given.
     no_intercept
-        Learn without a constant.
+        Do not fit an intercept.
     balanced
-        Give both large and small classes the same weight, by the counts so far.
+        Weight classes inversely to their size so far (class_weight="balanced").
     hash_bits
-        Hash features to 2^N columns, so that memory has a limit.
+        Hash features to 2^N ids, so that memory is bounded.
     classes
-        All labels, with commas: -1,1. Without it those of the first 10,000 lines; -1,1 and 0,1 are known at once.
+        All class labels, separated by commas: -1,1. If not given, those of the first 10,000 lines; -1,1 and 0,1 are
+        recognised at once.
     skip_bad
-        Leave out lines that cannot be read, and count them; without it the first one ends the stream.
+        Skip and count lines that cannot be parsed; otherwise the first one ends the stream with an error.
     checkpoint
-        A file to write what has been learnt to, now and then and at the end; with --resume, that one if not given.
+        Checkpoint file to write regularly and at the end; if not given, that of --resume.
     every
-        Examples between two checkpoints; there is also one each minute.
+        Number of examples between two checkpoints; there is also one every minute.
     resume
-        A checkpoint to go on from; the options of the model are in it.
+        Checkpoint to continue from; it contains the options of the model.
     skip_seen
-        With --resume: the stream is the same, from its beginning; leave out the lines that were learnt from.
+        With --resume: the stream is the same, from its beginning; skip the lines that were already learnt.
     out
-        The model file to write at the end; model.json if not given, with --resume the one of before.
+        Model file to write at the end; model.json if not given, with --resume that of the previous run.
     progressive
         Show loss, accuracy and features after 1, 2, 3, 4, 6, 8, ... examples.
     reporting
@@ -277,7 +277,7 @@ def predict(
     ignore: Words = None,
     index_base: IndexBase = None,
 ):
-    """Predict with a model file, and report how right it is where the data has labels.
+    """Predict with a model file, and report the accuracy if the data has labels.
 
     ```
     thresher predict model.json test.svm
@@ -287,29 +287,29 @@ def predict(
     Parameters
     ----------
     model
-        The model file.
+        Model file.
     file
-        The data, of any kind that select reads; columns of csv and Parquet files are found by their names.
+        Data, in any format that select reads; columns of csv and Parquet files are matched by name.
     features
-        Use the model with so many features, out of the path of select.
+        Use the model with this number of features from the path of select.
     point
-        Use the model at this point of a grid: the numbers of its beta and of its alpha, from 0.
+        Use the model at this point of a grid: the indices of its beta and its alpha, from 0.
     out
-        Write the predicted classes there, one a line; - for standard output.
+        File to write the predicted classes to, one per line; - for standard output.
     scores
-        Write scores, too, after tabs: above 0 for the second class of two, else one for each class in sorted order.
+        Also write scores, separated by tabs: positive for the second of two classes, else one per class, sorted.
     probabilities
-        As --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
+        Like --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
     jobs
-        Threads that read text.
+        Number of threads that read text.
     kind
-        What the file is, if its name does not tell.
+        Format of FILE; inferred from its extension if not given.
     labels
         A file of labels, if they are not in FILE.
     label_column
-        The column with the labels, if it is not that of the training data.
+        Name of the label column, if it is not that of the training data.
     ignore
-        A column to leave out; may be repeated. Columns that the model does not use are left out anyway.
+        Name of a column to ignore; may be repeated. Columns that the model does not use are ignored anyway.
     index_base
         Index of the first feature in svmlight text, if it is not that of the training data.
     reporting
@@ -329,7 +329,7 @@ def inspect(
     names_only: Flag = False,
     json: Flag = False,
 ):
-    """Show what is in a model file: features by weight, the certificate, why it stopped, where it comes from.
+    """Show the content of a model file: features by weight, certificate, stop reason and source.
 
     ```
     thresher inspect model.json --top 20
@@ -339,22 +339,22 @@ def inspect(
     Parameters
     ----------
     model
-        The model file.
+        Model file.
     features
-        Show the model with so many features, out of the path of select.
+        Show the model with this number of features from the path of select.
     point
-        Show the model at this point of a grid: the numbers of its beta and of its alpha, from 0.
+        Show the model at this point of a grid: the indices of its beta and its alpha, from 0.
     top
-        Show only so many of the heaviest features.
+        Show only this many features with the largest weights.
     names_only
-        Print the names of the features and nothing else, one a line, the heaviest first.
+        Print only the feature names, one per line, by decreasing weight.
     json
-        Report as JSON on standard output.
+        Print the report as JSON on standard output.
     """
     return later("inspect", **locals())
 
 
 @app.command
 def demo():
-    """Run the main job on data made on the spot: about a minute, no files, no network."""
+    """Run a demonstration on generated data: about a minute, no files, no network."""
     return later("demo")

@@ -8,7 +8,7 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import check_out, known_labels, more_data, path_of
 from thresher.cli.inspect import chosen
-from thresher.cli.show import ERR, OUT, Voice, add, grid, number
+from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
 from thresher.models import read as read_model
 
@@ -17,17 +17,17 @@ def run(
     model, file, features, point, out, scores, probabilities, reporting, jobs, kind, labels, label_column, ignore,
     index_base,
 ):  # fmt: skip
-    """Predict, write the predictions if asked to, and report how right they are."""
+    """Predict, write the predictions to ``out`` if given, and report their accuracy."""
     model, file, out, labels = map(path_of, (model, file, out, labels))
     check_usage(model, file, out, labels, scores, probabilities, reporting.json)
-    voice = Voice(reporting.quiet, reporting.json, ERR if out == "-" else OUT)
-    with voice.heard():
-        found = chosen(read(model, file), features, point)
-    clf = found.estimator
+    reporter = Reporter(reporting.quiet, reporting.json, ERR if out == "-" else OUT)
+    with reporter.catching_warnings():
+        loaded = chosen(read(model, file), features, point)
+    clf = loaded.estimator
     if probabilities and not hasattr(clf, "predict_proba"):
-        raise ValueError(f"{model}: only models of --loss logistic give probabilities")
+        raise ValueError(f"{model}: --probabilities needs a model fitted with --loss logistic")
     table = more_data(
-        voice, found, file, clf.selection_.features.tolist(), kind=kind, labels=labels, label_column=label_column,
+        reporter, loaded, file, clf.selection_.features.tolist(), kind=kind, labels=labels, label_column=label_column,
         ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
     )  # fmt: skip
     decided, predicted = clf.decision_function(table.X), clf.predict(table.X)
@@ -35,25 +35,25 @@ def run(
         write(out, predicted, clf.predict_proba(table.X) if probabilities else decided if scores else None)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
     report = {"model": model, "file": file, "rows": predicted.size, "predicted": counts}
-    y, known = (None, np.zeros(1)) if table.y is None else known_labels(voice, table.y, clf.classes_)
+    y, known = (None, np.zeros(1)) if table.y is None else known_labels(reporter, table.y, clf.classes_)
     if known.any():
         report |= measures(y, known, predicted, decided, clf.classes_)
-        show(voice, report, clf.classes_)
+        show(reporter, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
-        voice.say(f"{number(predicted.size, 'row')} without known labels; predicted {shown}")
-    voice.report(**report)
+        reporter.say(f"{counted(predicted.size, 'row')} without known labels; predicted {shown}")
+    reporter.report(**report)
     return 0
 
 
 def check_usage(model, file, out, labels, scores, probabilities, json):
-    """Refuse options that do not go together."""
+    """Raise an error for options that cannot be combined."""
     if out == "-" and json:
         raise WrongUsage("--out - and --json would both write to standard output")
     if out is None and (scores or probabilities):
-        raise WrongUsage("--scores and --probabilities go into the file of --out")
+        raise WrongUsage("--scores and --probabilities need --out, where they are written")
     if scores and probabilities:
-        raise WrongUsage("--scores and --probabilities exclude each other")
+        raise WrongUsage("--scores and --probabilities cannot be combined")
     if (model, file, labels).count("-") > 1:
         raise WrongUsage("standard input can be read only once")
     if out not in (None, "-"):
@@ -61,12 +61,12 @@ def check_usage(model, file, out, labels, scores, probabilities, json):
 
 
 def read(model, file):
-    """The model, or an error that knows of swapped arguments."""
+    """The model; the error message mentions swapped arguments."""
     try:
         return read_model(model)
     except ModelFileError as error:
         hint = (
-            f"; the model comes first, then the data: thresher predict {file} {model}?"
+            f"; the model must come first, then the data: thresher predict {file} {model}"
             if file.endswith(".json")
             else ""
         )
@@ -98,9 +98,9 @@ def measures(y, known, predicted, decided, classes):
     columns = decided[:, None] if decided.ndim == 1 else decided
     areas = []
     for c, label in enumerate(labels[1:] if decided.ndim == 1 else labels):
-        is_it = y[known] == label
-        if is_it.any() and not is_it.all():
-            areas.append(roc_auc_score(is_it, columns[known, c]))
+        positive = y[known] == label
+        if positive.any() and not positive.all():
+            areas.append(roc_auc_score(positive, columns[known, c]))
     return {
         "accuracy": float(np.mean(y == predicted)),
         "by_class": by_class,
@@ -108,13 +108,13 @@ def measures(y, known, predicted, decided, classes):
     }
 
 
-def show(voice, report, classes):
-    """The measures for people."""
+def show(reporter, report, classes):
+    """Print the measures."""
     area = "" if report["roc_area"] is None else f"; area under the ROC curve {report['roc_area']:.4f}"
     of = " (mean over the classes)" if area and len(classes) > 2 else ""
-    voice.say(f"accuracy {report['accuracy']:.4f} on {number(report['rows'], 'row')}{area}{of}\n")
-    table = grid("class", "precision", "recall", "F1", "rows", "predicted")
+    reporter.say(f"accuracy {report['accuracy']:.4f} on {counted(report['rows'], 'row')}{area}{of}\n")
+    table = new_table("class", "precision", "recall", "F1", "rows", "predicted")
     for label, values in report["by_class"].items():
-        shares = (f"{values[each]:.4f}" for each in ("precision", "recall", "f1"))
+        shares = (f"{values[measure]:.4f}" for measure in ("precision", "recall", "f1"))
         add(table, label, *shares, f"{values['rows']:,}", f"{report['predicted'][label]:,}")
-    voice.table(table)
+    reporter.table(table)

@@ -1,4 +1,4 @@
-"""Where a command begins and ends: one line for what went wrong, and an exit code."""
+"""Entry point of the command line: errors as one line, and exit codes."""
 
 import importlib
 import os
@@ -8,13 +8,13 @@ import threading
 import traceback
 
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
-STANDARD_INPUT = "\0-"  # the parser of options would take a lone "-" for one of them; no shell can pass this
+STANDARD_INPUT = "\0-"  # the parser would take a lone "-" for an option; no shell can pass this value
 
 
 def main(arguments=None):
-    """Run a command line and return its exit code; nothing that a user can do wrong ends in a traceback."""
-    arguments = [STANDARD_INPUT if each == "-" else each for each in (sys.argv[1:] if arguments is None else arguments)]
-    if threading.current_thread() is threading.main_thread():  # a batch system's time is over: as good as Ctrl-C
+    """Run a command line and return its exit code; user errors never end in a traceback."""
+    arguments = [STANDARD_INPUT if word == "-" else word for word in (sys.argv[1:] if arguments is None else arguments)]
+    if threading.current_thread() is threading.main_thread():  # batch systems send it: like Ctrl-C
         signal.signal(signal.SIGTERM, _interrupt)
     try:
         importlib.import_module("thresher.cli.options")
@@ -30,8 +30,8 @@ def main(arguments=None):
     except app.WrongUsage as error:
         return complain(f"{in_one_line(error)} (see thresher {of_command(arguments)}--help)", BAD_USAGE)
     except KeyboardInterrupt:
-        return complain("interrupted before there was anything to keep", INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has seen enough
+        return complain("interrupted before there was a model to save", INTERRUPTED)
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except MemoryError as error:
@@ -56,7 +56,7 @@ def in_one_line(error):
 
 
 def of_command(arguments):
-    """The command that was asked for, if it is one."""
+    """The name of the command, if it is known, with a space."""
     known = bool(arguments) and arguments[0] in ("select", "grid", "stream", "predict", "inspect", "demo")
     return f"{arguments[0]} " if known else ""
 

@@ -10,7 +10,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.files import check_out, path_of
 from thresher.cli.inspect import describe, facts, say_settings
 from thresher.cli.select import check_usage
-from thresher.cli.show import Examples, Voice, add, grid, number
+from thresher.cli.show import Examples, Reporter, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.stream import LARGEST
 from thresher.data.workers import unbroken
@@ -18,23 +18,23 @@ from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 from thresher.io.svmlight import shown
 from thresher.io.table import Source, tidy_labels
-from thresher.io.text import TOLD, opened
+from thresher.io.text import MOST_REPORTED, opened
 from thresher.io.text_stream import TextStream
 from thresher.models import read as read_model
 from thresher.models import read_checkpoint, save, save_checkpoint
 
-SHOWN = 20  # features
-AT_LEAST = 10_000  # examples to look at before labels other than -1, 0 and 1 are believed to be all
-USUAL = (np.array([-1, 1]), np.array([0, 1]))
-SECONDS = 60.0  # between two checkpoints
+FEATURES_SHOWN = 20
+EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON
+COMMON = (np.array([-1, 1]), np.array([0, 1]))
+CHECKPOINT_SECONDS = 60.0  # between two checkpoints
 
 
 def run(
     file, budget, method, loss, step_size, l2, l1, gamma, delta, no_intercept, balanced, hash_bits, classes, skip_bad,
     checkpoint, every, resume, skip_seen, out, progressive, reporting,
 ):  # fmt: skip
-    """Read, learn, write checkpoints and the model, and report."""
-    voice = Voice(reporting.quiet, reporting.json)
+    """Learn from the stream, save checkpoints and the model, and report."""
+    reporter = Reporter(reporting.quiet, reporting.json)
     file, checkpoint, resume, out = map(path_of, (file, checkpoint, resume, out))
     given = {
         "budget": budget, "method": method, "loss": loss, "step_size": step_size, "l2": l2, "l1": l1, "gamma": gamma,
@@ -43,14 +43,14 @@ def run(
     }  # fmt: skip
     given = {key: value for key, value in given.items() if value is not None}
     if skip_seen and resume is None:
-        raise WrongUsage("--skip-seen is for a stream that --resume goes on with")
+        raise WrongUsage("--skip-seen needs --resume")
     clf, position = resumed(resume, given, classes) if resume else (begun(given), {})
     out = out or position.get("out") or "model.json"
     check_usage(file, out, None, None, None, None)
     check_checkpoint(checkpoint, resume, file, out)
     work = Work(clf, position, out, checkpoint or resume, every)
     interrupted, failed = False, None
-    with voice.heard(), opened(file) as text, Examples(voice.speaks) as bar:
+    with reporter.catching_warnings(), opened(file) as text, Examples(reporter.prints) as bar:
         clf.verbose = bar if bar.shown else 0
         stream = TextStream(
             text,
@@ -65,25 +65,25 @@ def run(
             work.learn_all(stream, classes)
         except KeyboardInterrupt:
             interrupted = True
-        except InvalidDataError as error:  # told when what was learnt before is safe
+        except InvalidDataError as error:  # raised when what was learnt before has been saved
             failed = error
     if not hasattr(clf, "classes_"):
-        left_out = f" ({number(stream.bad, 'bad line')} left out, first {stream.complaints[0]})" if stream.bad else ""
-        nothing = InvalidDataError(f"{shown(file)}: there is no row in it{left_out}")
+        skipped = f" ({counted(stream.bad, 'bad line')} skipped, first {stream.complaints[0]})" if stream.bad else ""
+        nothing = InvalidDataError(f"{shown(file)}: no rows found{skipped}")
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
     if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
     model = work.finish(file)
-    report(voice, work, model, progressive, file)
-    ended = "ended by an error; what was learnt before" if failed else "interrupted; what was learnt"
-    voice.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
+    report(reporter, work, model, progressive, file)
+    ended = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
+    reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
     if failed is not None:
         raise failed
     return INTERRUPTED if interrupted else DONE
 
 
 def begun(given):
-    """A classifier that knows nothing yet; options that do not fit are wrong usage."""
+    """An untrained classifier; WrongUsage for invalid options."""
     clf = StreamClassifier(open_ended=True, **{key: one_or_several(value) for key, value in given.items()})
     try:
         clf._checked_options()
@@ -93,37 +93,37 @@ def begun(given):
 
 
 def one_or_several(value):
-    """A list of one number is that number."""
+    """A list of one number as that number."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def resumed(resume, given, classes):
-    """(classifier, position) of a checkpoint, which has its options in it."""
+    """(classifier, position) of a checkpoint, which contains the options."""
     if given or classes is not None:
         name = next(iter(given), "classes")
-        raise WrongUsage(f"--{name.replace('_', '-')} cannot be changed by --resume: it is in the checkpoint")
+        raise WrongUsage(f"--{name.replace('_', '-')} cannot be combined with --resume: the checkpoint contains it")
     clf, position = read_checkpoint(resume)
     counts = [position.get(name, 0) for name in ("lines", "bad")]
     if not all(type(count) is int and count >= 0 for count in counts) or not isinstance(position.get("out", ""), str):
-        raise ModelFileError(f"{resume}: its position in a stream is not one of thresher stream: {position}")
+        raise ModelFileError(f"{resume}: invalid position in the stream, not written by thresher stream: {position}")
     return clf, position
 
 
 def check_checkpoint(checkpoint, resume, file, out):
-    """Refuse to lose what another run has learnt, before any work is done."""
+    """Raise an error, before any work is done, if a checkpoint of another run would be overwritten."""
     if checkpoint is not None:
         check_out(checkpoint, file, option="--checkpoint")
         same = resume is not None and os.path.exists(checkpoint) and os.path.samefile(checkpoint, resume)
         if os.path.exists(checkpoint) and not same:
-            raise WrongUsage(f"--checkpoint {checkpoint} is there already; go on from it with --resume, or remove it")
+            raise WrongUsage(f"--checkpoint {checkpoint} already exists; continue from it with --resume, or remove it")
     elif resume is not None:
         check_out(resume, file, option="--resume")
-    if os.path.abspath(out) in [os.path.abspath(each) for each in (checkpoint, resume) if each is not None]:
+    if os.path.abspath(out) in [os.path.abspath(path) for path in (checkpoint, resume) if path is not None]:
         raise WrongUsage(f"{out} cannot be both the model and the checkpoint")
 
 
 class Work:
-    """Learns from batches, and keeps account of how far it has come."""
+    """Learns from batches, and counts lines and examples."""
 
     def __init__(self, clf, position, out, checkpoint, every):
         self.clf, self.out, self.checkpoint, self.every = clf, out, checkpoint, every
@@ -131,11 +131,11 @@ class Work:
         self.before, self.bad_before, self.complaints = 0, self.bad, []
         self.seconds, self.learnt = 0.0, 0
         begun = hasattr(clf, "classes_")
-        self.advice = "leave such lines out with --skip-bad" if begun else "name all labels with --classes"
+        self.advice = "skip bad lines with --skip-bad" if begun else "list all labels with --classes"
         self.saved_at, self.saved = time.monotonic(), getattr(clf, "n_examples_", 0)
 
     def learn_all(self, stream, classes):
-        """Everything that comes, as soon as it is known which labels there are."""
+        """Learn from the whole stream, once all class labels are known."""
         waiting, known = [], getattr(self.clf, "classes_", None)
         if classes is not None:
             known = named_classes(classes)
@@ -146,27 +146,27 @@ class Work:
                 if known is not None:
                     self.learn_each(waiting, known, stream)
         except (InvalidDataError, KeyboardInterrupt):
-            if known is None:  # what came before is not lost
+            if known is None:  # learn what was read before the error
                 with contextlib.suppress(InvalidDataError):
                     self.learn_each(waiting, classes_in(waiting, stream.name, at_last=True), stream)
             raise
         self.learn_each(waiting, classes_in(waiting, stream.name, at_last=True) if waiting else known, stream)
 
     def learn_each(self, waiting, classes, stream):
-        """The batches that wait, one by one."""
+        """Learn from the waiting batches, one by one."""
         while waiting and classes.size:
             self.learn(waiting.pop(0), classes, stream)
 
     def learn(self, batch, classes, stream):
-        """One batch; rows with a label that is none of the classes are bad lines."""
+        """Learn from a batch; rows whose label is not one of the classes are bad lines."""
         X, labels, done, wrong = batch.X, batch.labels, batch.done, np.flatnonzero(~np.isin(batch.labels, classes))
-        told = [
-            f"{stream.name}: line {batch.lines[row]}: label {tidy_labels(labels[[row]])[0]} is none of the classes "
+        messages = [
+            f"{stream.name}: line {batch.lines[row]}: label {tidy_labels(labels[[row]])[0]} is not one of the classes "
             f"{', '.join(map(str, classes))}; {self.advice}"
-            for row in wrong[:TOLD]
+            for row in wrong[:MOST_REPORTED]
         ]
         if wrong.size and stream.skip_bad:
-            stream.note_bad(wrong.size, told)
+            stream.note_bad(wrong.size, messages)
             X, labels = X[np.isin(labels, classes)], np.delete(labels, wrong)
         elif wrong.size:
             X, labels, done = X[: wrong[0]], labels[: wrong[0]], int(batch.lines[wrong[0]]) - 1
@@ -179,24 +179,24 @@ class Work:
         self.seconds += time.perf_counter() - begun
         self.complaints = stream.complaints
         if wrong.size and not stream.skip_bad:
-            raise InvalidDataError(told[0])
-        self.save_now_and_then()
+            raise InvalidDataError(messages[0])
+        self.save_if_due()
 
-    def save_now_and_then(self):
-        """A checkpoint when it is time for one."""
-        due = self.clf.n_examples_ - self.saved >= self.every or time.monotonic() - self.saved_at > SECONDS
+    def save_if_due(self):
+        """Save a checkpoint if one is due."""
+        due = self.clf.n_examples_ - self.saved >= self.every or time.monotonic() - self.saved_at > CHECKPOINT_SECONDS
         if due and self.checkpoint is not None:
             self.save()
 
     def save(self):
-        """A checkpoint."""
+        """Save a checkpoint."""
         with unbroken():
             position = {"lines": self.lines, "bad": self.bad, "out": self.out}
             save_checkpoint(self.clf, self.checkpoint, position=position)
         self.saved_at, self.saved = time.monotonic(), self.clf.n_examples_
 
     def finish(self, file):
-        """The last checkpoint, and the model."""
+        """Save the last checkpoint and the model."""
         self.clf.verbose = 0
         if self.checkpoint is not None:
             self.save()
@@ -205,70 +205,70 @@ class Work:
         return read_model(self.out)
 
 
-def named_classes(words):
+def named_classes(given):
     """The labels of ``--classes``."""
     try:
-        found = np.unique(tidy_labels(np.array([float(word) for word in words.split(",")])))
+        classes = np.unique(tidy_labels(np.array([float(label) for label in given.split(",")])))
     except ValueError:
-        raise WrongUsage(f"--classes are numbers with commas between them, got {words!r}") from None
-    if found.size < 2 or not np.isfinite(found).all():
-        raise WrongUsage(f"--classes must name two labels or more, got {words!r}")
-    return found
+        raise WrongUsage(f"--classes must be numbers separated by commas, got {given!r}") from None
+    if classes.size < 2 or not np.isfinite(classes).all():
+        raise WrongUsage(f"--classes must contain at least two labels, got {given!r}")
+    return classes
 
 
 def classes_in(batches, name, at_last=False):
-    """The labels there will be, judged by those in the first batches; None while it is too early to say."""
+    """All class labels, inferred from the first batches; None if there are too few examples yet."""
     labels = np.unique(np.concatenate([np.zeros(0), *(batch.labels for batch in batches)]))
-    usual = [pair for pair in USUAL if np.isin(labels, pair).all() and labels.size]
-    if usual and (labels.size == 2 or at_last):
-        return usual[0]
-    if not at_last and sum(batch.labels.size for batch in batches) < AT_LEAST:
+    common = [pair for pair in COMMON if np.isin(labels, pair).all() and labels.size]
+    if common and (labels.size == 2 or at_last):
+        return common[0]
+    if not at_last and sum(batch.labels.size for batch in batches) < EXAMPLES_FOR_CLASSES:
         return None
     if labels.size > 1 or not labels.size:
         return tidy_labels(labels)
-    if usual:
-        return usual[0]
+    if common:
+        return common[0]
     raise InvalidDataError(
-        f"{name}: the only label so far is {tidy_labels(labels)[0]}; name all that there will be with --classes"
+        f"{name}: the only label so far is {tidy_labels(labels)[0]}; list all labels with --classes"
     )
 
 
-def report(voice, work, model, progressive, file):
-    """What was learnt, for people and for machines."""
+def report(reporter, work, model, progressive, file):
+    """Report what was learnt, as text and as JSON."""
     clf = work.clf
     speed = work.learnt / work.seconds if work.seconds > 0 else 0.0
     for complaint in work.complaints:
-        voice.warn(f"left out: {complaint}")
-    voice.say(
-        f"{shown(file)}: {number(work.learnt, 'example')}, {speed:,.0f} a second; {clf.n_examples_:,} in all, "
-        f"{number(clf.n_features_seen_, 'feature')} seen"
+        reporter.warn(f"skipped: {complaint}")
+    reporter.say(
+        f"{shown(file)}: {counted(work.learnt, 'example')}, {speed:,.0f} per second; {clf.n_examples_:,} in total, "
+        f"{counted(clf.n_features_seen_, 'feature')} seen"
     )
     if work.bad:
-        voice.say(f"{number(work.bad, 'bad line')} left out")
+        reporter.say(f"{counted(work.bad, 'bad line')} skipped")
     if progressive:
-        show_trace(voice, clf)
-    describe(voice, model, top=SHOWN)
-    say_settings(voice, clf)
+        show_trace(reporter, clf)
+    describe(reporter, model, top=FEATURES_SHOWN)
+    say_settings(reporter, clf)
     more = {} if work.checkpoint is None else {"checkpoint": work.checkpoint}
-    trace = {"trace": [vars(each) for each in record_of(clf)]} if progressive else {}
-    voice.report(model=work.out, lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
+    trace = {"trace": [vars(milestone) for milestone in record_of(clf)]} if progressive else {}
+    reporter.report(model=work.out, lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
                  examples_a_second=speed, **more, **facts(model), **trace)  # fmt: skip
 
 
 def record_of(clf):
-    """The milestones, and where it stands now."""
+    """The milestones, and the current state."""
     now = clf.standing()
     return clf.trace_ if clf.trace_ and clf.trace_[-1].examples == now.examples else [*clf.trace_, now]
 
 
-def show_trace(voice, clf):
-    """One line for each milestone."""
-    table = grid(
-        "examples", "loss", "accuracy", "features", "truncation error", title="\nEach example before it was learnt"
+def show_trace(reporter, clf):
+    """Print a table with one row for each milestone."""
+    table = new_table(
+        "examples", "loss", "accuracy", "features", "truncation error", title="\nProgressive results"
     )
-    for each in record_of(clf):
+    for milestone in record_of(clf):
         add(
-            table, f"{each.examples:,}", f"{each.loss:.4g}", f"{each.accuracy:.4f}", each.features,
-            f"{each.truncation_error:.3g}",
+            table, f"{milestone.examples:,}", f"{milestone.loss:.4g}", f"{milestone.accuracy:.4f}", milestone.features,
+            f"{milestone.truncation_error:.3g}",
         )  # fmt: skip
-    voice.table(table)
+    reporter.table(table)

@@ -1,4 +1,4 @@
-"""From a checked X to a design on its scale: the pass that looks at every entry once."""
+"""From a validated X to a scaled design: the pass that looks at every entry once."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from thresher.results import Trace
 
 
 class Arranged(NamedTuple):
-    """The features of X on their scale, which scale that is, a digest of the data, and the largest |x| in it."""
+    """The scaled features of X, which scale that is, a digest of the data, and the largest |x| in it."""
 
     design: Design
     scale: str | None
@@ -38,15 +38,15 @@ def arranged(
     keep: ArrayLike = (),
     to_csc: bool = False,
 ) -> Arranged:
-    """The Arranged of X; raises where an entry is not finite."""
+    """The Arranged of X; raises InvalidDataError if an entry is not finite."""
     with trace.step("arrange"):
         design = space.design(X, workers, keep=keep, to_csc=to_csc)
     if design.scaling is not None and scale is not None:
-        raise InvalidDataError(f"the Design has a scaling of its own: set scale=None, got {scale!r}")
+        raise InvalidDataError(f"the Design is already scaled: set scale=None, got {scale!r}")
     with trace.step("validate", *design.check_cost()):
         anchor, table = design.statistics(weights)
     check_finite(table, design.ids)
-    seen = fingerprint(design, table, codes, space.n_columns)
+    digest = fingerprint(design, table, codes, space.n_columns)
     total = weights.sum()
     design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)
-    return Arranged(design, scale, seen, float(table[LARGEST].max(initial=0.0)))
+    return Arranged(design, scale, digest, float(table[LARGEST].max(initial=0.0)))

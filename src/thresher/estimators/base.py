@@ -1,4 +1,4 @@
-"""The door of every estimator: what users give as X is checked here, and asked of a feature space from then on."""
+"""The base class of all estimators: X is validated here once, and read through a feature space from then on."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from thresher.results import Selection
 
 FLOATS = (np.float64, np.float32)
 
-MatrixLike = Any  # what users give as X: array-like, sparse matrix, data frame or Design; checked here
+MatrixLike = Any  # X as users pass it: array-like, sparse matrix, data frame or Design; validated here
 
 
 class SpaceEstimator(BaseEstimator):
@@ -31,17 +31,17 @@ class SpaceEstimator(BaseEstimator):
         return ColumnSpace(self.n_features_in_)
 
     def checked(self, X: MatrixLike) -> Any:
-        """X as ``predict`` looks at it.
+        """Validate X as ``predict`` does.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Data with the columns seen in fit.
+            Data with the features seen in fit.
 
         Returns
         -------
         ndarray, sparse matrix or Design
-            X in floats, with sound structure, every value finite.
+            X as floats, with valid structure and finite values only.
         """
         return self._checked(X)
 
@@ -53,7 +53,7 @@ class SpaceEstimator(BaseEstimator):
         return X
 
     def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
-        """X as a float array or a sound CSR or CSC matrix with the right number of columns, perhaps not finite.
+        """X as a float array or a valid CSR or CSC matrix with the right number of columns, perhaps not finite.
 
         A Design is taken as it is.
         """
@@ -68,7 +68,7 @@ class SpaceEstimator(BaseEstimator):
         )
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
-        """A Design that the user gives, or with ``y`` (design, labels)."""
+        """A Design passed as X, or with ``y`` (design, labels)."""
         if reset:
             self.n_features_in_ = X.n_columns
             self.__dict__.pop("feature_names_in_", None)

@@ -34,92 +34,94 @@ SUPPORTS = ("shared", "per_class")
 
 
 class FGMClassifier(SelectorClassifier):
-    """Linear classifier on a few columns, grown out of all of them, with a proof of how good it is.
+    """Linear classifier on a few selected features, with a certificate of how good the selection is.
 
-    Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all columns, where ||.||_B is the B-support
-    norm: the convex stand-in for "at most B columns". Each turn scans X once, takes the B best columns and solves on
-    the columns taken. Growth goes beyond the number of columns asked for; then columns are eliminated one by one, on
-    those in memory alone, and the model on each number of columns is kept in ``path_``.
+    Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
+    norm: a convex surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on
+    the features taken. Growth goes beyond the requested number of features; then features are eliminated one by one,
+    using only those in memory, and the model with each number of features is kept in ``path_``.
 
-    More than two classes are fitted one against the rest, all in the same scans.
+    More than two classes are fitted one-vs-rest, all in the same scans.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number of columns, or a fraction of them. Exactly so many come back, or a FewerFeaturesWarning says why not.
-        None grows until the gap is within ``tol``.
+        Number of features to select, or a fraction of all features. Exactly this many are selected; otherwise a
+        FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``.
     C : float or "auto", default=None
-        Weight of the loss against the penalty; None: the default of the loss, 1.0 for both losses. "auto" chooses one
-        of 0.01, 0.1, 1, 10 and 100 by cross-validation, for the number of columns asked for; all folds and values
-        share one scan a turn.
+        Weight of the loss relative to the penalty. None: the default of the loss, 1.0 for both losses. "auto": chosen
+        from 0.01, 0.1, 1, 10 and 100 by cross-validation, for the requested number of features; all folds and values
+        share one scan per turn.
     cv : int, splitter or iterable of (train, test), default=5
-        Folds for ``C="auto"``.
+        Cross-validation folds for ``C="auto"``.
     support : {"shared", "per_class"}, default="shared"
-        With more than two classes: one set of columns for all, or as many as asked for of each class's own, where
-        ``transform`` returns the union.
+        With more than two classes: one set of features shared by all classes, or the requested number of features for
+        each class separately; ``transform`` then returns their union.
     overshoot : float, "auto" or None, default="auto"
-        The columns asked for are what elimination leaves of ``overshoot`` times as many. "auto" grows twice in the
-        same scans, to 400 columns less twice the number asked for and to 1.2 times that number, and takes the pick
-        out of the larger set unless the other one's objective is clearly lower; from 125 on only the latter. None:
-        growth alone, and a path of its turns only; several times faster.
+        Elimination starts from ``overshoot`` times the requested number of features. "auto" grows two models in the
+        same scans, to 400 features minus twice the requested number and to 1.2 times that number, and selects from the
+        larger set unless the other one's objective is clearly lower; from 125 features on only the latter is grown.
+        None: growth only, with a path of its turns; several times faster.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-        The loss.
+        Loss function.
     features_per_turn : int or "auto", default="auto"
-        The budget B, which is also the number of columns taken each turn. "auto": a tenth of the number to grow to, at
-        most 100 (10 if there is no number), and doubled, in growth alone, when the optimum under it has too few.
+        Budget B, which is also the number of features taken per turn. "auto": a tenth of the number to grow to, at
+        most 100 (10 if there is no such number); in growth only, it is doubled if the optimum has too few features.
     tol : float, default=1e-3
-        Gap at which a model counts as optimal: (objective - lower_bound) / (objective without columns).
+        Duality gap at which a model has converged: (objective - lower_bound) / (objective at w = 0).
     inner_tol : float or "auto", default="auto"
-        Accuracy of each turn's problem, as a share of its objective. "auto": 1e-3 in growth alone; 1e-5 where
-        elimination follows (3e-3 of the objective without columns once a million numbers are taken); and to rounding
-        for the model that is returned.
+        Accuracy of each turn's problem, relative to its objective. "auto": 1e-3 in growth only; 1e-5 if elimination
+        follows (3e-3 of the objective at w = 0 once a million values are taken); rounding error for the model that is
+        returned.
     max_iter : int, default=100
-        Number of turns at most.
+        Maximum number of turns.
     max_time : float, default=None
-        Seconds after which the model found so far is returned. At least one turn is done.
+        Time limit in seconds, after which the model found so far is returned. At least one turn is run.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
-        Columns are scaled without touching X: to spread 1 ("std", centred if there is an intercept), largest entry 1
-        ("max"), length 1 ("unit"). "auto" leaves data with under 30 % non-zero entries alone, takes "max" when
-        more than a fifth of the columns are zero in most rows, and "std" otherwise.
+        How features are scaled; X itself is not changed. "std": to standard deviation 1, centred if there is an
+        intercept; "max": to maximum magnitude 1; "unit": to Euclidean norm 1. "auto": None for data with under 30 %
+        non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise.
     fit_intercept : bool, default=True
-        Whether there is a shift b; it is not penalised.
+        Whether to fit an intercept b, which is not penalised.
     always_include : list of int or str, default=None
-        Columns that must be in the model, by number or by data frame name. They count in ``n_features_to_select``.
+        Features that must be in the model, by column number or data frame name. They count towards
+        ``n_features_to_select``.
     debias : bool, default=False
-        Refit a grown model with the plain penalty 1/2 ||w||^2. Elimination always does.
+        Refit a grown model with the penalty 1/2 ||w||^2. Elimination always does so.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with those of the samples.
+        Class weights, multiplied with the sample weights.
     warm_start : bool, default=False
-        Begin from the columns and weights of the last fit.
+        Start from the features and weights of the last fit.
     n_jobs : int, default=None
-        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
-        1 draws a progress line, 2 one line a turn, on standard error. A function is called after each turn with the
-        ``Turn`` and the number of columns to gather, or None.
+        1: a progress line on standard error, 2: one line per turn. A callable is called after each turn with the
+        ``Turn`` and the number of features to gather, or None.
 
     Attributes
     ----------
     selection_ : Selection
         ``features`` (sorted), ``weights`` in the units of X, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
     path_ : Path
-        Stations of growth, then of elimination, each with ``features``, ``weights``, ``objective``, ``phase``; every
-        number of features up to twice the number asked for is among them. ``at(number)`` makes a classifier of one.
+        Models on the way (stations) of growth, then of elimination, each with ``features``, ``weights``, ``objective``,
+        ``phase``; every number of features up to twice the requested number is among them. ``at(number)`` returns the
+        classifier of one.
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
-        The weights, sparse.
+        Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        The shift.
+        Intercept.
     classes_ : ndarray of shape (n_classes,)
-        The labels; of two, positive scores speak for the second.
+        Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
-        The C used; with ``C="auto"`` also the values tried and their accuracy on the samples held out.
+        The C used; with ``C="auto"`` also the values tried and their accuracy on the held-out samples.
     n_features_in_, feature_names_in_ : int, ndarray
-        Number and, for data frames, names of the columns seen in fit.
+        Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
         Number of turns.
     fingerprint_ : dict
-        ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same numbers and labels in
-        any storage. The digest sees the labels' order and each column's largest |x|, not every entry.
+        ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same values and labels in
+        any storage. The digest depends on the order of the labels and each column's largest |x|, not on every entry.
 
     Examples
     --------
@@ -163,19 +165,19 @@ class FGMClassifier(SelectorClassifier):
         self.verbose = verbose
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Select columns of X and fit the model on them.
+        """Select features of X and fit the model on them.
 
-        Cost: one pass over X for validation and statistics, one for each turn and one more (with ``C="auto"`` as many
-        again); memory for the columns taken. X is neither changed nor kept.
+        Cost: one pass over X for validation and statistics, one per turn and one more (with ``C="auto"`` as many
+        again); memory for the features taken. X is neither modified nor kept.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            The samples.
+            Samples.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; None means 1 for each.
+            Sample weights. None: 1 for each sample.
 
         Returns
         -------
@@ -190,12 +192,12 @@ class FGMClassifier(SelectorClassifier):
             space = self.space_
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            options["wanted"] = wanted = check.number_wanted(self.n_features_to_select, space.width)
+            options["wanted"] = wanted = check.n_features_wanted(self.n_features_to_select, space.width)
             target = growth_target(wanted, options["overshoot"], space.width)
             forced = self._forced(space, wanted)
             keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
             centre = bool(self.fit_intercept)
-            design, scale, seen, _ = arranged(
+            design, scale, digest, _ = arranged(
                 space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
             )
             options["forced"] = design.ids_here(forced)
@@ -215,7 +217,7 @@ class FGMClassifier(SelectorClassifier):
                 **options,
             )
             progress.close(selection)
-        self.classes_, self.C_, self.fingerprint_ = classes, C, seen
+        self.classes_, self.C_, self.fingerprint_ = classes, C, digest
         for name in ("Cs_", "scores_"):
             if name in tried:
                 setattr(self, name, tried[name])
@@ -229,7 +231,7 @@ class FGMClassifier(SelectorClassifier):
         return self
 
     def at(self, number: int) -> Self:
-        """A fitted copy with a given number of features, out of ``path_``: nothing is fitted and X is not needed.
+        """A fitted copy with a given number of features, taken from ``path_``: nothing is refitted, X is not needed.
 
         Parameters
         ----------
@@ -243,7 +245,7 @@ class FGMClassifier(SelectorClassifier):
         """
         check_is_fitted(self)
         if not check.is_integer(number):
-            raise ValueError(f"number must be a whole number, got {number!r}")
+            raise ValueError(f"number must be an integer, got {number!r}")
         fitted = copy.copy(self)
         fitted.n_features_to_select = int(number)
         fitted._set_selection(self.selection_.at(int(number)))
@@ -255,26 +257,26 @@ class FGMClassifier(SelectorClassifier):
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
-        """Probabilities of the classes, for ``loss="logistic"``.
+        """Class probabilities, for ``loss="logistic"``.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            The samples.
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``; with more than two classes scaled so that each row sums to 1.
+            In the order of ``classes_``; with more than two classes normalised so that each row sums to 1.
         """
-        found = expit(self.decision_function(X))
-        if found.ndim == 1:
-            return np.column_stack([1.0 - found, found])
-        total = found.sum(axis=1, keepdims=True)
-        return np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0.0)
+        positive = expit(self.decision_function(X))
+        if positive.ndim == 1:
+            return np.column_stack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)
 
     def _options(self, trace: Trace) -> tuple[Any, dict[str, Any]]:
-        """C, and the other parameters that need no look at the data, checked, as fgm() takes them."""
+        """C, and the other parameters that can be validated without the data, as fgm() takes them."""
         check.one_of("loss", self.loss, tuple(LOSSES))
         check.one_of("scale", self.scale, SCALES)
         check.one_of("support", self.support, SUPPORTS)
@@ -286,22 +288,22 @@ class FGMClassifier(SelectorClassifier):
         if overshoot is not None and not auto_overshoot:
             overshoot = check.positive("overshoot", overshoot)
             if overshoot < 1.0:
-                raise ValueError(f"overshoot must be at least 1, got {overshoot!r}: nothing would be left to eliminate")
+                raise ValueError(f"overshoot must be >= 1, got {overshoot!r}: there would be nothing to eliminate")
         deadline = None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
         if not callable(self.verbose):
-            check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
         C = "auto" if auto_C else DEFAULT_C if self.C is None else check.positive("C", self.C)
         return C, {
             "overshoot": overshoot,
-            "per_turn": None if auto_turn else check.whole("features_per_turn", self.features_per_turn),
+            "per_turn": None if auto_turn else check.integer("features_per_turn", self.features_per_turn),
             "tol": check.positive("tol", self.tol, zero=True),
             "inner_tol": None if auto_inner else check.positive("inner_tol", self.inner_tol),
-            "max_turns": check.whole("max_iter", self.max_iter),
+            "max_turns": check.integer("max_iter", self.max_iter),
             "deadline": deadline,
         }
 
     def _problems(self, signs: np.ndarray, cost: np.ndarray) -> list[MarginProblem]:
-        """The models to fit: one for two classes or a shared support, else one for each class."""
+        """The problems to solve: one for two classes or a shared support, else one for each class."""
         loss, shift = LOSSES[self.loss], bool(self.fit_intercept)
         if signs.ndim == 1:
             return [MarginProblem(signs, cost, loss, shift)]
@@ -312,19 +314,19 @@ class FGMClassifier(SelectorClassifier):
     def _chosen(
         self, design: Design, signs: np.ndarray, codes: np.ndarray, weights: np.ndarray, trace: Trace, options: dict
     ) -> tuple[float, dict[str, np.ndarray]]:
-        """(C, what fit() sets): the value with the best accuracy on held-out samples; of equals the smallest."""
+        """(C, attributes that fit() sets): the best accuracy on held-out samples; the smallest C if there are ties."""
         folds = held_out_parts(self.cv, codes, weights)
-        problems = []
+        models = []  # of each fold and C the problems of its classes
         for test in folds:
             for C in CS:
                 cost = check.costs(C, weights)
                 cost[test] = 0.0
-                problems.append(self._problems(signs, cost))
+                models.append(self._problems(signs, cost))
         if options["deadline"] is not None:  # half of the time is for the choice
             options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
-        together = [problem for each in problems for problem in each]
-        found = held_out(design, together, trace, debias=bool(self.debias), **options)
-        scores = [np.hstack([next(found) for _ in each]) for each in problems]
+        all_problems = [problem for problems in models for problem in problems]
+        problem_scores = held_out(design, all_problems, trace, debias=bool(self.debias), **options)
+        scores = [np.hstack([next(problem_scores) for _ in problems]) for problems in models]
         accuracies = accuracy(scores, folds, codes, weights)
         best = int(np.argmax(accuracies.mean(axis=0)))
         return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
@@ -337,19 +339,19 @@ class FGMClassifier(SelectorClassifier):
         return forced
 
     def _previous(self, X: MatrixLike) -> Selection | None:
-        """The last fit's selection if it is to be started from; checked before anything is overwritten."""
+        """The last fit's selection if this fit starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
         seen, n_features = self.coef_.shape[1], getattr(X, "shape", np.shape(X))[-1]
         if seen != n_features:
             raise ValueError(
-                f"warm_start=True, but X has {n_features} columns and the last fit saw {seen}: "
+                f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "
                 "fit a new estimator or set warm_start=False"
             )
         return self.selection_
 
     def _starts(self, design: Design, previous: Selection | None, classes: np.ndarray) -> Starts | None:
-        """Where each problem begins; None: at zero."""
+        """Where each problem starts; None: at zero."""
         if previous is None:
             return None
         columns = 1 if classes.size == 2 else classes.size
@@ -361,18 +363,20 @@ class FGMClassifier(SelectorClassifier):
         return starts_from(previous, design, columns, shared=self.support == "shared")
 
     def _warn_if_fewer(self, wanted: int | None) -> None:
-        found, reason = self.selection_.features.size, self.selection_.stop_reason
+        n_selected, reason = self.selection_.features.size, self.selection_.stop_reason
         idle = self.selection_.features[~self.selection_.weighted]
         messages = []
         if idle.size:
-            messages.append(f"columns {idle.tolist()} of always_include have weight zero: they say nothing new")
-        each = (self.selection_.weights != 0.0).reshape(found, -1).sum(axis=0) if found else np.zeros(1)
-        if wanted is not None and found < wanted:
-            messages.append(f"{found} features came back, {wanted} were asked for: {reason}")
-        elif wanted is not None and self.support == "per_class" and each.min() < wanted - idle.size:
-            label = self.classes_.tolist()[int(np.argmin(each))]
-            messages.append(f"class {label!r} has {each.min()} features, {wanted} were asked for: {reason}")
-        elif found == 0:
-            messages.append(f"no feature was selected, every prediction is the same class: {reason}")
+            messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
+        weighted = self.selection_.weights != 0.0
+        per_class = weighted.reshape(n_selected, -1).sum(axis=0) if n_selected else np.zeros(1)
+        if wanted is not None and n_selected < wanted:
+            messages.append(f"selected {n_selected} features instead of the requested {wanted}: {reason}")
+        elif wanted is not None and self.support == "per_class" and per_class.min() < wanted - idle.size:
+            label = self.classes_.tolist()[int(np.argmin(per_class))]
+            count = per_class.min()
+            messages.append(f"class {label!r} has {count} features instead of the requested {wanted}: {reason}")
+        elif n_selected == 0:
+            messages.append(f"no feature was selected, so every prediction is the same class: {reason}")
         for message in messages:
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)

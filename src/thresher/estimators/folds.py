@@ -1,54 +1,54 @@
-"""Cross-validation inside a fit: which samples are held out, and how well they are told apart."""
+"""Cross-validation inside a fit: which samples are held out, and how well they are classified."""
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from thresher.estimators.parameters import whole
+from thresher.estimators.parameters import integer
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries
 
 
 def held_out_parts(cv, codes, weights):
-    """Sample numbers of each fold's test part. Samples without weight are in none, so they cannot matter."""
+    """Sample numbers of each fold's test set. Samples of weight zero are in none, so they have no influence."""
     rows = np.flatnonzero(weights > 0)
     if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
         pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]
     else:
         if not hasattr(cv, "split"):
-            _check_number(cv, np.bincount(codes[rows]))
+            _check_n_folds(cv, np.bincount(codes[rows]))
         splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows])
         pairs = [(rows[train], rows[test]) for train, test in splits]
-    folds = [_test_part(number, *pair, rows, codes) for number, pair in enumerate(pairs)]
+    folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]
     if not folds:
-        raise ValueError("cv gives no folds: it is empty or used up; give a number, a splitter or a list")
+        raise ValueError("cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
     return folds
 
 
-def _check_number(cv, counts):
-    if whole("cv", cv, least=2) > counts.min():
+def _check_n_folds(cv, counts):
+    if integer("cv", cv, least=2) > counts.min():
         raise ValueError(
-            f"cv={cv} folds need as many samples of each class, but the smallest class has {counts.min()}: "
-            "choose fewer folds"
+            f"cv={cv} cannot be greater than the number of samples in each class, but the smallest has "
+            f"{counts.min()}: use fewer folds"
         )
 
 
-def _test_part(number, train, test, rows, codes):
+def _test_part(fold, train, test, rows, codes):
     train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
     if test.size == 0:
-        raise ValueError(f"fold {number} of cv holds out no sample with weight")
+        raise ValueError(f"fold {fold} of cv has no test sample with a weight above zero")
     if not np.array_equal(np.union1d(train, test), rows) or np.intersect1d(train, test).size:
-        raise ValueError(f"fold {number} of cv must split all samples into training and test part")
+        raise ValueError(f"fold {fold} of cv must split all samples into a training set and a test set")
     if np.unique(codes[train]).size < np.unique(codes[rows]).size:
-        raise ValueError(f"the training part of fold {number} of cv lacks a class: choose other folds")
+        raise ValueError(f"the training set of fold {fold} of cv is missing a class: use other folds")
     return test
 
 
 def accuracy(scores, folds, codes, weights):
-    """Weighted share of held-out samples told right, (folds, values); ``scores`` run over values within folds."""
+    """Weighted accuracy on the held-out samples, (folds, values); ``scores`` run over values within folds."""
     out = np.zeros((len(folds), len(scores) // len(folds)))
-    for number, found in enumerate(scores):
-        fold, value = divmod(number, out.shape[1])
+    for position, decision in enumerate(scores):
+        fold, value = divmod(position, out.shape[1])
         test = folds[fold]
-        guess = (found[test, 0] > 0).astype(int) if found.shape[1] == 1 else found[test].argmax(axis=1)
-        out[fold, value] = np.average(guess == codes[test], weights=weights[test])
+        predicted = (decision[test, 0] > 0).astype(int) if decision.shape[1] == 1 else decision[test].argmax(axis=1)
+        out[fold, value] = np.average(predicted == codes[test], weights=weights[test])
     return out

@@ -10,27 +10,27 @@ from thresher.results.weights import SparseRows
 
 
 class LinearClassifier(ClassifierMixin, SpaceEstimator):
-    """Scores and classes from ``selection_`` and ``classes_``, which ``fit`` sets."""
+    """Decision function and predictions from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
     classes_: np.ndarray
     coef_: SparseRows
     intercept_: np.ndarray
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Scores of the samples.
+        """Confidence scores of the samples.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            The samples.
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            In the binary case positive scores mean ``classes_[1]``; with more classes one score for each.
+            In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, own = self._checked(X), self.selection_
-        return self.space_.scores(X, own.features, own.weights, own.intercept)
+        X, selection = self._checked(X), self.selection_
+        return self.space_.scores(X, selection.features, selection.weights, selection.intercept)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels of the samples.
@@ -38,7 +38,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            The samples.
+            Samples.
 
         Returns
         -------

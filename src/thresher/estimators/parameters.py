@@ -1,4 +1,4 @@
-"""Checks of constructor parameters and of labels and weights: clear errors before any work is done."""
+"""Validation of constructor parameters, labels and weights: clear errors before any work is done."""
 
 import numbers
 from collections.abc import Sequence
@@ -12,58 +12,58 @@ from sklearn.utils.validation import column_or_1d
 from thresher.errors import InvalidDataError
 
 SMALLEST, LARGEST = 1e-60, 1e60
-# what every estimator with this parameter says of it; a test compares
+# the documentation of this parameter in every estimator; a test compares
 N_JOBS = """
     n_jobs : int, default=None
-        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
 """
 
 
 def is_integer(value: Any) -> bool:
-    """Whether ``value`` is an integer, numpy's included, and not a truth value."""
+    """Whether ``value`` is an integer, numpy's included, and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_real(value: Any) -> bool:
-    """Whether ``value`` is a real number, and not a truth value."""
+    """Whether ``value`` is a real number, and not a boolean."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+def integer(name: str, value: Any, least: int = 1) -> int:
     """``value`` as an int, or an error that names the parameter."""
     if not is_integer(value) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
     return int(value)
 
 
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
     """``value`` as a float above zero (or zero), or an error that names the parameter."""
-    good = is_real(value) and np.isfinite(value)
-    if not good or value < 0 or (value == 0 and not zero):
+    finite = is_real(value) and np.isfinite(value)
+    if not finite or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, got {value!r}")
     return float(value)
 
 
 def fraction(name: str, value: Any) -> float:
-    """``value`` as a float between zero and one, both excluded."""
+    """``value`` as a float between 0 and 1, both excluded."""
     if not 0.0 < positive(name, value) < 1.0:
-        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must be between 0 and 1 (exclusive), got {value!r}")
     return float(value)
 
 
 def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:
-    """``value`` as a float64 array of positive numbers whose squares and inverses are such; not empty."""
+    """``value`` as a non-empty float64 array of positive numbers whose squares and inverses do not overflow."""
     try:
-        found = np.array(value, dtype=np.float64)
+        strengths = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}") from error
-    if found.ndim not in dimensions or found.size == 0 or isinstance(value, (bool, str)):
-        shapes = {(0,): "a number", (1,): "a list of numbers", (1, 2): "a list of numbers or a table of them"}
+        raise ValueError(f"{name} must contain numbers only: {error}") from error
+    if strengths.ndim not in dimensions or strengths.size == 0 or isinstance(value, (bool, str)):
+        shapes = {(0,): "a number", (1,): "a 1D array of numbers", (1, 2): "a 1D or 2D array of numbers"}
         raise ValueError(f"{name} must be {shapes[dimensions]}, got {value!r}")
-    if not ((found >= SMALLEST) & (found <= LARGEST)).all():
+    if not ((strengths >= SMALLEST) & (strengths <= LARGEST)).all():
         raise ValueError(f"{name} must be positive, between {SMALLEST:g} and {LARGEST:g}, got {value!r}")
-    return found
+    return strengths
 
 
 def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
@@ -73,17 +73,17 @@ def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
     return value
 
 
-def number_wanted(value: Any, n_features: int) -> int | None:
-    """n_features_to_select as a number of columns, or None."""
+def n_features_wanted(value: Any, n_features: int) -> int | None:
+    """n_features_to_select as a number of features, or None."""
     if value is None:
         return None
     if is_integer(value):
         if not 1 <= value <= n_features:
-            raise ValueError(f"n_features_to_select={value} must lie between 1 and the {n_features} columns of X")
+            raise ValueError(f"n_features_to_select={value} must be between 1 and the {n_features} features of X")
         return int(value)
     if is_real(value) and 0 < value <= 1:
         return max(1, int(value * n_features))
-    raise ValueError(f"n_features_to_select must be None, a whole number or a fraction in (0, 1], got {value!r}")
+    raise ValueError(f"n_features_to_select must be None, an integer or a fraction in (0, 1], got {value!r}")
 
 
 def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
@@ -95,16 +95,16 @@ def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | N
         return np.zeros(0, dtype=np.int64)
     if given.dtype.kind in "UO" and all(isinstance(entry, str) for entry in given.tolist()):
         if names is None:
-            raise ValueError(f"{name} holds names, but X has no column names: give numbers")
+            raise ValueError(f"{name} contains names, but X has no column names: pass column numbers")
         place = {entry: j for j, entry in enumerate(names.tolist())}
         missing = [entry for entry in given.tolist() if entry not in place]
         if missing:
-            raise ValueError(f"{name} names a column that X does not have: {missing[0]!r}")
+            raise ValueError(f"{name}: X has no column named {missing[0]!r}")
         given = np.array([place[entry] for entry in given.tolist()])
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of column numbers or names, got {value!r}")
     if given.min() < 0 or given.max() >= n_features:
-        raise ValueError(f"{name} must hold numbers from 0 to {n_features - 1}, got {value!r}")
+        raise ValueError(f"{name} must contain column numbers from 0 to {n_features - 1}, got {value!r}")
     return np.asarray(list(dict.fromkeys(given.tolist())), dtype=np.int64)
 
 
@@ -114,7 +114,7 @@ def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
-        raise ValueError(f"y must hold two classes or more, but holds only one class: {classes.tolist()[0]!r}")
+        raise ValueError(f"y must contain at least two classes, but contains only one class: {classes.tolist()[0]!r}")
     return classes, codes
 
 
@@ -126,13 +126,13 @@ def signs_of(codes: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarray:
-    """One finite, non-negative float64 for each sample; a single number stands for all, None for ones."""
+    """One finite, non-negative float64 for each sample; a scalar applies to all samples, None means 1."""
     if sample_weight is None:
         return np.ones(n_samples)
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"sample_weight must hold numbers: {error}") from error
+        raise InvalidDataError(f"sample_weight must contain numbers only: {error}") from error
     if weights.ndim == 0:
         weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):
@@ -144,12 +144,12 @@ def sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarra
 
 
 def costs(C: float, weights: np.ndarray) -> np.ndarray:
-    """C times the weights, refused where squares of scores would not fit float64."""
+    """C times the weights; ValueError if squares of scores would overflow float64."""
     cost = C * weights
     if not SMALLEST <= cost.sum() <= LARGEST:
         raise ValueError(
-            f"C times the weights of the samples adds up to {cost.sum():.1e}; it must lie between {SMALLEST:g} and "
-            f"{LARGEST:g}: choose another C or rescale sample_weight"
+            f"the sum of C times the sample weights is {cost.sum():.1e}; it must be between {SMALLEST:g} and "
+            f"{LARGEST:g}: use another C or rescale sample_weight"
         )
     return cost
 
@@ -157,55 +157,55 @@ def costs(C: float, weights: np.ndarray) -> np.ndarray:
 def row_weights(
     sample_weight: ArrayLike | None, class_weight: dict | str | None, codes: np.ndarray, classes: np.ndarray
 ) -> np.ndarray:
-    """Weights of the rows: the sample's times the class's. Every class must keep some."""
+    """Sample weights times class weights. Every class must have a positive total."""
     weights = sample_weights(sample_weight, codes.size)
     totals = np.bincount(codes, weights, minlength=classes.size)
     if np.any(totals <= 0):
         empty = classes.tolist()[int(np.argmin(totals))]
-        raise InvalidDataError(f"all sample weights of class {empty!r} are zero: every class must have weight")
+        raise InvalidDataError(f"all sample weights of class {empty!r} are zero: every class needs a positive weight")
     if class_weight is None:
         return weights
     if isinstance(class_weight, str):
         one_of("class_weight", class_weight, (None, "balanced"))
-        each = totals.sum() / (classes.size * totals)
+        factors = totals.sum() / (classes.size * totals)
     else:
-        each = class_weights(class_weight, classes)
-    return weights * each[codes]
+        factors = class_weights(class_weight, classes)
+    return weights * factors[codes]
 
 
 def class_weights(class_weight: Any, classes: np.ndarray) -> np.ndarray:
-    """A weight for each class out of a dict; 1 where it names none."""
+    """The weight of each class in a dict; 1 for classes that are not in it."""
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
-        raise ValueError(f"class_weight names {unknown[0]!r}, which is not a class of y: {classes.tolist()}")
+        raise ValueError(f"class_weight contains {unknown[0]!r}, which is not one of the classes {classes.tolist()}")
     return np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
 
 
-def several(name: str, given: Any, default: float, least: float, most: float) -> list[float]:
+def one_or_more(name: str, given: Any, default: float, least: float, most: float) -> list[float]:
     """The values of a parameter that is a number or a list of numbers from ``least`` to ``most``."""
     if given is None:
         return [default]
-    found = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
-    if not found:
-        raise ValueError(f"{name} is an empty list: give a number or several")
-    found = [positive(name, value, zero=least == 0.0) for value in found]
-    if min(found) < least or max(found) > most:
-        raise ValueError(f"{name} must lie between {least:g} and {most:g}, got {given!r}")
-    return found
+    values = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+    if not values:
+        raise ValueError(f"{name} is an empty list: pass a number or a list of numbers")
+    values = [positive(name, value, zero=least == 0.0) for value in values]
+    if min(values) < least or max(values) > most:
+        raise ValueError(f"{name} must be between {least:g} and {most:g}, got {given!r}")
+    return values
 
 
 def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The number of the class of each label; ValueError names the first that is none."""
+    """The number of the class of each label; InvalidDataError names the first unknown label."""
     codes = np.searchsorted(classes, y)
     codes[codes == classes.size] = 0
     wrong = np.flatnonzero(classes[codes] != y)
     if wrong.size:
         row = int(wrong[0])
         raise InvalidDataError(
-            f"y holds {y.tolist()[row]!r} (row {row} of the batch), which is none of the classes {classes.tolist()}; "
-            "name all labels in classes at the first call of partial_fit"
+            f"y contains {y.tolist()[row]!r} (row {row} of the batch), which is not one of the classes "
+            f"{classes.tolist()}; pass all class labels as classes in the first call to partial_fit"
         )
     return codes
 

@@ -1,4 +1,4 @@
-"""A line on standard error that says how far a fit has come."""
+"""Progress of a fit, as a line on standard error."""
 
 import sys
 import time
@@ -9,16 +9,16 @@ from thresher.results import Turn
 
 
 class Progress:
-    """``verbose=1`` draws one line over and over, ``verbose=2`` a new line each turn; 0 draws nothing.
+    """``verbose=1`` updates one line, ``verbose=2`` writes a new line each turn; 0 writes nothing.
 
-    A function is called instead, with the turn and the number of columns to gather.
+    A callable is called instead, with the turn and the number of columns to gather.
     """
 
     def __init__(self, verbose, target):
         self.verbose, self.target = verbose, target
 
     def __call__(self, turn):
-        """Draw where the fit stands."""
+        """Draw the progress of the fit."""
         if callable(self.verbose):
             self.verbose(turn, self.target)
         if callable(self.verbose) or not self.verbose:
@@ -27,7 +27,7 @@ class Progress:
         sys.stderr.flush()
 
     def line(self, turn):
-        """The bar, features, objective, gap, passes and seconds, and the time left where there is a number to reach."""
+        """The bar, features, objective, gap, passes and seconds, and the time left if there is a target."""
         share = min(1.0, turn.taken / self.target) if self.target else 0.0
         of = f"/{self.target}" if self.target else ""
         bar = f"[{'#' * round(20 * share):<20}] " if self.target else ""
@@ -38,24 +38,24 @@ class Progress:
         )
 
     def close(self, selection):
-        """End the line, and say what is left."""
+        """End the line, and write the result."""
         if self.verbose and not callable(self.verbose):
             trace = selection.trace
             sys.stderr.write("\n" if self.verbose == 1 else "")
             sys.stderr.write(
-                f"{selection.features.size} features left: {selection.stop_reason}; "
+                f"{selection.features.size} features in the model; {selection.stop_reason}; "
                 f"{trace.passes:.3g} passes, {trace.elapsed:.1f} s\n"
             )
 
 
 class PointProgress:
-    """As Progress, over the points of a grid: ``verbose=1`` draws one line over and over, 2 a new one for each beta."""
+    """As Progress, over the points of a grid: ``verbose=1`` updates one line, 2 writes a new one for each beta."""
 
     def __init__(self, verbose, total):
         self.verbose, self.total, self.beta = verbose, total, None
 
     def __call__(self, beta, alpha, features, gap, done, trace):
-        """Draw where the fit stands."""
+        """Draw the progress of the fit."""
         if not self.verbose:
             return
         if callable(self.verbose):
@@ -88,13 +88,13 @@ class StreamProgress:
         self.begun = np.nan  # until the first batch
 
     def begin(self, learners):
-        """The clock runs from the first batch on."""
+        """Start the clock with the first batch."""
         if np.isnan(self.begun):
             self.begun = self.drawn = time.perf_counter()
             self.before = learners.examples
 
     def __call__(self, learners, verbose):
-        """Draw where the stream stands."""
+        """Draw the progress of the stream."""
         now = time.perf_counter()
         if not verbose or 0.0 <= now - self.drawn < self.EVERY:
             return
@@ -112,7 +112,7 @@ class StreamProgress:
         sys.stderr.flush()
 
     def close(self, learners, verbose):
-        """Say where it ended, and end the line."""
+        """Draw the final state, and end the line."""
         if verbose and not callable(verbose):
             self.drawn = -np.inf
             self(learners, verbose)

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._set_output import (
-    _get_output_config,  # the only private name: no public one tells the output wanted
+    _get_output_config,  # the only private name: scikit-learn has no public one
 )
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,11 +18,11 @@ from thresher.errors import InvalidDataError
 from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.estimators.linear import LinearClassifier
 
-WIDEST = 2**36  # columns that a mask is made for
+WIDEST_MASK = 2**36  # features
 
 
 class ColumnSelector(TransformerMixin, SpaceEstimator):
-    """Transformation and names from ``selection_``, which ``fit`` sets."""
+    """Transformer and feature names from ``selection_``, which ``fit`` sets."""
 
     def transform(self, X: MatrixLike) -> Any:
         """The selected features of X.
@@ -30,24 +30,24 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            The samples.
+            Samples.
 
         Returns
         -------
         array, sparse matrix or data frame of shape (n_samples, n_selected_features)
-            In the storage and dtype of X; a data frame where ``set_output`` asks for one.
+            In the storage and dtype of X; a data frame if ``set_output`` requests one.
         """
         check_is_fitted(self)
-        wanted = _get_output_config("transform", estimator=self)["dense"]
+        container = _get_output_config("transform", estimator=self)["dense"]
         features, space = self.selection_.features, self.space_
-        if wanted != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
+        if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
             self._checked(X, dtype="numeric")
             frame = nw.from_native(X, eager_only=True)
             return frame[:, features.tolist()].to_native()
         return space.columns(self._checked(X, dtype="numeric"), features)
 
     def inverse_transform(self, X: MatrixLike) -> Any:
-        """A matrix with all features, zero but for the selected ones.
+        """Reverse the transformation: features that are not selected become zero.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         Returns
         -------
         array or sparse matrix of shape (n_samples, n_features)
-            The selected features in their places.
+            X with columns of zeros inserted for the features that are not selected.
         """
         check_is_fitted(self)
         features = self.selection_.features
@@ -67,7 +67,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         return self.space_.put_back(X, features)
 
     def get_support(self, indices: bool = False) -> np.ndarray:
-        """Which features are selected.
+        """Mask or integer ids of the selected features.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         if indices:
             return self.selection_.features.copy()
         width = self.space_.width
-        if width > WIDEST:
-            raise ValueError(f"a mask over {width:,} columns does not fit memory: use get_support(indices=True)")
+        if width > WIDEST_MASK:
+            raise ValueError(f"a mask over {width:,} features does not fit in memory: use get_support(indices=True)")
         mask = np.zeros(width, dtype=bool)
         mask[self.selection_.features] = True
         return mask
@@ -100,21 +100,21 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         Returns
         -------
         ndarray of str of shape (n_selected_features,)
-            One for each column of ``transform``.
+            One for each column that ``transform`` returns.
         """
         check_is_fitted(self)
-        own = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None)
         if input_features is not None:
             given = np.asarray(input_features, dtype=object)
-            if own is not None and not np.array_equal(own, given):
+            if names is not None and not np.array_equal(names, given):
                 raise ValueError("input_features is not equal to feature_names_in_")
             if given.size != self.n_features_in_:
                 raise ValueError(
                     "input_features should have length equal to number of features "
                     f"({self.n_features_in_}), got {given.size}"
                 )
-            own = given
-        label = "x{}".format if own is None else own.__getitem__
+            names = given
+        label = "x{}".format if names is None else names.__getitem__
         return np.array(self.space_.names(self.selection_.features, label), dtype=object)
 
     def __sklearn_tags__(self) -> Any:

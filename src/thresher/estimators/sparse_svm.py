@@ -21,13 +21,13 @@ from thresher.estimators.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
 from thresher.results import Selection, Trace
 
-HEAVY = 1e100  # weights of samples that are brought to 1
-TINY = 1e-60  # length of a column below which its square, divided by itself, is in danger
-MANY = 1 << 23  # stored numbers from which on more than one thread pays
+HEAVY = 1e100  # sample weights above this are divided by the largest
+SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
+PARALLEL_FROM = 1 << 23  # stored values from which on more than one thread is worthwhile
 
 
 class ElasticSVC(SelectorClassifier):
-    """What SparseSVC and SparseSVCPath share: parameters, data and the two-class problems inside."""
+    """What SparseSVC and SparseSVCPath share: parameters, data and the binary problems inside."""
 
     gamma: float
     scale: str | None
@@ -38,7 +38,7 @@ class ElasticSVC(SelectorClassifier):
     n_jobs: int | None
 
     def _checked_options(self) -> Any:
-        """Raise for parameters that cannot be, before any work is done."""
+        """Raise ValueError for invalid parameters, before any work is done."""
         check.fraction("gamma", self.gamma)
         check.positive("tol", self.tol)
         check.one_of("scale", self.scale, SCALES)
@@ -52,21 +52,21 @@ class ElasticSVC(SelectorClassifier):
     def _arranged(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, trace: Trace
     ) -> "Iterator[Samples]":
-        """Yield Samples: what the family trains on, and what fit() needs besides."""
+        """Yield Samples: what the family trains on, and what else fit() needs."""
         X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(labels)
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
-        count = count_workers(self.n_jobs, pays=stored_entries(X) >= MANY)
+        count = count_workers(self.n_jobs, pays=stored_entries(X) >= PARALLEL_FROM)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
-            design, scale, seen, largest_entry = arranged(
+            design, scale, digest, largest_entry = arranged(
                 self.space_, X, codes, weights, self.scale, workers, trace, centre=False
             )
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
             largest = np.sqrt(max(float(sides.column_squares(weights / weights.sum()).max(initial=0.0)), 0.0))
-            if 0.0 < largest < TINY or (largest == 0.0 and scale is None and largest_entry > 0.0):
+            if 0.0 < largest < SMALLEST_NORM or (largest == 0.0 and scale is None and largest_entry > 0.0):
                 raise InvalidDataError(
-                    f"the columns of X have lengths up to {largest:.1e} only, too small for squares in float64: "
+                    f"the columns of X have norms of at most {largest:.1e}, too small for squares in float64: "
                     "multiply X by a constant or use scale='max'"
                 )
             training = Training(
@@ -74,33 +74,33 @@ class ElasticSVC(SelectorClassifier):
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
             )  # fmt: skip
             given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
-            yield Samples(training, classes, codes, given, seen)
+            yield Samples(training, classes, codes, given, digest)
 
     def _finished(self, samples: "Samples", selection: Selection, n_iter: int) -> None:
-        """Set what fit() sets, and warn where the result is not what was hoped for."""
+        """Set the fitted attributes; warn if the solver did not converge or no feature was selected."""
         self.classes_, self.fingerprint_, self.n_iter_ = samples.classes, samples.fingerprint, n_iter
         self._set_selection(selection)
         proven = selection.certificate
         if proven is not None and proven.gap > self.tol:
-            message = f"the gap is {proven.gap:.1e}, above tol={self.tol:g}: the solver could get no further"
+            message = f"the solver did not converge: the duality gap is {proven.gap:.1e}, above tol={self.tol:g}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if selection.features.size == 0:
-            message = "no feature has a weight, every prediction is the same class: choose a smaller beta"
+            message = "no feature was selected, so every prediction is the same class: use a smaller beta"
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
 
 def _summable(weights: np.ndarray) -> np.ndarray:
-    """Weights whose sum does not overflow; only shares matter."""
+    """Weights whose sum does not overflow; only their ratios matter."""
     return weights / weights.max() if weights.max() > HEAVY else weights
 
 
 class Samples(NamedTuple):
-    """X and y as the solvers want them, the classes, each sample's place in them, and what is known of the data."""
+    """X and y as the solvers take them, the classes, the class number of each sample, and a digest of the data."""
 
     training: Training
     classes: np.ndarray
     codes: np.ndarray
-    given: np.ndarray | None  # weights of the samples without those of the classes, if any were given
+    given: np.ndarray | None  # sample weights without class weights, if any were given
     fingerprint: dict
 
     @property
@@ -109,41 +109,42 @@ class Samples(NamedTuple):
         return self.classes[self.codes]
 
     def scoring_weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """What a scorer gets besides labels: the weights of samples, where there are any."""
+        """Keyword arguments of a scorer: the sample weights, if any were given."""
         return {} if self.given is None else {"sample_weight": self.given[rows]}
 
 
 class SparseSVC(ElasticSVC):
-    """Linear SVM with few features: an elastic-net penalty and a smoothed hinge, solved to a proven gap.
+    """Sparse linear SVM: an elastic-net penalty and a smoothed hinge loss, solved to a certified duality gap.
 
     Minimises  sum_i c_i l(1 - y_i (x_i'w + b)) + alpha/2 ||w||^2 + beta ||w||_1,  where c_i is the sample's share of
-    all weights and l(t) is 0 for t < 0, t^2 / (2 gamma) up to gamma, and t - gamma/2 above. Features and samples that
-    cannot matter are removed by safe tests, before and while the rest is solved; the result is that of all of X.
+    the total weight and l(t) is 0 for t < 0, t^2 / (2 gamma) up to gamma, and t - gamma/2 above. Features and samples
+    that cannot affect the solution are removed by safe screening tests, before and during the solve; the result is
+    that on all of X.
 
-    More than two classes are fitted one against the rest.
+    More than two classes are fitted one-vs-rest.
 
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the squared penalty.
+        Weight of the l2 penalty.
     beta : float, default=1e-4
-        Weight of the absolute penalty: the larger, the fewer features.
+        Weight of the l1 penalty: the larger, the fewer features.
     gamma : float in (0, 1), default=0.5
         Width of the smooth part of the hinge.
     scale : {"auto", "std", "max", "unit", None}, default=None
-        Scale of the columns, as in FGMClassifier; nothing is centred.
+        How features are scaled, as in FGMClassifier, but not centred.
     fit_intercept : bool, default=False
-        Whether there is a shift b. It is not penalised; samples are then not screened.
+        Whether to fit an intercept b, which is not penalised; samples are then not screened.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
-        Which safe tests are run: static ones of samples (iss) and features (ifs) or both in turn (sifs), gap-safe ones
-        during the solve (gap). "auto" runs all of them, those that read X only where they can save something. The
-        result does not depend on it.
+        Which safe screening tests are run: static tests of samples (iss) and features (ifs) or both alternately (sifs),
+        gap-safe tests during the solve (gap). "auto" runs all of them, those that read X only if they can save work.
+        The result does not depend on it.
     tol : float, default=1e-6
-        Duality gap to reach, as a share of the objective 1 - gamma/2 at w = 0.
+        Duality gap to reach, relative to the objective 1 - gamma/2 at w = 0.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with those of the samples.
+        Class weights, multiplied with the sample weights.
     n_jobs : int, default=None
-        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
 
     Attributes
@@ -151,17 +152,17 @@ class SparseSVC(ElasticSVC):
     selection_ : Selection
         ``features`` (sorted), ``weights`` in the units of X, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
-        The weights, sparse.
+        Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        The shift.
+        Intercept.
     classes_ : ndarray of shape (n_classes,)
-        The labels; of two, positive scores speak for the second.
+        Class labels. In the binary case positive scores mean ``classes_[1]``.
     features_removed_, samples_removed_ : int
-        What was proven not to matter (in any class).
+        Number of features and samples that were proven not to affect the solution (in any class).
     n_features_in_, feature_names_in_ : int, ndarray
-        Number and, for data frames, names of the columns seen in fit.
+        Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     fingerprint_ : dict
         ``rows``, ``columns`` and ``digest`` of the data, as in FGMClassifier.
 
@@ -197,16 +198,16 @@ class SparseSVC(ElasticSVC):
         return float(check.penalties("alpha", self.alpha, (0,))), float(check.penalties("beta", self.beta, (0,)))
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model; X is neither changed nor kept, but a sparse X up to a gibibyte is copied into both orders.
+        """Fit the model; X is neither modified nor kept, but a sparse X of at most 1 GiB is copied into both orders.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            The samples.
+            Samples.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
+            Sample weights.
 
         Returns
         -------
@@ -216,7 +217,7 @@ class SparseSVC(ElasticSVC):
         trace = Trace()
         alpha, beta = self._checked_options()
         with self._arranged(X, y, sample_weight, trace) as samples:
-            found = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace)
-        self.features_removed_, self.samples_removed_ = found.features_removed, found.samples_removed
-        self._finished(samples, found.selection, max(1, found.steps))
+            point = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace)
+        self.features_removed_, self.samples_removed_ = point.features_removed, point.samples_removed
+        self._finished(samples, point.selection, max(1, point.steps))
         return self

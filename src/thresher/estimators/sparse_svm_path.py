@@ -29,56 +29,57 @@ SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight",
 class SparseSVCPath(ElasticSVC):
     """SparseSVC at every point of a grid of (alpha, beta), each solved from its neighbour; cross-validation on top.
 
-    The grid runs from the largest beta, where no feature has a weight, down; for each beta from the largest alpha,
-    where the model is known in closed form, down. Safe tests remove features and samples at each point.
+    The grid runs from the largest beta, at which no feature is selected, downwards; for each beta from the largest
+    alpha, where the model is known in closed form, downwards. Safe screening tests remove features and samples at each
+    point.
 
     Parameters
     ----------
     n_betas, n_alphas : int, default=10, 100
-        Size of the grid.
+        Number of values of beta and of alpha in the grid.
     betas : array-like of shape (n_betas,), default=None
-        The values of beta; None: logarithmic, from the largest down to ``beta_ratio`` times that.
+        Values of beta. None: logarithmic, from the largest down to ``beta_ratio`` times that.
     alphas : array-like of shape (n_alphas,) or (n_betas, n_alphas), default=None
-        The values of alpha, for all betas or for each; None: logarithmic, for each beta from its largest down to
+        Values of alpha, for all betas or for each. None: logarithmic, for each beta from its largest down to
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float, default=0.05, 0.01
-        Where the grid ends.
+        Smallest over largest value of beta and of alpha.
     gamma : float in (0, 1), default=0.5
         Width of the smooth part of the hinge, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default=None
-        Scale of the columns, as in FGMClassifier; nothing is centred.
+        How features are scaled, as in FGMClassifier, but not centred.
     fit_intercept : bool, default=False
-        Whether there is an intercept, as in SparseSVC.
+        Whether to fit an intercept, as in SparseSVC.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
-        Which safe tests are run, as in SparseSVC.
+        Which safe screening tests are run, as in SparseSVC.
     tol : float, default=1e-6
         Duality gap to reach, as in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
-        Folds to choose a point by. Without it ``predict`` uses the last point of the grid. Splitters that need groups
-        are given as ``list(splitter.split(X, y, groups))``.
+        Cross-validation folds to choose a point by. None: ``predict`` uses the last point of the grid. Splitters that
+        need groups are passed as ``list(splitter.split(X, y, groups))``.
     scoring : str or callable, default="accuracy"
-        What is chosen for: a name or a scorer of scikit-learn's that asks for ``predict`` or ``decision_function``. A
-        function of your own gets the numbers of the rows for X. Scorers that take weights get ``sample_weight``.
+        Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
+        ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with those of the samples.
+        Class weights, multiplied with the sample weights.
     max_time : float, default=None
-        Seconds after which the fit ends with the points that it has reached.
+        Time limit in seconds, after which the fit ends with the points solved so far.
     n_jobs : int, default=None
-        Number of threads. None: as many as the work pays for, at most all cores granted to the process; -1: all of
+        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
-        1 draws a progress line, 2 one line for each beta, on standard error. A function is called after each point with
-        a ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.
+        1: a progress line on standard error, 2: one line for each beta. A callable is called after each point with a
+        ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.
 
     Attributes
     ----------
     path_ : Grid
         ``betas`` (n_betas,); ``alphas``, ``gap``, ``n_features``, ``features_removed``, ``samples_removed``, ... of
-        shape (n_betas, n_alphas); ``at(i, j)`` the model at a point, ``coef(i, j)`` its weights, sparse.
+        shape (n_betas, n_alphas); ``at(i, j)`` the model at a point, ``coef(i, j)`` its weights as a sparse matrix.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
-        The point with the best mean score, of equals the first; with ``cv``.
+        The point with the best mean score, the first if there are ties; with ``cv``.
     selection_, coef_, intercept_, classes_, n_features_in_, feature_names_in_, fingerprint_
         As in SparseSVC, of the best point, or of the last.
 
@@ -122,16 +123,16 @@ class SparseSVCPath(ElasticSVC):
         self.verbose = verbose
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Solve all points; with ``cv`` those of every fold, too. X is neither changed nor kept.
+        """Solve all points, with ``cv`` also those of every fold. X is neither modified nor kept.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            The samples.
+            Samples.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
+            Sample weights.
 
         Returns
         -------
@@ -165,16 +166,17 @@ class SparseSVCPath(ElasticSVC):
         self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
         worst, proven = np.nanmax(grid.gap), self.selection_.certificate
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
-            message = f"{int((grid.gap > self.tol).sum())} points have a gap above tol={self.tol:g}, up to {worst:.1e}"
+            count = int((grid.gap > self.tol).sum())
+            message = f"{count} points did not converge: duality gaps above tol={self.tol:g}, up to {worst:.1e}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         if walker.interrupted:
             raise KeyboardInterrupt
         return self
 
     def _ended_early(self, interrupted: bool, chosen: bool) -> None:
-        """Say in ``stop_reason`` and, but after Ctrl-C, in a warning how far the fit came."""
-        what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points"
-        what += "" if chosen else " and no choice among them"
+        """State in ``stop_reason`` and, unless after Ctrl-C, in a warning how many points were solved."""
+        what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points solved"
+        what += "" if chosen else " and none chosen by cross-validation"
         stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
         self._set_selection(replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted))
@@ -182,19 +184,19 @@ class SparseSVCPath(ElasticSVC):
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
     def _checked_options(self) -> dict[str, Any]:
-        """What ``grid_of`` takes; raises for parameters that cannot be."""
+        """What ``grid_of`` takes; ValueError for invalid parameters."""
         super()._checked_options()
         if not callable(self.verbose):
-            check.whole("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
         betas = None if self.betas is None else check.penalties("betas", self.betas, (1,))
         alphas = None if self.alphas is None else check.penalties("alphas", self.alphas, (1, 2))
         if alphas is not None and alphas.ndim == 2:
-            rows = check.whole("n_betas", self.n_betas) if betas is None else betas.size
+            rows = check.integer("n_betas", self.n_betas) if betas is None else betas.size
             if alphas.shape[0] != rows:
                 raise ValueError(f"alphas has {alphas.shape[0]} rows, but there are {rows} betas")
         return {
-            "n_betas": check.whole("n_betas", self.n_betas),
-            "n_alphas": check.whole("n_alphas", self.n_alphas),
+            "n_betas": check.integer("n_betas", self.n_betas),
+            "n_alphas": check.integer("n_alphas", self.n_alphas),
             "beta_ratio": check.fraction("beta_ratio", self.beta_ratio),
             "alpha_ratio": check.fraction("alpha_ratio", self.alpha_ratio),
             "betas": betas,
@@ -205,34 +207,34 @@ class SparseSVCPath(ElasticSVC):
         """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
-            hint = f"; perhaps {', '.join(map(repr, near))}" if near else ", such as 'accuracy', 'f1' or 'roc_auc'"
-            raise ValueError(f"scoring={self.scoring!r} is not a name that scikit-learn knows{hint}")
+            hint = f"did you mean {', '.join(map(repr, near))}?" if near else "use for example 'accuracy' or 'roc_auc'"
+            raise ValueError(f"scoring={self.scoring!r} is not the name of a scorer of scikit-learn; {hint}")
         if not isinstance(self.scoring, str) and not callable(self.scoring):
-            raise ValueError(f"scoring must be one name or a scorer, got {self.scoring!r}")
-        scorer = check_scoring(_Told(samples.classes), scoring=self.scoring)
+            raise ValueError(f"scoring must be a string or a callable, got {self.scoring!r}")
+        scorer = check_scoring(_PrecomputedScores(samples.classes), scoring=self.scoring)
         accepts = inspect.signature(scorer).parameters
-        weighted = "sample_weight" in accepts or any(each.kind == each.VAR_KEYWORD for each in accepts.values())
+        weighted = "sample_weight" in accepts or any(option.kind == option.VAR_KEYWORD for option in accepts.values())
 
         y, n_problems = samples.y, len(samples.training.svms)
 
         def score(scores: np.ndarray, test: np.ndarray) -> float:
             options = samples.scoring_weights(test) if weighted else {}
-            return scorer(_Told(samples.classes, scores), test, y[test], **options)
+            return scorer(_PrecomputedScores(samples.classes, scores), test, y[test], **options)
 
         blank = np.zeros(y.shape if n_problems == 1 else (y.size, n_problems))
         try:
-            found = [score(blank, test) for test in folds]
+            trial = [score(blank, test) for test in folds]
         except AttributeError as error:
             raise ValueError(
-                f"scoring={self.scoring!r} cannot be used: an SVM has scores and classes, no probabilities ({error})"
+                f"scoring={self.scoring!r} cannot be used: SparseSVC has decision_function and predict only ({error})"
             ) from error
-        if np.isnan(found).any():
-            fold = int(np.flatnonzero(np.isnan(found))[0])
-            raise ValueError(f"scoring={self.scoring!r} is not defined on fold {fold} of cv: choose larger folds")
+        if np.isnan(trial).any():
+            fold = int(np.flatnonzero(np.isnan(trial))[0])
+            raise ValueError(f"scoring={self.scoring!r} is undefined (NaN) on fold {fold} of cv: use larger folds")
         return score
 
     def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        """The point with the best mean score; of equals the first (on a grid made here: the larger penalties)."""
+        """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
         mean = scores.mean(axis=0)
         mean = np.where(np.isnan(mean), -np.inf, mean)
         self.scores_, self.supports_ = scores, supports
@@ -243,42 +245,45 @@ class SparseSVCPath(ElasticSVC):
         self._set_selection(self.best_estimator_.selection_)
 
     def _restore(self) -> None:
-        """Set what follows from the other fitted attributes, as after a fit; ValueError where they do not fit."""
+        """Set what follows from the other fitted attributes, as after a fit; ValueError if they are inconsistent."""
         chosen = [hasattr(self, name) for name in ("scores_", "supports_", "best_index_", "best_score_")]
         if any(chosen) and not all(chosen):
-            raise ValueError("a part of the cross-validation is missing")
+            raise ValueError("a part of the cross-validation results is missing")
         grid = self.path_
-        if not grid.solved.any() or np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
-            raise ValueError("the gaps of the grid are not such")
+        if not grid.solved.any():
+            raise ValueError("no point of the grid was solved")
+        if np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
+            raise ValueError("the grid contains negative or infinite duality gaps")
         if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
-            raise ValueError("more was removed than there is")
+            raise ValueError("more features or samples were removed than there are")
         if all(chosen):
             if len(self.supports_) != len(self.scores_):
-                raise ValueError("scores and supports are of different folds")
+                raise ValueError("scores_ and supports_ have different numbers of folds")
             mean = self.scores_.mean(axis=0)
             mean = np.where(np.isnan(mean), -np.inf, mean)
             grid.position(*self.best_index_)
             if not (mean[self.best_index_] == self.best_score_ == mean.max()):
-                raise ValueError("the best point is not the best")
+                raise ValueError("best_index_ is not the point with the best mean score")
             self.best_estimator_ = self.at(*self.best_index_)
-        point, own = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
-        if not (np.array_equal(own.features, point.features) and np.array_equal(own.weights, point.weights)):
-            raise ValueError("the model is not that of its point of the grid")
+        point, selection = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
+        same = np.array_equal(selection.features, point.features) and np.array_equal(selection.weights, point.weights)
+        if not same:
+            raise ValueError("the model differs from that of its point of the grid")
 
     def at(self, i: int, j: int) -> SparseSVC:
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
 
-        Its gap is within ``tol``; a SparseSVC that is fitted itself is polished beyond that.
+        Its duality gap is within ``tol``; a SparseSVC that is fitted on its own is solved more accurately.
 
         Parameters
         ----------
         i, j : int
-            Places of its beta and of its alpha; negative ones count from the end.
+            Indices of its beta and of its alpha; negative ones count from the end.
 
         Returns
         -------
         SparseSVC
-            With the parameters of this estimator and those of the point.
+            Fitted, with the parameters of this estimator and the penalties of the point.
         """
         check_is_fitted(self)
         grid, point = self.path_, self.path_.at(i, j)
@@ -305,12 +310,12 @@ class SparseSVCPath(ElasticSVC):
 
     @available_if(lambda self: self.cv is not None)
     def fold_support(self, fold: int, i: int, j: int) -> np.ndarray:
-        """Features with a weight in the model that was fitted without a fold.
+        """Features selected by the model that was fitted without a fold.
 
         Parameters
         ----------
         fold : int
-            The fold, from 0.
+            Index of the fold, from 0.
         i, j : int
             The point, as in ``at``.
 
@@ -321,14 +326,14 @@ class SparseSVCPath(ElasticSVC):
         """
         check_is_fitted(self, "supports_")
         if not check.is_integer(fold) or not 0 <= fold < len(self.supports_):
-            raise ValueError(f"fold must be a whole number from 0 to {len(self.supports_) - 1}, got {fold!r}")
+            raise ValueError(f"fold must be an integer from 0 to {len(self.supports_) - 1}, got {fold!r}")
         begins, ids = self.supports_[fold]
-        s = self.path_.position(i, j)
-        return ids[begins[s] : begins[s + 1]]
+        point = self.path_.position(i, j)
+        return ids[begins[point] : begins[point + 1]]
 
     @available_if(lambda self: self.cv is not None)
     def stability(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """How often features were selected in the models of the folds.
+        """Fraction of the folds in which each feature is selected.
 
         Parameters
         ----------
@@ -338,26 +343,26 @@ class SparseSVCPath(ElasticSVC):
         Returns
         -------
         features : ndarray of int64
-            Those of any fold, the most frequent first.
+            Features selected in any fold, the most frequent first.
         shares : ndarray of float
-            Share of the folds whose model has them.
+            Fraction of the folds whose model selects each feature.
         """
         check_is_fitted(self, "supports_")
-        found = np.concatenate([self.fold_support(fold, i, j) for fold in range(len(self.supports_))])
-        features, counts = np.unique(found, return_counts=True)
+        selected = np.concatenate([self.fold_support(fold, i, j) for fold in range(len(self.supports_))])
+        features, counts = np.unique(selected, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         return features[order], counts[order] / len(self.supports_)
 
 
-class _Told(ClassifierMixin, BaseEstimator):
-    """A classifier that has been told its scores: X is the numbers of the rows."""
+class _PrecomputedScores(ClassifierMixin, BaseEstimator):
+    """A classifier with precomputed scores, for scorers: X holds row numbers."""
 
     def __init__(self, classes: np.ndarray | None = None, scores: np.ndarray | None = None):
         self.classes_: Any = classes
         self.scores: Any = scores
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Nothing to do."""
+        """Do nothing: the scores are given."""
         return self
 
     def decision_function(self, rows: np.ndarray) -> Any:
@@ -366,5 +371,5 @@ class _Told(ClassifierMixin, BaseEstimator):
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """The classes of the rows."""
-        found = self.scores[rows]
-        return self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]
+        scores = self.scores[rows]
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""All that a StreamClassifier has learnt, as a value, and a StreamClassifier that goes on from it."""
+"""The training state of a StreamClassifier as a value, and a StreamClassifier that continues from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ class StreamState:
 
 
 def state_of(clf: StreamClassifier) -> StreamState:
-    """The state of a fitted StreamClassifier, which does not change when more is learnt.
+    """The state of a fitted StreamClassifier, which further training does not change.
 
-    ``random_state`` and ``verbose`` are left at their defaults: they are not for going on.
+    ``random_state`` and ``verbose`` are set to their defaults: they are not part of the state.
     """
     check_is_fitted(clf)
     if isinstance(clf._state, Frozen):
-        raise TypeError("only a StreamClassifier that was not loaded from a model file has a state to write")
+        raise TypeError("a StreamClassifier that was loaded from a model file has no training state to save")
     if clf._state.diverged:
-        raise ValueError("training of this StreamClassifier diverged (non-finite loss): there is nothing to go on from")
+        raise ValueError("training of this StreamClassifier diverged (non-finite loss): there is no state to save")
     parameters = clf.get_params(deep=False) | {"random_state": None, "verbose": 0}
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = dict(parameters["class_weight"])
@@ -42,18 +42,18 @@ def state_of(clf: StreamClassifier) -> StreamState:
 
 
 def classifier_of(state: StreamState) -> StreamClassifier:
-    """A StreamClassifier that goes on from ``state``; InconsistentResultError where that cannot be."""
+    """A StreamClassifier that continues from ``state``; InconsistentResultError if the state is invalid."""
     clf = StreamClassifier(**state.parameters)
     problems = 1 if state.classes.size == 2 else state.classes.size
-    # before as many learners are made
+    # checked before as many learners are created
     expected = problems * len(_usable(clf._checked_options)["settings"])
-    consistent(len(state.learners.learners) == expected, "learners do not fit the numbers of settings and classes")
+    consistent(len(state.learners.learners) == expected, "number of learners does not match settings and classes")
     _usable(lambda: clf._checked_weights(np.ones(1), state.classes))
     clf.n_features_in_ = state.n_features_in
     if state.feature_names_in is not None:
         clf.feature_names_in_ = state.feature_names_in
     inside = bool((state.learners.ids < clf.space_.width).all())
-    consistent(inside, "ids of features are larger than the number of columns")
+    consistent(inside, "feature ids are larger than the number of columns")
     learners = clf._begun(state.classes)
     learners.restore(state.learners)
     clf._state = learners
@@ -62,8 +62,8 @@ def classifier_of(state: StreamState) -> StreamClassifier:
 
 
 def _usable(check: Callable[[], Any]) -> Any:
-    """What a check of parameters returns; one that cannot be used does not fit the state."""
+    """What a check of parameters returns; an invalid parameter makes the state inconsistent."""
     try:
         return check()
     except (TypeError, ValueError) as error:
-        raise InconsistentResultError(f"a parameter cannot be used ({error})") from error
+        raise InconsistentResultError(f"invalid parameter ({error})") from error

@@ -1,4 +1,4 @@
-"""Where a fit with ``warm_start=True`` begins: the columns and weights of the last one."""
+"""Where a fit with ``warm_start=True`` starts: the features and weights of the last one."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,18 @@ Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]
 
 
 def largest_model(selection: Selection, most: int | None) -> Selection | Station:
-    """The largest model on the path of an earlier fit with at most ``most`` features, or else its pick."""
+    """The largest model on the path of an earlier fit with at most ``most`` features, or else its selection."""
     if most is None:
         return selection
-    fitting = [station for station in selection.path if station.phase == "thresh" and station.number <= most]
-    return max(fitting, key=lambda station: station.number) if fitting else selection
+    candidates = [station for station in selection.path if station.phase == "thresh" and station.number <= most]
+    return max(candidates, key=lambda station: station.number) if candidates else selection
 
 
 def starts_from(previous: Selection, design: Design, n_scores: int, *, shared: bool) -> Starts:
-    """Where each problem begins, as a function of the most columns: it looks along the path of ``previous``.
+    """Where each problem starts, as a function of the maximum number of columns: a model on the path of ``previous``.
 
-    ``n_scores`` is the number of scores for a sample: 1 for two classes, else one for each; ``shared`` says that they
-    are one problem, whose columns are the same for all.
+    ``n_scores`` is the number of scores for a sample: 1 for two classes, else one for each; ``shared``: they are
+    one problem, with the same columns for all.
     """
 
     def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:

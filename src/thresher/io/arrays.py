@@ -1,4 +1,4 @@
-"""Matrices in numpy's and scipy's own files."""
+"""Matrices in the file formats of numpy and scipy."""
 
 from scipy import sparse
 
@@ -14,7 +14,7 @@ PARTS = ("data", "indices", "indptr")
 
 
 def read_matrix_npz(path):
-    """Sparse matrices of scipy, or an array called X; labels where there is a y."""
+    """A sparse matrix of scipy, or an array named X; labels if there is a y."""
     arrays = read_npz(path)
     y = arrays.pop("y", None)
     if {"format", "shape", "data"} <= set(arrays):
@@ -22,31 +22,32 @@ def read_matrix_npz(path):
     elif "X" in arrays:
         X = _matrix(path, arrays["X"])
     else:
-        have = ", ".join(sorted(arrays)) or "none"
-        raise InvalidDataError(f"{path}: neither a sparse matrix of scipy nor an array called X; arrays: {have}")
+        names = ", ".join(sorted(arrays)) or "none"
+        raise InvalidDataError(f"{path}: expected a sparse matrix of scipy or an array named X; arrays: {names}")
     return Table(X, None if y is None else labels_of(path, y), None, "npz")
 
 
 def read_matrix_npy(path):
-    """An array in a file of its own, which stays there: pages are read as they are needed."""
+    """A memory-mapped array: pages are read as they are needed."""
     return Table(_matrix(path, read_npy(path)), None, None, "npy")
 
 
 def labels_of(path, y):
-    """Labels out of an array of one dimension."""
+    """Labels from a 1D array."""
     if y.ndim != 1 or y.dtype.kind not in "biufSU":
-        raise InvalidDataError(f"{path}: labels must be a vector of numbers or words, got {y.dtype} of shape {y.shape}")
+        got = f"{y.dtype} of shape {y.shape}"
+        raise InvalidDataError(f"{path}: labels must be a 1D array of numbers or strings, got {got}")
     return tidy_labels(y.astype(str) if y.dtype.kind == "S" else y)
 
 
 def _matrix(path, X):
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise InvalidDataError(f"{path}: X must be a matrix of numbers, got {X.dtype} of shape {X.shape}")
+        raise InvalidDataError(f"{path}: X must be a 2D array of numbers, got {X.dtype} of shape {X.shape}")
     return X
 
 
 def _sparse(path, arrays):
-    """A sparse matrix as scipy wrote it; what it says of itself is checked where X enters an estimator."""
+    """A sparse matrix as scipy wrote it; its structure is validated by the estimators."""
     form = arrays["format"].item() if arrays["format"].size == 1 else None
     form = form.decode("ascii", errors="replace") if isinstance(form, bytes) else form
     shape = tuple(int(size) for size in arrays["shape"].ravel().tolist()) if arrays["shape"].dtype.kind in "iu" else ()
@@ -58,14 +59,14 @@ def _sparse(path, arrays):
         if form == "coo":
             return sparse.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape).tocsr()
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise InvalidDataError(f"{path}: a broken sparse matrix: {error}") from None
+        raise InvalidDataError(f"{path}: invalid sparse matrix: {error}") from None
     raise InvalidDataError(
-        f"{path}: sparse matrices are read as csr, csc or coo, not {form!r}; convert it with tocsr()"
+        f"{path}: sparse matrices must be in csr, csc or coo format, got {form!r}; convert with tocsr()"
     )
 
 
 def compressed_parts(matrix):
-    """(name of its type, its arrays by name) of a CSR or CSC matrix of scipy; None of anything else."""
+    """(name of its type, its arrays by name) of a CSR or CSC matrix of scipy; None for anything else."""
     name = type(matrix).__name__
     if COMPRESSED_TYPES.get(name) is not type(matrix):
         return None
@@ -73,9 +74,9 @@ def compressed_parts(matrix):
 
 
 def compressed_of(name, shape, data, indices, indptr):
-    """The matrix that ``compressed_parts`` was given; InvalidDataError where the parts do not make one."""
+    """The matrix that ``compressed_parts`` was given; InvalidDataError if the parts are not a valid matrix."""
     if name not in COMPRESSED_TYPES:
-        raise InvalidDataError(f"{name!r} is not a known type of sparse matrix")
+        raise InvalidDataError(f"unknown type of sparse matrix: {name!r}")
     integers = all(part.ndim == 1 and part.dtype.kind in "iu" for part in (indices, indptr))
     if not integers or data.ndim != 1 or data.dtype.kind not in "biuf":
         raise InvalidDataError("not a sparse matrix of numbers")
@@ -83,5 +84,5 @@ def compressed_of(name, shape, data, indices, indptr):
         matrix = COMPRESSED_TYPES[name]((data, indices, indptr), shape=shape)
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise InvalidDataError(f"a broken sparse matrix: {error}") from error
+        raise InvalidDataError(f"invalid sparse matrix: {error}") from error
     return matrix

@@ -1,4 +1,4 @@
-"""Text that is too long, or does not end: batch after batch."""
+"""Text that is too long for memory, or does not end, in batches."""
 
 import os
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ from thresher.io.text_stream import TextStream
 
 
 def batches(path: str | os.PathLike[str], *, skip_bad: bool = False) -> Iterator[tuple[sparse.csr_array, np.ndarray]]:
-    r"""(X, y) of some thousand lines of svmlight text at a time, for ``partial_fit`` of an open-ended StreamClassifier.
+    r"""Iterate over svmlight text in batches (X, y), for ``partial_fit`` of an open-ended StreamClassifier.
 
-    X is a CSR matrix whose column numbers are the indices as they are written (as ``read`` gives with
-    ``index_base=0``), and which is as wide as the largest of them asks for. "-" is standard input, of which a batch is
-    what has come in so far; gzip and bzip2 are unpacked.
+    A batch has some thousand lines; from standard input, what has arrived so far. X is a CSR matrix whose column
+    numbers are the indices in the file (as ``read`` returns with ``index_base=0``), as wide as the largest of them
+    requires. Files compressed by gzip or bzip2 are decompressed.
 
     Parameters
     ----------
     path : str or path-like
         The file; "-" is standard input.
     skip_bad : bool, default=False
-        Whether lines that cannot be read are left out. Otherwise such a line raises InvalidDataError with its number,
-        after the batch of the lines before it.
+        Whether to skip lines that cannot be parsed. Otherwise the first one raises InvalidDataError with its line
+        number, after the batch of the lines before it.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def batches(path: str | os.PathLike[str], *, skip_bad: bool = False) -> Iterator
     >>> from thresher import StreamClassifier
     >>> from thresher.io import batches
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "three.svm"
-    >>> _ = file.write_text("+1 1:0.5 7000000000:2\n-1 3:1  # a remark\n+1 7000000000:4\n")
+    >>> _ = file.write_text("+1 1:0.5 7000000000:2\n-1 3:1  # a comment\n+1 7000000000:4\n")
     >>> clf = StreamClassifier(budget=2, open_ended=True)
     >>> for X, y in batches(file):
     ...     clf = clf.partial_fit(X, y, classes=[-1, 1])

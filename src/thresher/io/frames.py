@@ -14,13 +14,13 @@ from thresher.loops import text as loops
 
 DELIMITERS = ",\t;"
 MISSING = {"na", "nan", "n/a", "null", "none", "?", "-", ".", "inf", "-inf", "+inf"}
-IGNORE = "ignore (--ignore NAME)"
-LABEL = "label"  # the column that is looked for when none is named
+EXCLUDE = "exclude non-numeric columns with ignore (--ignore NAME)"
+LABEL = "label"  # name of the label column if none is given
 LONGEST_HEADER = 1 << 28  # bytes
 
 
 class Columns(NamedTuple):
-    """What each column of a file is (see ``loops.text``), the names of the features, and the place of the label."""
+    """What each column of a file is (see ``loops.text``), the feature names, and the position of the label column."""
 
     kinds: np.ndarray
     names: tuple[str, ...]
@@ -28,33 +28,33 @@ class Columns(NamedTuple):
 
 
 def read_csv(path, *, label_column=None, ignore=(), layout=None, workers):
-    """Fields between commas, tabs or semicolons, under a header; there is none if the first line has numbers only."""
+    """A file delimited by commas, tabs or semicolons; the first line is a header unless all its fields are numbers."""
     name = shown(path)
     with opened(path) as stream:
         first = stream.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
         if not first.strip():
-            raise InvalidDataError(f"{name}: line 1: a header with the names of the columns is missing")
-        delimiter = max(DELIMITERS, key=lambda each: first.count(each.encode()))
+            raise InvalidDataError(f"{name}: line 1: missing header with column names")
+        delimiter = max(DELIMITERS, key=lambda mark: first.count(mark.encode()))
         fields = _header(first, delimiter, name)
-        bare = all(_is_number(field) for field in fields)
-        if bare:
-            fields = [str(at) for at in range(len(fields))]
-        columns = columns_of(fields, label_column, ignore, name, layout, by_number=bare)
+        headless = all(_is_number(field) for field in fields)
+        if headless:
+            fields = [str(position) for position in range(len(fields))]
+        columns = columns_of(fields, label_column, ignore, name, layout, by_number=headless)
 
         def parse(piece):
             return _rows(piece, ord(delimiter), columns, fields, layout is not None)
 
-        whole = _Joined(first, stream) if bare else stream
-        parts = list(parsed(parse, whole, name, workers, line=1 if bare else 2))
+        rows = _Joined(first, stream) if headless else stream
+        parts = list(parsed(parse, rows, name, workers, line=1 if headless else 2))
     parts = [part for part in parts if len(part[0])]
     if not parts:
-        raise InvalidDataError(f"{name}: there is no row in it")
+        raise InvalidDataError(f"{name}: no rows found")
     labels = np.concatenate([labels for _, labels in parts])
     empty = int(np.count_nonzero(labels == ""))
-    if 0 < empty < labels.size:  # in one piece of the text all, in another none
-        raise InvalidDataError(f"{name}: {empty} of {labels.size} labels are empty")
+    if 0 < empty < labels.size:  # all labels of one piece of the text, none of another
+        raise InvalidDataError(f"{name}: {empty} of {labels.size} labels are missing")
     y = tidy_labels(labels) if labels.size and not empty else None
-    return _table([values for values, _ in parts], y, None if bare else columns.names, "csv", layout, name)
+    return _table([values for values, _ in parts], y, None if headless else columns.names, "csv", layout, name)
 
 
 class _Joined:
@@ -72,7 +72,7 @@ def _header(line, delimiter, name):
     try:
         fields = next(csv.reader([line.decode("utf-8")], delimiter=delimiter, skipinitialspace=True))
     except (UnicodeDecodeError, csv.Error, StopIteration) as error:
-        raise InvalidDataError(f"{name}: line 1: not a header of a csv file: {error}") from None
+        raise InvalidDataError(f"{name}: line 1: cannot parse the csv header: {error}") from None
     return [field.strip() for field in fields]
 
 
@@ -85,16 +85,16 @@ def _is_number(field):
 
 
 def columns_of(fields, label_column, ignore, name, layout, *, by_number=False):
-    """The Columns of a table with these names; there must be labels unless a model, which knows the rest, waits."""
-    twice = [field for field, count in Counter(fields).items() if count > 1]
-    if twice:
-        raise InvalidDataError(f"{name}: line 1: the name {in_short(twice)} stands over more than one column")
-    unknown = [each for each in ignore if each not in fields]
+    """The Columns of a table with these names; labels are required unless ``layout`` is given."""
+    duplicates = [field for field, count in Counter(fields).items() if count > 1]
+    if duplicates:
+        raise InvalidDataError(f"{name}: line 1: duplicate column name {in_short(duplicates)} in the header")
+    unknown = [column for column in ignore if column not in fields]
     if unknown and layout is None:
-        raise InvalidDataError(f"{name}: the columns to be ignored must be there; {in_short(unknown)} not found")
-    usual = LABEL if layout is None or layout.label_column is None else layout.label_column
+        raise InvalidDataError(f"{name}: ignore (--ignore): no column named {in_short(unknown)}")
+    default = LABEL if layout is None or layout.label_column is None else layout.label_column
     required = layout is None or label_column is not None
-    place = _place_of_label(fields, str(label_column or usual), name, required, by_number)
+    place = _place_of_label(fields, str(label_column or default), name, required, by_number)
     if layout is None or layout.names is None or by_number:
         wanted = set(fields) - set(ignore)
     else:
@@ -106,64 +106,63 @@ def columns_of(fields, label_column, ignore, name, layout, *, by_number=False):
         place = None
     names = tuple(field for field, kind in zip(fields, kinds, strict=True) if kind == loops.NUMBER)
     if not names and layout is None:
-        raise InvalidDataError(f"{name}: no column is left for features")
+        raise InvalidDataError(f"{name}: no feature columns left")
     return Columns(kinds, names, place)
 
 
 def _place_of_label(fields, label, name, required, by_number):
-    """Which column holds the labels: by its name, or by its number if there are no names; None if there is none."""
+    """Position of the label column, found by name, or by number if there is no header; None if there is none."""
     if by_number and label.lstrip("-").isdigit() and -len(fields) <= int(label) < len(fields):
         return int(label) % len(fields)
     if label in fields:
         return fields.index(label)
     if required:
-        hint = "a number from 0: there is no header" if by_number else f"one of {in_short(fields)}"
+        hint = "a number from 0, since there is no header" if by_number else f"one of {in_short(fields)}"
         raise InvalidDataError(
-            f"{name}: no column is called {label!r}; say which one holds the labels with label_column "
-            f"(--label-column): {hint}"
+            f"{name}: no column named {label!r}; set the label column with label_column (--label-column): {hint}"
         )
     return None
 
 
 def _rows(piece, delimiter, columns, fields, unlabelled):
-    """(values, labels) of the lines of a piece; all labels may be empty if it may be ``unlabelled``."""
+    """(values, labels) of the lines of a piece; with ``unlabelled`` all labels may be missing."""
     text = np.frombuffer(piece, dtype=np.uint8)
     lines = min(piece.count(b"\n"), len(piece) // len(fields)) + 1  # a row has a byte for each field at least
     values = np.empty((lines, len(columns.names)))
     spans = np.empty((lines, 2), dtype=np.int64)
     hard, returned = with_room(lambda hard: loops.table(text, delimiter, columns.kinds, values, spans, hard), 4)
-    wrong, at, rows, hards, column = returned
+    wrong, byte, rows, hards, column = returned
     if wrong != loops.OK:
-        raise BadText(_complaint(wrong, piece, at, column, delimiter, fields), at)
+        raise BadText(_complaint(wrong, piece, byte, column, delimiter, fields), byte)
     for row, place, begun, stop in hard[:hards].tolist():
         values[row, place] = hard_number(piece, begun, stop)
-    words = []
+    labels = []
     if columns.label is not None:
         for begun, stop in spans[:rows].tolist():
-            words.append(piece[begun:stop].decode("utf-8", errors="replace").replace('""', '"').strip())
-    if "" in words and (any(words) or not unlabelled):
-        raise BadText("the label is empty", int(spans[words.index(""), 0]))
-    return narrowed(values[:rows], np.float32), np.array(words, dtype=str)
+            labels.append(piece[begun:stop].decode("utf-8", errors="replace").replace('""', '"').strip())
+    if "" in labels and (any(labels) or not unlabelled):
+        raise BadText("missing label", int(spans[labels.index(""), 0]))
+    return narrowed(values[:rows], np.float32), np.array(labels, dtype=str)
 
 
-def _complaint(wrong, piece, at, column, delimiter, fields):
-    """What to tell the user about a line of a table."""
+def _complaint(wrong, piece, byte, column, delimiter, fields):
+    """The error message for a line of a table."""
     if wrong == loops.TOO_FEW:
-        return f"{column} field{'s' * (column != 1)}, where the first line has {len(fields)}"
+        return f"expected {len(fields)} fields as in the first line, got {column}"
     if wrong == loops.TOO_MANY:
-        return f"more fields than the {len(fields)} of the first line"
+        return f"expected {len(fields)} fields as in the first line, got more"
     if wrong == loops.OPEN_QUOTE:
-        return f"a quote is opened in column {fields[column]!r} and not closed on this line"
-    word = piece[at : at + 60].split(b"\n")[0].split(bytes([delimiter]))[0].strip().decode("utf-8", errors="replace")
-    word = word.strip('"')[:40]
+        return f"unclosed quote in column {fields[column]!r}"
+    field = piece[byte : byte + 60].split(b"\n")[0].split(bytes([delimiter]))[0]
+    word = field.strip().decode("utf-8", errors="replace").strip('"')[:40]
     if wrong == loops.EMPTY or word.lower() in MISSING:
-        shown = "is empty" if wrong == loops.EMPTY else f"has no number, but {word!r}"
-        return f"column {fields[column]!r} {shown}; fill in or drop missing values first"
-    return f"column {fields[column]!r} must hold numbers, got {word!r}; leave columns of words out with {IGNORE}"
+        given = "" if wrong == loops.EMPTY else f" ({word!r})"
+        return f"missing value{given} in column {fields[column]!r}; fill in or drop missing values first"
+    return f"column {fields[column]!r} must be numeric, got {word!r}; {EXCLUDE}"
 
 
 def read_parquet(path, *, label_column=None, ignore=(), layout=None):
-    """A Parquet file; needs pyarrow."""
+    """Read a Parquet file with pyarrow."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -172,27 +171,27 @@ def read_parquet(path, *, label_column=None, ignore=(), layout=None):
     try:
         columns = columns_of(parquet.read_schema(path).names, label_column, ignore, str(path), layout)
         label = [] if columns.label is None else [parquet.read_schema(path).names[columns.label]]
-        found = parquet.read_table(path, columns=[*columns.names, *label])
+        frame = parquet.read_table(path, columns=[*columns.names, *label])
     except InvalidDataError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InvalidDataError(f"{path}: not a Parquet file that can be read: {str(error).splitlines()[0]}") from None
-    types = [found.schema.field(each).type for each in columns.names]
-    wrong = [each for each, kind in zip(columns.names, types, strict=True) if not _is_numeric(pa, kind)]
+        raise InvalidDataError(f"{path}: cannot read the Parquet file: {str(error).splitlines()[0]}") from None
+    types = [frame.schema.field(name).type for name in columns.names]
+    wrong = [name for name, kind in zip(columns.names, types, strict=True) if not _is_numeric(pa, kind)]
     if wrong:
-        raise InvalidDataError(f"{path}: {in_short(wrong)} must hold numbers; leave columns of words out with {IGNORE}")
+        raise InvalidDataError(f"{path}: {in_short(wrong)} must be numeric; {EXCLUDE}")
     narrow = all(pa.types.is_float32(kind) or pa.types.is_boolean(kind) or kind.bit_width <= 16 for kind in types)
-    X = np.empty((found.num_rows, len(columns.names)), dtype=np.float32 if narrow else np.float64, order="F")
-    for at, each in enumerate(columns.names):
-        column = found.column(each)
+    X = np.empty((frame.num_rows, len(columns.names)), dtype=np.float32 if narrow else np.float64, order="F")
+    for j, name in enumerate(columns.names):
+        column = frame.column(name)
         if column.null_count:
             raise InvalidDataError(
-                f"{path}: column {each!r} has {column.null_count} missing values; fill them in first"
+                f"{path}: column {name!r} has {column.null_count} missing values; fill in or drop missing values first"
             )
-        X[:, at] = column.to_numpy()
+        X[:, j] = column.to_numpy()
     y = None
-    if label and not (layout is not None and found.column(label[0]).null_count == found.num_rows):
-        labels = found.column(label[0])
+    if label and not (layout is not None and frame.column(label[0]).null_count == frame.num_rows):
+        labels = frame.column(label[0])
         if labels.null_count:
             raise InvalidDataError(f"{path}: {labels.null_count} labels are missing")
         y = tidy_labels(np.array(labels.to_pylist()))
@@ -204,7 +203,7 @@ def _is_numeric(pa, kind):
 
 
 def _table(parts, y, names, kind, layout, name):
-    """The Table out of blocks of rows, its columns in the order of the ``layout`` where both have names."""
+    """The Table of blocks of rows, its columns in the order of the ``layout`` if both have names."""
     rows, width = sum(len(part) for part in parts), parts[0].shape[1]
     order = None if layout is None or layout.names is None or names is None else order_of(names, layout, name)
     if order is not None and np.array_equal(order, np.arange(width)):
@@ -214,12 +213,12 @@ def _table(parts, y, names, kind, layout, name):
         X = parts[0]
     else:
         X = np.zeros((rows, width if order is None else order.size), dtype=np.float32 if narrow else np.float64)
-        at, there = 0, None if order is None else np.flatnonzero(order >= 0)
+        first, present = 0, None if order is None else np.flatnonzero(order >= 0)
         while parts:
             part = parts.pop(0)
             if order is None:
-                X[at : at + len(part)] = part
+                X[first : first + len(part)] = part
             else:
-                X[at : at + len(part), there] = part[:, order[there]]
-            at += len(part)
+                X[first : first + len(part), present] = part[:, order[present]]
+            first += len(part)
     return Table(X, y, names if order is None else layout.names, kind)

@@ -1,4 +1,4 @@
-"""Arrays out of .npz and .npy files that may mean harm: sizes are checked before memory is asked for.
+"""Arrays from untrusted .npz and .npy files: sizes are checked before memory is allocated.
 
 Files of other programs, in all their forms. What thresher itself writes has one form, and a stricter reader of its own
 (``thresher.models.container``).
@@ -14,8 +14,8 @@ import numpy as np
 from thresher.errors import InvalidDataError
 
 MOST_MEMBERS = 64
-MOST_PACKED = 1100  # deflate makes nothing smaller than by 1032
-# what zipfile and numpy raise for archives that are damaged, encrypted or packed in a way that they do not know
+MOST_COMPRESSED = 1100  # the compression ratio of deflate is at most 1032
+# what zipfile and numpy raise for archives that are damaged, encrypted or compressed in an unsupported way
 BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError,
     KeyError, OverflowError, SyntaxError,
@@ -23,35 +23,35 @@ BROKEN = (
 
 
 def read_npz(path):
-    """{name: array} of a file; InvalidDataError where it is broken, holds objects or claims more than it can hold."""
+    """{name: array} of a file; InvalidDataError if it is damaged, contains objects or declares sizes it cannot have."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) > MOST_MEMBERS:
-                raise InvalidDataError(f"{path}: {len(members)} arrays in one file; at most {MOST_MEMBERS} are read")
+                raise InvalidDataError(f"{path}: contains {len(members)} arrays; at most {MOST_MEMBERS} are supported")
             _check_room(path, sum(member.file_size for member in members), os.path.getsize(path))
             return {member.filename.removesuffix(".npy"): _array(archive, member) for member in members}
     except InvalidDataError:
         raise
     except BROKEN as error:
-        raise InvalidDataError(f"{path}: not a file of arrays that can be read: {_line(error)}") from None
+        raise InvalidDataError(f"{path}: cannot read the .npz file: {_line(error)}") from None
 
 
 def read_npy(path):
-    """The array of an .npy file, mapped into memory, not read."""
+    """The array of an .npy file, memory-mapped."""
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except BROKEN as error:
-        raise InvalidDataError(f"{path}: not an array that can be read: {_line(error)}") from None
+        raise InvalidDataError(f"{path}: cannot read the .npy file: {_line(error)}") from None
 
 
 def _check_room(path, claimed, size):
-    """Refuse archives that claim more than they can hold, or than the machine can."""
+    """Reject archives that declare more than they can contain, or than fits in memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
-    if claimed > min(MOST_PACKED * size, memory):
+    if claimed > min(MOST_COMPRESSED * size, memory):
         raise InvalidDataError(
-            f"{path}: its arrays would take {claimed / 2**30:.3g} GiB, and the file has {size:,} bytes: "
-            "it is broken, or too large for this machine"
+            f"{path}: its arrays would take {claimed / 2**30:.3g} GiB, but the file has {size:,} bytes: "
+            "it is damaged, or too large for this machine"
         )
 
 
@@ -64,15 +64,15 @@ def _array(archive, member):
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(stream)
         if dtype.hasobject:
-            raise ValueError(f"{member.filename} holds Python objects")
+            raise ValueError(f"{member.filename} contains Python objects")
         size = int(np.prod(shape, dtype=object)) * dtype.itemsize
         if size != member.file_size - stream.tell():
             raise ValueError(
-                f"{member.filename} says that it has {size} bytes, and has {member.file_size - stream.tell()}"
+                f"{member.filename} declares {size} bytes, but has {member.file_size - stream.tell()}"
             )
         content = stream.read(size)
         if len(content) != size:
-            raise ValueError(f"{member.filename} is cut off")
+            raise ValueError(f"{member.filename} is truncated")
     array = np.frombuffer(content, dtype=dtype)
     return array.reshape(shape, order="F" if fortran else "C")
 

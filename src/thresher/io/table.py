@@ -1,4 +1,4 @@
-"""What a file gives, and what it must agree with when a model is waiting for it."""
+"""What is read from a file, and the layout that a model expects."""
 
 import numbers
 from dataclasses import dataclass, field, fields
@@ -19,17 +19,17 @@ class Source:
     Parameters
     ----------
     file : str, default=None
-        Name of the file; a record for people.
+        Name of the file; for information only.
     kind : {"svmlight", "npz", "npy", "csv", "parquet"}, default=None
-        What it is; a record for people.
+        Format of the file; for information only.
     index_base : {0, 1}, default=None
-        Index that the first column has in svmlight text; None if the data was not svmlight text.
+        Index of the first column in svmlight text; None if the data was not svmlight text.
     label_column : str, default=None
-        Column of a csv or Parquet file that holds the labels.
+        Name of the label column of a csv or Parquet file.
     open_ended : bool, default=False
-        Whether columns are identified by their number alone, and there may be more than were seen in fit.
+        Whether columns are identified by number only, and there may be more than were seen in fit.
     notes : dict, default={}
-        Anything else worth keeping, in values that JSON knows; nothing in thresher reads it.
+        Anything else to keep, as JSON-serializable values; thresher does not read it.
     """
 
     file: str | None = None
@@ -46,10 +46,10 @@ class Source:
         if self.kind not in (None, *FILE_KINDS):
             raise ValueError(f"kind of a Source must be one of {', '.join(FILE_KINDS)} or None, got {self.kind!r}")
         if self.index_base is not None:
-            whole = isinstance(self.index_base, numbers.Integral) and not isinstance(self.index_base, bool)
-            if not whole or self.index_base not in (0, 1):
+            integer = isinstance(self.index_base, numbers.Integral) and not isinstance(self.index_base, bool)
+            if not integer or self.index_base not in (0, 1):
                 raise ValueError(f"index_base of a Source must be 0, 1 or None, got {self.index_base!r}")
-            object.__setattr__(self, "index_base", int(self.index_base))  # of numpy's integers, too
+            object.__setattr__(self, "index_base", int(self.index_base))  # also from numpy's integers
         if not isinstance(self.open_ended, bool):
             raise TypeError(f"open_ended of a Source must be True or False, got {self.open_ended!r}")
         if not isinstance(self.notes, dict):
@@ -57,7 +57,7 @@ class Source:
 
     @classmethod
     def takes(cls, name: str, value: Any) -> bool:
-        """Whether a value can be that of a field.
+        """Whether a value is valid for a field.
 
         Parameters
         ----------
@@ -69,9 +69,9 @@ class Source:
         Returns
         -------
         bool
-            False where there is no such field, too.
+            Also False if there is no such field.
         """
-        if name not in {each.name for each in fields(cls)}:
+        if name not in {known.name for known in fields(cls)}:
             return False
         try:
             cls(**{name: value})
@@ -82,21 +82,22 @@ class Source:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the data that a model was fitted to: how many, their names, where svmlight indices begin."""
+    """The columns of the data that a model was fitted on: how many, their names, the first index of svmlight text."""
 
     n_features: int
     names: tuple[str, ...] | None = None
     index_base: int | None = None
-    used: tuple[int, ...] = ()  # columns that the model looks at: of named ones no others are read
-    label_column: str | None = None  # where the labels are, if there are any
-    open_ended: bool = False  # columns are told apart by number alone, and there may be any
+    used: tuple[int, ...] = ()  # columns that the model uses: of files with names no others are read
+    label_column: str | None = None  # name of the label column, if there is one
+    open_ended: bool = False  # columns are identified by number only, and there may be any number of them
 
 
 @dataclass(frozen=True)
 class Table:
     """X, a float array or a sparse matrix; y, the labels, or None; names of the columns, or None.
 
-    ``index_base`` is the index that the first column has in svmlight text; ``remarks`` tell of what was made good.
+    ``index_base`` is the index that the first column has in svmlight text; ``remarks`` list what was
+    corrected or ignored.
     """
 
     X: Any
@@ -113,36 +114,31 @@ class Table:
 
 
 def tidy_labels(values):
-    """Labels as whole numbers if all are, else as numbers if all are, else as words."""
+    """Labels as integers if all are, else as floats if all are numbers, else as strings."""
     values = np.asarray(values)
     if values.dtype.kind in "OSU":
-        words = values.astype(str)
+        strings = values.astype(str)
         try:
-            numbers = words.astype(np.float64)
+            floats = strings.astype(np.float64)
         except ValueError:
-            return words
-        values = numbers if np.isfinite(numbers).all() else words
+            return strings
+        values = floats if np.isfinite(floats).all() else strings
     if values.dtype.kind == "f" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2.0**53):
         return values.astype(np.int64)
     return values
 
 
 def order_of(names, layout, name):
-    """Which of the columns ``names`` each column of the ``layout`` is; -1 where it is missing and not looked at."""
-    place = {column: at for at, column in enumerate(names)}
+    """Position in ``names`` of each column of the ``layout``; -1 if it is missing and not used by the model."""
+    place = {column: j for j, column in enumerate(names)}
     order = np.array([place.get(column, -1) for column in layout.names], dtype=np.int64)
     missing = [layout.names[j] for j in layout.used if order[j] < 0]
     if missing:
-        raise InvalidDataError(f"{name}: {in_short(missing)} of the model {are(missing)} not among the columns")
+        raise InvalidDataError(f"{name}: missing columns that the model uses: {in_short(missing)}")
     return order
 
 
 def in_short(names, most=5):
     """Some names in quotes, and how many more there are."""
-    shown = ", ".join(repr(str(each)) for each in names[:most])
+    shown = ", ".join(repr(str(name)) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def are(several):
-    """The verb for one or several."""
-    return "is" if len(several) == 1 else "are"

@@ -1,4 +1,4 @@
-"""Text in pieces of whole lines: opened, unpacked and cut here, parsed on threads by compiled loops.
+"""Text in pieces of whole lines: opened, decompressed and split here, parsed on threads by compiled loops.
 
 The text is never held in full: as many pieces as there are threads are in memory at a time, and what was read of them.
 """
@@ -21,13 +21,13 @@ from thresher.loops import text as loops
 
 PIECE = 1 << 22  # bytes
 LONGEST_LINE = 1 << 30  # bytes
-TOLD = 5  # bad lines of which it is told what is wrong
-MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
-PACKED: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+MOST_REPORTED = 5  # bad lines with an error message
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
+DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
 
 class Rows(NamedTuple):
-    """Rows of an svmlight text: ``lengths`` says how many of ``indices`` and ``values`` each one has."""
+    """Rows of svmlight text: ``lengths`` is the number of ``indices`` and ``values`` of each row."""
 
     labels: np.ndarray
     lengths: np.ndarray
@@ -38,31 +38,31 @@ class Rows(NamedTuple):
 
 @contextmanager
 def opened(path):
-    """A binary stream of what is in the file, unpacked if it is gzip or bzip2; "-" is standard input."""
+    """A binary stream of the content of a file, decompressed if it is gzip or bzip2; "-" is standard input."""
     with ExitStack() as stack:
         stream: Any = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
         head = stream.peek(4)[:4]
         if 0 < len(head) < 4:  # a pipe gives what it has; wait for the rest
             head = stream.read(4)
             stream = io.BufferedReader(_Rest(head, stream))
-        for magic, unpack in PACKED.items():
+        for magic, decompress in DECOMPRESSORS.items():
             if head.startswith(magic):
-                stream = stack.enter_context(unpack(stream))
+                stream = stack.enter_context(decompress(stream))
         yield stream
 
 
 class _Rest(io.RawIOBase):
-    """Bytes that were read too early, then what follows."""
+    """Bytes that were already read, then the rest of the stream."""
 
     def __init__(self, head, stream):
         self.head, self.stream = head, stream
 
     def readable(self):
-        """It is."""
+        """Always True."""
         return True
 
     def readinto(self, buffer):
-        """As of any raw stream."""
+        """Read into ``buffer``, as ``io.RawIOBase`` defines it."""
         data = self.head or self.stream.read1(len(buffer))
         self.head = data[len(buffer) :]
         buffer[: len(data[: len(buffer)])] = data[: len(buffer)]
@@ -71,16 +71,16 @@ class _Rest(io.RawIOBase):
 
 def _block(stream, most, live):
     """(up to ``most`` bytes, the error that ended them or None); a ``live`` stream is not waited for to fill them."""
-    read, found = getattr(stream, "read1", stream.read), []
+    read, chunks = getattr(stream, "read1", stream.read), []
     while most > 0:
         try:
-            found.append(read(most))
+            chunks.append(read(most))
         except (EOFError, OSError, zlib.error) as error:
-            return b"".join(found), error
-        most -= len(found[-1])
-        if live or not found[-1]:
+            return b"".join(chunks), error
+        most -= len(chunks[-1])
+        if live or not chunks[-1]:
             break
-    return b"".join(found), None
+    return b"".join(chunks), None
 
 
 def pieces(stream, name, line=1, live=False):
@@ -89,13 +89,13 @@ def pieces(stream, name, line=1, live=False):
     A ``live`` stream is not waited for until there is a whole piece.
     """
     rest = []
-    block, error = _block(stream, len(MARK), live=False)
-    begin = block.removeprefix(MARK)
+    block, error = _block(stream, len(BYTE_ORDER_MARK), live=False)
+    begin = block.removeprefix(BYTE_ORDER_MARK)
     while True:
         block, error = _block(stream, PIECE, live) if error is None else (b"", error)
         block, begin = begin + block, b""
         if error is not None:
-            block = block[: block.rfind(b"\n") + 1]  # whole lines before the damage are good
+            block = block[: block.rfind(b"\n") + 1]  # whole lines before the damage are kept
         cut = block.rfind(b"\n") + 1
         if cut == 0 and block:
             rest.append(block)
@@ -109,7 +109,7 @@ def pieces(stream, name, line=1, live=False):
         if piece:
             yield line, piece
         if error is not None:
-            raise InvalidDataError(f"{name}: cannot be unpacked: {error}; the file is cut off or damaged")
+            raise InvalidDataError(f"{name}: cannot be decompressed: {error}; the file is truncated or damaged")
         if not block:
             return
         line += piece.count(b"\n")
@@ -117,24 +117,24 @@ def pieces(stream, name, line=1, live=False):
 
 
 def parsed(parse, stream, name, workers, line=1):
-    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get their line."""
+    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get a line number."""
 
-    def one(begin, piece):
+    def parse_piece(begin, piece):
         try:
             return parse(piece)
         except BadText as error:
-            at = begin + piece.count(b"\n", 0, error.at)
-            raise InvalidDataError(f"{name}: line {at}: {error}") from None
+            number = begin + piece.count(b"\n", 0, error.byte)
+            raise InvalidDataError(f"{name}: line {number}: {error}") from None
 
     if workers.count == 1:
         for begin, piece in pieces(stream, name, line):
-            yield one(begin, piece)
+            yield parse_piece(begin, piece)
         return
     with ThreadPoolExecutor(workers.count, thread_name_prefix="thresher-text") as pool:
         ahead: deque[Future] = deque()
         try:
             for begin, piece in pieces(stream, name, line):
-                ahead.append(pool.submit(one, begin, piece))
+                ahead.append(pool.submit(parse_piece, begin, piece))
                 if len(ahead) > workers.count:
                     yield ahead.popleft().result()
             while ahead:
@@ -147,13 +147,13 @@ def parsed(parse, stream, name, workers, line=1):
 class BadText(Exception):
     """What is wrong with a text, and at which byte."""
 
-    def __init__(self, message, at):
+    def __init__(self, message, byte):
         super().__init__(message)
-        self.at = at
+        self.byte = byte
 
 
 def with_room(loop, columns):
-    """What ``loop(hard)`` returns, with room enough for numbers that are hard to read: (hard, returned)."""
+    """(hard, what ``loop(hard)`` returns), with room enough for the numbers that the loop leaves to Python."""
     room = 1024
     while True:
         hard = np.empty((room, columns), dtype=np.int64)
@@ -166,24 +166,24 @@ def with_room(loop, columns):
 def svmlight_rows(piece):
     """The Rows of a piece of svmlight text."""
     lines = svmlight_lines(piece, most_bad=0)
-    if lines.told:
-        raise lines.told[0]
+    if lines.errors:
+        raise lines.errors[0]
     return lines.rows
 
 
 class Lines(NamedTuple):
-    """Rows, the byte at which each begins, those at which bad lines are bad, and a BadText for the first of these."""
+    """Rows, the byte at which each starts, the bytes of errors in bad lines, and a BadText for the first of them."""
 
     rows: Rows
     starts: np.ndarray
     bad: np.ndarray
-    told: list[BadText]
+    errors: list[BadText]
 
 
 def svmlight_lines(piece, most_bad=None, largest=np.inf):
-    """The Lines of a piece of svmlight text; with values larger than ``largest`` in size a line is bad.
+    """The Lines of a piece of svmlight text; lines with values of magnitude above ``largest`` are bad.
 
-    With ``most_bad`` it ends before the bad line that is one too many, which is the last of those told.
+    With ``most_bad`` it ends before the bad line that is one too many, whose error is the last one.
     """
     text = np.frombuffer(piece, dtype=np.uint8)
     lines, pairs = piece.count(b"\n") + 1, piece.count(b":")
@@ -193,25 +193,25 @@ def svmlight_lines(piece, most_bad=None, largest=np.inf):
     hard, returned = with_room(
         lambda hard: loops.svmlight(text, labels, ends, starts, indices, values, hard, wrong_at), 3
     )
-    wrong, at, rows, hards, entries, tidy, bads = returned
-    wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, at]]])
-    told = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:TOLD].tolist()]
+    wrong, byte, rows, hards, entries, tidy, bads = returned
+    wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, byte]]])
+    errors = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:MOST_REPORTED].tolist()]
     lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
-    whole = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
-    found = Lines(whole, starts[:rows].copy(), wrong_at[:, 1], told)
-    for entry in np.flatnonzero(np.abs(found.rows.values) > largest) if np.isfinite(largest) else ():
+    good = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
+    result = Lines(good, starts[:rows].copy(), wrong_at[:, 1], errors)
+    for entry in np.flatnonzero(np.abs(result.rows.values) > largest) if np.isfinite(largest) else ():
         row = int(np.searchsorted(ends[:rows], entry, side="right"))
-        complaint = f"the value {values[entry]:.3g} is too large: {largest:g} in size is the limit"
+        complaint = f"value of magnitude {abs(values[entry]):.3g}; the largest supported is {largest:g}"
         lost.setdefault(row, BadText(complaint, int(starts[row])))
     if lost:
-        found = _without(found, lost, most_bad)
-    rows = found.rows
+        result = _without(result, lost, most_bad)
+    rows = result.rows
     rows = rows._replace(indices=narrowed(rows.indices, np.int32), values=narrowed(rows.values, np.float32))
-    return found._replace(rows=rows)
+    return result._replace(rows=rows)
 
 
 def _hard_numbers(piece, hard, labels, values, ends):
-    """Fill in numbers that the loop has left to Python; the rows of those that are beyond float64, with a BadText."""
+    """Fill in numbers that the loop left to Python; {row: BadText} for those that overflow float64."""
     lost: dict[int, BadText] = {}
     for slot, begun, stop in hard:
         row = -1 - slot if slot < 0 else int(np.searchsorted(ends, slot, side="right"))
@@ -228,17 +228,17 @@ def _hard_numbers(piece, hard, labels, values, ends):
 
 
 def _without(lines, lost, most_bad):
-    """Lines without the rows ``lost``, which become bad ones."""
-    told = sorted([*lines.told, *lost.values()], key=lambda error: error.at)[:TOLD]
-    bad = np.sort(np.concatenate([lines.bad, [error.at for error in lost.values()]])).astype(np.int64)
+    """Lines without the rows ``lost``, which become bad lines."""
+    errors = sorted([*lines.errors, *lost.values()], key=lambda error: error.byte)[:MOST_REPORTED]
+    bad = np.sort(np.concatenate([lines.bad, [error.byte for error in lost.values()]])).astype(np.int64)
     kept = np.ones(lines.starts.size, dtype=bool)
     kept[list(lost)] = False
     if most_bad is not None and bad.size > most_bad:
-        bad, told = bad[: most_bad + 1], told[: most_bad + 1]
+        bad, errors = bad[: most_bad + 1], errors[: most_bad + 1]
         kept &= lines.starts < bad[-1]
     entries, rows = np.repeat(kept, lines.rows.lengths), lines.rows
     rows = Rows(rows.labels[kept], rows.lengths[kept], rows.indices[entries], rows.values[entries], rows.tidy)
-    return Lines(rows, lines.starts[kept], bad, told)
+    return Lines(rows, lines.starts[kept], bad, errors)
 
 
 def narrowed(numbers, dtype):
@@ -249,33 +249,31 @@ def narrowed(numbers, dtype):
 
 
 def hard_number(piece, begun, stop):
-    """A number that the loops leave to Python; one beyond float64 is refused."""
+    """A number that the loops leave to Python; BadText if it overflows float64."""
     value = float(piece[begun:stop])
     if np.isinf(value):
-        raise BadText(f"the number {token(piece, begun)!r} is too large: 1.8e308 is the limit", begun)
+        raise BadText(f"the number {token(piece, begun)!r} is too large for float64", begun)
     return value
 
 
-def token(piece, at):
-    """The word at ``at``, shortened."""
-    words = piece[at : at + 60].split(maxsplit=1)
-    word = words[0].decode("utf-8", errors="replace") if words and not piece[at : at + 1].isspace() else ""
+def token(piece, byte):
+    """The word at ``byte``, shortened."""
+    words = piece[byte : byte + 60].split(maxsplit=1)
+    word = words[0].decode("utf-8", errors="replace") if words and not piece[byte : byte + 1].isspace() else ""
     return word if len(word) <= 40 else word[:37] + "..."
 
 
-def _complaint(wrong, piece, at):
-    """What to tell the user about the word at ``at``."""
-    word = token(piece, at)
+def _complaint(wrong, piece, byte):
+    """The error message for the word at ``byte``."""
+    word = token(piece, byte)
     if wrong == loops.BAD_LABEL:
-        several = (
-            "; rows with several labels are not supported, and csv is not svmlight text (select --kind csv reads it)"
-        )
-        several = several if "," in word or ";" in word else ""
-        return f"a row must begin with a number as its label, got {word!r}{several}"
+        hint = "; multilabel rows are not supported; if this is a csv file, set kind='csv' (--kind csv)"
+        hint = hint if "," in word or ";" in word else ""
+        return f"expected a number as the label at the start of the row, got {word!r}{hint}"
     if wrong == loops.NO_COLON or (wrong == loops.BAD_INDEX and ":" not in word):
-        return f"features are written as index:value, got {word!r}"
+        return f"expected a feature as index:value, got {word!r}"
     if wrong == loops.BAD_INDEX:
         if word.split(":")[0].isdigit():
             return f"the index of a feature must be at most {loops.LARGEST_INDEX}, got {word!r}"
-        return f"a feature must begin with a whole number of at least 0 as its index, got {word!r}"
+        return f"the index of a feature must be an integer >= 0, got {word!r}"
     return f"the value of a feature must be a finite number, got {word!r}"

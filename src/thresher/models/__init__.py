@@ -1,4 +1,4 @@
-"""Model files: a fitted estimator as data that can be read by people, by later versions, and without trust."""
+"""Model files: fitted estimators as data that is readable, versioned and safe to load from untrusted sources."""
 
 from thresher.models.checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from thresher.models.document import Model

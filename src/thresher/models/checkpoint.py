@@ -1,7 +1,7 @@
-"""Checkpoints of a stream: all that a StreamClassifier has learnt, to go on from as if nothing had happened.
+"""Checkpoints of a stream: the training state of a StreamClassifier, to continue exactly where it was.
 
-One container that carries its own seal: the arrays, and a member "document" with the rest as JSON. The same state gives
-the same bytes.
+One container with its own checksum (seal): the arrays, and a member "document" with the rest as JSON. The same state
+gives the same bytes.
 """
 
 import json
@@ -15,7 +15,7 @@ from thresher.estimators.stream import StreamClassifier
 from thresher.estimators.stream_state import StreamState, classifier_of, state_of
 from thresher.families.online_state import LearnersState, LearnerState
 from thresher.models.arrays import ArrayReader, ArrayWriter
-from thresher.models.checks import Damaged, fields, in_one_line, need, number, required, shown_path, whole
+from thresher.models.checks import Damaged, fields, in_one_line, integer, need, real, required, shown_path
 from thresher.models.container import Container, check_seal, open_file, write_sealed
 from thresher.models.document import MOST_FEATURES
 from thresher.models.extras import get_milestones, put_milestones
@@ -31,7 +31,7 @@ DOCUMENT = required(
     "mistakes", "milestones", "learners", "position",
 )  # fmt: skip
 LEARNER = required("table", "kept", "clock")
-# parameters that every checkpoint has; those that StreamClassifier got later have its defaults where they are absent
+# parameters that every checkpoint has; later ones have the defaults of StreamClassifier if they are absent
 PARAMETERS = required(
     "budget", "method", "loss", "step_size", "l2", "l1", "gamma", "delta", "fit_intercept", "open_ended", "hash_bits",
     "class_weight", "random_state", "verbose",
@@ -41,19 +41,19 @@ PARAMETERS = required(
 def save_checkpoint(
     clf: StreamClassifier, path: str | os.PathLike[str], *, position: dict[str, Any] | None = None
 ) -> None:
-    """Write all that a StreamClassifier has learnt to ``path``; what was there before is replaced in one step.
+    """Write the training state of a StreamClassifier to ``path``; an existing file is replaced atomically.
 
     Parameters
     ----------
     clf : StreamClassifier
-        After ``fit`` or ``partial_fit``.
+        Fitted by ``fit`` or ``partial_fit``.
     path : str or path-like
-        Where to write, for example ``"state.npz"``.
+        File to write, for example ``"state.npz"``.
     position : dict, default=None
-        Where in the stream it was, in values that JSON knows; ``thresher.models.read_checkpoint`` gives it back.
+        Position in the stream, as JSON-serializable values; ``thresher.models.read_checkpoint`` returns it.
     """
     if kind_of(clf)[0] != "StreamClassifier":
-        raise TypeError(f"only a StreamClassifier has checkpoints, not {type(clf).__name__}")
+        raise TypeError(f"only a StreamClassifier can be saved as a checkpoint, got {type(clf).__name__}")
     writer = ArrayWriter(inline=0)
     document = _put_state(writer, state_of(clf)) | {"position": json_dict(position, "position")}
     writer.members["document"] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
@@ -62,15 +62,15 @@ def save_checkpoint(
         write_synced(scratch, lambda file: write_sealed(file, writer.members))
         try:
             _read(scratch)
-        except Damaged as error:  # rather keep what is there
-            raise ValueError(f"this checkpoint could not be read again, so it is not written: {error}") from error
+        except Damaged as error:  # keep the existing file
+            raise ValueError(f"this checkpoint could not be loaded again, so it is not saved: {error}") from error
         move(scratch, path)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> StreamClassifier:
-    """The StreamClassifier that ``save_checkpoint`` wrote to ``path``; ``partial_fit`` goes on where it was.
+    """Load the StreamClassifier that ``save_checkpoint`` wrote to ``path``; ``partial_fit`` continues from there.
 
-    The file is checked before it is believed and no code in it is run: one that is damaged raises ModelFileError.
+    The file is validated and no code in it is run: a damaged file raises ModelFileError.
 
     Parameters
     ----------
@@ -80,13 +80,13 @@ def load_checkpoint(path: str | os.PathLike[str]) -> StreamClassifier:
     Returns
     -------
     clf : StreamClassifier
-        Fitted, with all that it had learnt.
+        Fitted, with its training state.
     """
     return read_checkpoint(path)[0]
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> tuple[StreamClassifier, dict[str, Any]]:
-    """All that a checkpoint holds.
+    """Load a checkpoint with its position in the stream.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ def read_checkpoint(path: str | os.PathLike[str]) -> tuple[StreamClassifier, dic
     Returns
     -------
     clf : StreamClassifier
-        As ``load_checkpoint`` gives it.
+        As ``load_checkpoint`` returns it.
     position : dict
-        What ``save_checkpoint`` was told of the position in the stream.
+        The ``position`` passed to ``save_checkpoint``.
     """
     name = shown_path(os.fsdecode(path))
     try:
@@ -106,28 +106,28 @@ def read_checkpoint(path: str | os.PathLike[str]) -> tuple[StreamClassifier, dic
     except TooNew as error:
         raise ModelFileError(f"{name}: {error}") from error
     except Damaged as error:
-        raise ModelFileError(f"{name} is not a sound checkpoint: {error}; take an older one or begin anew") from error
+        raise ModelFileError(f"{name} is not a valid checkpoint: {error}; use an older one or start over") from error
 
 
 def _put_state(writer, state):
-    """The document of a state, but for the position; all arrays are left with ``writer``."""
+    """The document of a state, without the position; all arrays go to ``writer``."""
     learnt, n_settings = state.learners, len(state.learners.mistakes)
     n_problems = len(learnt.learners) // n_settings
     names = [f"setting{s}.class{c}" for s in range(n_settings) for c in range(n_problems)]
-    learners = [_put_learner(writer, name, each) for name, each in zip(names, learnt.learners, strict=True)]
-    own = state.feature_names_in
+    learners = [_put_learner(writer, name, learner) for name, learner in zip(names, learnt.learners, strict=True)]
+    feature_names = state.feature_names_in
     return {
         **CHECKPOINT.head,
         "parameters": {key: put_parameter(writer, key, value) for key, value in state.parameters.items()},
         "n_features_in": state.n_features_in,
-        "names": None if own is None else put_strings(writer, "names", own.tolist()),
+        "names": None if feature_names is None else put_strings(writer, "names", feature_names.tolist()),
         "classes": put_typed(writer, "classes", state.classes),
         "ids": writer.put("ids", learnt.ids, "<i8"),
         "examples": int(learnt.examples),
         "totals": writer.put("totals", learnt.totals, "<f8"),
-        "mistakes": [float(each) for each in learnt.mistakes],
+        "mistakes": [float(count) for count in learnt.mistakes],
         "milestones": [
-            put_milestones(writer, f"setting{s}.milestones", each) for s, each in enumerate(learnt.milestones)
+            put_milestones(writer, f"setting{s}.milestones", part) for s, part in enumerate(learnt.milestones)
         ],
         "learners": learners,
     }
@@ -142,17 +142,17 @@ def _put_learner(writer, name, state):
 
 
 def _read(path):
-    """(StreamClassifier, position) of a file whose seal is right."""
+    """(StreamClassifier, position) of a file, after its checksum was verified."""
     with open_file(path) as file:
         start = file.read(2)
-        need(not start.startswith(b"{"), "it is a model file, which thresher.load reads")
-        need(start == b"PK", "it is no checkpoint, or cut short or not as it was written")
+        need(not start.startswith(b"{"), "it is a model file, load it with thresher.load")
+        need(start == b"PK", "it is not a checkpoint, or is truncated or damaged")
         check_seal(file)
         reader = ArrayReader(Container(file))
         document = parsed(reader.container.array("document", "|u1", None, "its document").tobytes())
         CHECKPOINT.check(document)
         document = fields(CHECKPOINT.migrated(document), DOCUMENT, "the document")
-        need(isinstance(document["position"], dict), "position is not an object")
+        need(isinstance(document["position"], dict), "position must be an object")
         clf = _restored(_state(reader, document))
         reader.check_all_read()
     return clf, document["position"]
@@ -166,20 +166,20 @@ def _restored(state):
 
 
 def _state(reader, document):
-    """The state in a document: types are checked here, what the numbers must be where they are used."""
+    """The state in a document: types are checked here, values where they are used."""
     given = document["parameters"]
     defaults = dict.fromkeys(StreamClassifier().get_params(deep=False))
     fields(given, defaults | PARAMETERS, "parameters")
-    n_features, names = whole(document["n_features_in"], "n_features_in", 1, MOST_FEATURES), document["names"]
+    n_features, names = integer(document["n_features_in"], "n_features_in", 1, MOST_FEATURES), document["names"]
     for key in ("mistakes", "milestones", "learners"):
-        need(isinstance(document[key], list), f"{key} are not a list")
+        need(isinstance(document[key], list), f"{key} must be a list")
     learners = LearnersState(
         reader.get(document["ids"], "<i8", (None,), "ids"),
-        whole(document["examples"], "examples", 1),
+        integer(document["examples"], "examples", 1),
         reader.get(document["totals"], "<f8", (None,), "totals"),
-        [number(each, "mistakes") for each in document["mistakes"]],
-        [get_milestones(reader, each, "milestones") for each in document["milestones"]],
-        [_learner(reader, each) for each in document["learners"]],
+        [real(count, "mistakes") for count in document["mistakes"]],
+        [get_milestones(reader, part, "milestones") for part in document["milestones"]],
+        [_learner(reader, learner) for learner in document["learners"]],
     )
     return StreamState(
         {key: get_parameter(reader, value, f"parameter {key}") for key, value in given.items()},

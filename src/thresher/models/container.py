@@ -1,13 +1,13 @@
 """The container of models and checkpoints: a zip of .npy members that are stored, not compressed.
 
-A member is then never larger than the file, so that what a hostile file can make us allocate is bounded by its own
-size. Weights hardly compress anyway. The container of a model is named, with its sha256, by the document beside it; a
-checkpoint is one file that ends with its own: the comment of the zip, its last 64 bytes, is the sha256 of all bytes
-before (the *seal*).
+A member is then never larger than the file, so that the memory that a hostile file can make us allocate is bounded by
+its own size. Weights hardly compress anyway. The container of a model is named, with its sha256, by the document next
+to it; a checkpoint is one file that ends with its own: the comment of the zip, its last 64 bytes, is the sha256 of all
+bytes before (the *seal*).
 
 ``thresher.io.npz`` reads archives too, and is another reader on purpose: it takes what other programs wrote (any dtype,
-order and version of .npy, compressed or not, all members at once) and asks whether it is a matrix. Here one form alone
-is written, each array has been described by the document before it is read, and whatever differs is damage.
+order and version of .npy, compressed or not, all members at once) and looks for a matrix. Here only one form is
+written, the document describes each array before it is read, and every difference is damage.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ from thresher.io.npz import BROKEN
 from thresher.models.checks import Damaged, need, shown
 
 DIGITS = 64  # of a sha256 in hexadecimal
-AT_ONCE = 1 << 20  # bytes
+DIGEST_BLOCK = 1 << 20  # bytes read together
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(([0-9, ]{0,60})\), \} *\n")
 
 
 def write_members(file, members, comment=b""):
-    """All arrays of ``members``, by name, into an open file; the same arrays give the same bytes at any time."""
+    """Write all arrays of ``members``, by name, to an open file; the same arrays always give the same bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in members.items():
             info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
@@ -49,25 +49,25 @@ def write_sealed(file, members):
 def check_seal(file):
     """Raise Damaged unless an open file ends with the digest of all that comes before."""
     length = file.seek(0, os.SEEK_END) - DIGITS
-    need(length > 0, "it is cut short")
-    right = digest(file, length).encode() == file.read()
-    need(right, "it is not as it was written (its checksum differs), perhaps cut short")
+    need(length > 0, "it is truncated")
+    same = digest(file, length).encode() == file.read()
+    need(same, "checksum mismatch: it is damaged or truncated")
 
 
 def digest(file, length=None):
     """sha256 of the first ``length`` bytes of an open file, or of all; the next byte read is the one after."""
-    left, found = file.seek(0, os.SEEK_END) if length is None else length, hashlib.sha256()
+    left, sha256 = file.seek(0, os.SEEK_END) if length is None else length, hashlib.sha256()
     file.seek(0)
     while left:
-        block = file.read(min(AT_ONCE, left))
-        need(block, "it changes while it is read")
-        found.update(block)
+        block = file.read(min(DIGEST_BLOCK, left))
+        need(block, "it changed while it was read")
+        sha256.update(block)
         left -= len(block)
-    return found.hexdigest()
+    return sha256.hexdigest()
 
 
 def open_file(path, what="it"):
-    """An open file to read; pipes, folders and devices are not waited for."""
+    """An open file to read; pipes, directories and devices are rejected."""
     need(stat.S_ISREG(os.stat(path).st_mode), f"{what} is not a file")
     return open(path, "rb")
 
@@ -81,7 +81,7 @@ class Container:
             self.archive = zipfile.ZipFile(file)
             members = self.archive.infolist()
         except BROKEN as error:
-            raise Damaged(f"its .npz is not a sound zip file ({shown(str(error))})") from error
+            raise Damaged(f"its .npz is not a valid zip file ({shown(str(error))})") from error
         self.unread = {info.filename: info for info in members}
         need(len(self.unread) == len(members), "its .npz has a duplicate member")
 
@@ -89,9 +89,9 @@ class Container:
         """The array in the member ``name``, which must have this dtype and shape; None is a vector of any length."""
         info = self.unread.pop(f"{name}.npy", None) if isinstance(name, str) else None
         if info is None:
-            raise Damaged(f"{what} is to lie in the .npz as {shown(name)}, where it is not")
+            raise Damaged(f"{what} is missing from the .npz, which has no member {shown(name)}")
         need(info.compress_type == zipfile.ZIP_STORED, f"{what} is compressed in the .npz")
-        need(0 <= info.file_size == info.compress_size <= self.left, f"{what} is larger than the .npz that holds it")
+        need(0 <= info.file_size == info.compress_size <= self.left, f"{what} is larger than the .npz that contains it")
         self.left -= info.file_size
         try:
             with self.archive.open(info) as member:
@@ -100,27 +100,28 @@ class Container:
             raise Damaged(f"{what} cannot be read from the .npz ({shown(str(error))})") from error
 
     def check_all_read(self):
-        """Raise Damaged unless every member has been asked for: nothing rides along."""
-        need(not self.unread, f"its .npz holds {shown(min(self.unread, default=''))}, which the document does not name")
+        """Raise Damaged unless every member has been read: there must be no others."""
+        need(not self.unread, f"its .npz has the member {shown(min(self.unread, default=''))}, unknown to the document")
 
 
 def _array(member, size, dtype, shape, what):
-    """The array in an open .npy member of ``size`` bytes; its header is checked before memory is asked for."""
+    """The array in an open .npy member of ``size`` bytes; its header is checked before memory is allocated."""
     start = member.read(len(MAGIC) + 2)
     need(start[:-2] == MAGIC, f"{what} is not stored as an array")
     length = int.from_bytes(start[-2:], "little")
     header = HEADER.fullmatch(member.read(length))
     if header is None:
-        raise Damaged(f"{what} has a header that is not one of a plain array")
+        raise Damaged(f"{what} has an invalid .npy header")
     declared = tuple(int(part) for part in header[2].replace(b" ", b"").split(b",") if part)
     shape = declared[:1] if shape is None else shape
-    need((header[1].decode(), declared) == (dtype.str, shape), f"{what} is another array than the document says")
+    same = (header[1].decode(), declared) == (dtype.str, shape)
+    need(same, f"{what} does not match its dtype and shape in the document")
     count = 1
     for entries in shape:
         count *= entries
-    need(count * dtype.itemsize == size - len(start) - length, f"{what} has not the length that its shape asks for")
+    need(count * dtype.itemsize == size - len(start) - length, f"the length of {what} does not match its shape")
     array = np.empty(shape, dtype)
     filled = member.readinto(array.reshape(-1).data.cast("B")) if count else 0
-    need(filled == array.nbytes, f"{what} is cut short")
+    need(filled == array.nbytes, f"{what} is truncated")
     need(not member.read(1), f"{what} is too long")
     return array.astype(dtype.newbyteorder("="), copy=False)

@@ -11,7 +11,7 @@ import sklearn
 from thresher._version import __version__
 from thresher.io.table import Source
 from thresher.models import selections
-from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, need, required, shown, text, whole
+from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, integer, need, required, shown, string
 from thresher.models.extras import get_extra, put_extra
 from thresher.models.formats import MODEL
 from thresher.models.json_text import json_dict
@@ -21,7 +21,7 @@ from thresher.models.values import get_classes, get_strings, put_strings, put_ty
 
 MOST_FEATURES = 2**63 - 1
 LIBRARIES = ("thresher", "numpy", "scipy", "scikit-learn", "python")
-LONG = ("trace", "path")  # come last, where they are in no reader's way
+LONG = ("trace", "path")  # written last, so that a reader finds the rest first
 VERSIONS = required(*LIBRARIES)
 FINGERPRINT = required("rows", "columns", "digest")
 SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of the class
@@ -33,9 +33,9 @@ DOCUMENT = required(
 
 @dataclass(frozen=True)
 class Model:
-    """What a model file holds: the estimator, all column names or None, where the data came from.
+    """The content of a model file: the estimator, all column names or None, the source of the data.
 
-    ``document`` is the JSON document as the present format version has it, whichever version the file is of.
+    ``document`` is the JSON document in the current format version, whichever version the file has.
     """
 
     estimator: object
@@ -45,12 +45,12 @@ class Model:
 
 
 def put_model(writer, estimator, names, source):
-    """The document of a fitted estimator, but for "arrays" and "checksum"; large arrays are left with ``writer``."""
+    """The document of a fitted estimator, without "arrays" and "checksum"; large arrays go to ``writer``."""
     name, kind = kind_of(estimator)
-    selection, own = estimator.selection_, getattr(estimator, "feature_names_in_", None)
-    names = _checked_names(names, estimator.n_features_in_, own)
+    selection, names_in = estimator.selection_, getattr(estimator, "feature_names_in_", None)
+    names = _checked_names(names, estimator.n_features_in_, names_in)
     if names is not None and not estimator.space_.named:
-        raise ValueError("hashed columns have no names: leave names out")
+        raise ValueError("hashed columns have no names: names must be None")
     parts = selections.put_selection(writer, selection)
     chosen = None if names is None else [names[j] for j in selection.features.tolist()]
     try:
@@ -70,7 +70,7 @@ def put_model(writer, estimator, names, source):
         "names": None if chosen is None else put_strings(writer, "names", chosen),
         **{key: value for key, value in parts.items() if key not in LONG},
         "fitted": {key: put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
-        "named_in_fit": own is not None,
+        "named_in_fit": names_in is not None,
         "source": _put_source(source),
         "data": getattr(estimator, "fingerprint_", None),
         "arrays": None,
@@ -84,25 +84,25 @@ def _versions():
     return __version__, np.__version__, scipy.__version__, sklearn.__version__, platform.python_version()
 
 
-def _checked_names(names, n_features, own):
+def _checked_names(names, n_features, names_in):
     """All column names as a list of strings, or None: those given, else those of the data frame fitted on."""
     if names is None:
-        return None if own is None else own.tolist()
+        return None if names_in is None else names_in.tolist()
     names = list(names)
-    odd = next((each for each in names if not isinstance(each, str)), None)
-    if odd is not None:
-        raise TypeError(f"names must be strings, got {odd!r}")
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise TypeError(f"names must be strings, got {wrong!r}")
     if len(names) != n_features:
-        raise ValueError(f"there are {len(names)} names, but {n_features} columns were seen in fit")
-    if own is not None and own.tolist() != names:
-        raise ValueError("names are not those of the data frame fitted on")
-    return [str(each) for each in names]
+        raise ValueError(f"got {len(names)} names, but {n_features} features were seen in fit")
+    if names_in is not None and names_in.tolist() != names:
+        raise ValueError("names must be equal to feature_names_in_")
+    return [str(name) for name in names]
 
 
 def _put_source(source):
     if not isinstance(source, (Source, type(None))):
         got = type(source).__name__
-        raise TypeError(f"source must be a thresher.Source, got {got}; what has no field there can be one of its notes")
+        raise TypeError(f"source must be a thresher.Source, got {got}; other information can be put into its notes")
     source = Source() if source is None else source
     return vars(source) | {"notes": json_dict(source.notes, "notes of source")}
 
@@ -112,23 +112,23 @@ def _source(value):
     try:
         return Source(**value)
     except (TypeError, ValueError) as error:
-        raise Damaged(f"source cannot be used ({in_one_line(error)})") from error
+        raise Damaged(f"invalid source ({in_one_line(error)})") from error
 
 
 def get_model(reader, document):
-    """(the Model in a document of the present version, parameters that were left out); all is checked."""
+    """(the Model in a document of the current version, parameters that were not saved), validated."""
     document = fields(document, DOCUMENT, "the document")
     name = document["type"]
-    need(isinstance(name, str) and name in KINDS, f"its type is {shown(name)}, which is not known")
-    text(document["written"], "written", 100)
+    need(isinstance(name, str) and name in KINDS, f"unknown type {shown(name)}")
+    string(document["written"], "written", 100)
     for key, version in fields(document["versions"], VERSIONS, "versions").items():
-        text(version, f"the version of {key}", 100)
-    n_features = whole(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
+        string(version, f"the version of {key}", 100)
+    n_features = integer(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
     classes = get_classes(reader, document["classes"])
     estimator, left_out = _estimator(reader, KINDS[name], document)
     estimator.n_features_in_, estimator.classes_ = n_features, classes
     selection = selections.get_selection(reader, document, estimator.space_.width, classes.size)
-    need((selection.certificate is not None) == KINDS[name].proven, "it lacks a certificate, or has one too many")
+    need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")
     names = _names(reader, document, n_features, selection.features)
     source = _source(document["source"])
     if document["named_in_fit"]:
@@ -139,15 +139,16 @@ def get_model(reader, document):
     try:
         _set_extras(reader, estimator, KINDS[name], document)
     except ValueError as error:
-        raise Damaged(f"its parts do not fit each other ({in_one_line(error)})") from error
+        raise Damaged(f"its parts are inconsistent ({in_one_line(error)})") from error
     reader.check_all_read()
     return Model(estimator, None if names is None else tuple(names), source, document), left_out
 
 
 def _names(reader, document, n_features, features):
-    """All column names or None; those of the chosen features must agree."""
+    """All column names or None; those of the selected features must agree."""
     named = document["named_in_fit"]
-    need(isinstance(named, bool) and not (named and document["all_names"] is None), "it lacks the names seen in fit")
+    complete = isinstance(named, bool) and not (named and document["all_names"] is None)
+    need(complete, "feature names seen in fit are missing")
     need((document["names"] is None) == (document["all_names"] is None), "names and all_names do not agree")
     if document["all_names"] is None:
         return None
@@ -159,27 +160,27 @@ def _names(reader, document, n_features, features):
 
 
 def _estimator(reader, kind, document):
-    """(estimator with its parameters, parameters that were left out)."""
+    """(estimator with its parameters, parameters that were not saved)."""
     given, known = document["parameters"], kind.cls().get_params(deep=False)
-    need(isinstance(given, dict), "parameters are not an object")
+    need(isinstance(given, dict), "parameters must be an object")
     unknown = set(given) - set(known)
     need(not unknown, f"{document['type']} has no parameter {shown(min(unknown, default=''))}")
-    left_out, found = {}, {}
+    left_out, saved = {}, {}
     for key, value in given.items():
         if isinstance(value, dict) and set(value) == {"left_out"}:
-            left_out[key] = text(value["left_out"], f"parameter {key}")
+            left_out[key] = string(value["left_out"], f"parameter {key}")
         else:
-            found[key] = get_parameter(reader, value, f"parameter {key}")
-    estimator = kind.cls(**found)
+            saved[key] = get_parameter(reader, value, f"parameter {key}")
+    estimator = kind.cls(**saved)
     try:
         kind.check(estimator)
     except (TypeError, ValueError) as error:
-        raise Damaged(f"a parameter cannot be used ({in_one_line(error)})") from error
+        raise Damaged(f"invalid parameter ({in_one_line(error)})") from error
     return estimator, left_out
 
 
 def _set_extras(reader, estimator, kind, document):
-    """What its fit sets beside the selection."""
+    """Set the fitted attributes other than the selection."""
     table = {key: None if key in kind.optional else REQUIRED for key in kind.extras}
     given = fields(document["fitted"], table, "fitted")
     for key, what in kind.extras.items():
@@ -193,8 +194,8 @@ def _set_extras(reader, estimator, kind, document):
 
 def _fingerprint(value, n_features):
     value = fields(value, FINGERPRINT, "data")
-    whole(value["rows"], "rows of the data", 1)
-    need(whole(value["columns"], "columns of the data", 1) == n_features, "data and n_features_in do not agree")
-    digest = text(value["digest"], "digest of the data", 64)
-    need(len(digest) == 64 and set(digest) <= set("0123456789abcdef"), "digest of the data is not one")
+    integer(value["rows"], "rows of the data", 1)
+    need(integer(value["columns"], "columns of the data", 1) == n_features, "data and n_features_in do not agree")
+    digest = string(value["digest"], "digest of the data", 64)
+    need(len(digest) == 64 and set(digest) <= set("0123456789abcdef"), "digest of the data is not a hexadecimal sha256")
     return value

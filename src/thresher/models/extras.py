@@ -1,10 +1,10 @@
-"""What a fit sets beside the selection, as parts of a model document, and back."""
+"""Fitted attributes other than the selection, as parts of a model document, and back."""
 
 import dataclasses
 
 import numpy as np
 
-from thresher.models.checks import fields, need, number, required, text, whole
+from thresher.models.checks import fields, integer, need, real, required, string
 from thresher.results import Milestone
 from thresher.results.grid import PER_POINT, RULES, Grid
 
@@ -16,14 +16,14 @@ SUPPORT = required("begins", "ids")
 
 
 def put_extra(writer, name, what, estimator):
-    """The attribute ``name`` of a fitted estimator, in the form ``what``; None where it is missing."""
+    """The attribute ``name`` of a fitted estimator, in the form ``what``; None if it is missing."""
     value = getattr(estimator, name, None)
     if value is None:
         return None
-    if what in ("number", "whole"):
-        return float(value) if what == "number" else int(value)
-    if what == "places":
-        return [int(each) for each in value]
+    if what in ("real", "integer"):
+        return float(value) if what == "real" else int(value)
+    if what == "indices":
+        return [int(index) for index in value]
     if what == "grid":
         return _put_grid(writer, value)
     if what == "supports":
@@ -34,7 +34,7 @@ def put_extra(writer, name, what, estimator):
         ]
     if what in ("setting", "settings"):
         return (
-            {key: float(each) for key, each in value.items()} if what == "setting" else [dict(each) for each in value]
+            {key: float(part) for key, part in value.items()} if what == "setting" else [dict(part) for part in value]
         )
     if what == "milestones":
         return put_milestones(writer, name, value)
@@ -44,27 +44,27 @@ def put_extra(writer, name, what, estimator):
 
 
 def get_extra(reader, value, what, name, estimator):
-    """What ``put_extra`` was given; the estimator has its parameters, classes, features and selection."""
-    if what in ("number", "whole"):
-        return number(value, name) if what == "number" else whole(value, name)
-    if what == "places":
-        need(isinstance(value, list) and len(value) == 2, f"{name} is not a pair")
-        return tuple(whole(each, name) for each in value)
+    """The value that ``put_extra`` was given; the estimator has its parameters, classes, features and selection."""
+    if what in ("real", "integer"):
+        return real(value, name) if what == "real" else integer(value, name)
+    if what == "indices":
+        need(isinstance(value, list) and len(value) == 2, f"{name} must be a pair")
+        return tuple(integer(index, name) for index in value)
     if what == "grid":
         return _grid(reader, value, estimator)
     if what == "supports":
-        need(isinstance(value, list), f"{name} is not a list")
+        need(isinstance(value, list), f"{name} must be a list")
         return [_support(reader, part, estimator) for part in value]
     if what == "setting":
         return _setting(value, name)
     if what == "settings":
-        need(isinstance(value, list), f"{name} is not a list")
-        return [_setting(each, name) for each in value]
+        need(isinstance(value, list), f"{name} must be a list")
+        return [_setting(part, name) for part in value]
     if what == "milestones":
         return get_milestones(reader, value, name)
     if what == "cube":  # a layer for each fold over the grid
-        found = reader.get(value, "<f8", (None, estimator.path_.alphas.size), name, finite=False)
-        return found.reshape(-1, *estimator.path_.shape)
+        flat = reader.get(value, "<f8", (None, estimator.path_.alphas.size), name, finite=False)
+        return flat.reshape(-1, *estimator.path_.shape)
     return reader.get(value, "<f8", (None,) if what == "vector" else (None, None), name)
 
 
@@ -87,7 +87,8 @@ def _grid(reader, value, estimator):
     n_features = estimator.n_features_in_
     betas = reader.get(value["betas"], "<f8", (None,), "betas")
     alphas = reader.get(value["alphas"], "<f8", (betas.size, None), "alphas")
-    need(betas.size > 0 and alphas.size > 0 and (betas > 0).all() and (alphas > 0).all(), "the grid is not one")
+    valid = betas.size > 0 and alphas.size > 0 and (betas > 0).all() and (alphas > 0).all()
+    need(valid, "betas and alphas of the grid must be positive and not empty")
     per_point = {
         name: reader.get(value[name], _dtype(name), alphas.shape, f"{name} of the grid", finite=name not in FLOATS)
         for name in PER_POINT
@@ -96,12 +97,12 @@ def _grid(reader, value, estimator):
     begins, ids = _laid_out(reader, value["begins"], value["ids"], alphas.size, n_features)
     weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the grid")
     tests = reader.get(value["tests"], "<i8", (None, 3), "tests of the grid")
-    test_begins = reader.get(value["test_begins"], "<i8", (alphas.size + 1,), "beginnings of the tests")
+    test_begins = reader.get(value["test_begins"], "<i8", (alphas.size + 1,), "test_begins of the grid")
     _check_begins(test_begins, tests.shape[0], "tests")
-    need(bool(((tests >= 0) & (tests[:, :1] < len(RULES))).all()), "a test of the grid is not known")
-    n_samples = whole(value["n_samples"], "n_samples of the grid", 1)
+    need(bool(((tests >= 0) & (tests[:, :1] < len(RULES))).all()), "the grid contains an unknown test")
+    n_samples = integer(value["n_samples"], "n_samples of the grid", 1)
     counts = [per_point[name] for name in PER_POINT if name not in FLOATS]
-    need(all(bool((each >= 0).all()) for each in counts), "a count of the grid is negative")
+    need(all(bool((count >= 0).all()) for count in counts), "the grid contains a negative count")
     return Grid(
         betas,
         alphas,
@@ -124,10 +125,10 @@ def _support(reader, value, estimator):
 
 def _laid_out(reader, begins, ids, size, n_features):
     """(begins, ids) of features laid end to end, sorted within each part."""
-    begins = reader.get(begins, "<i8", (size + 1,), "beginnings of the grid")
+    begins = reader.get(begins, "<i8", (size + 1,), "begins of the grid")
     ids = reader.get(ids, "<i8", (None,), "features of the grid")
     _check_begins(begins, ids.size, "features")
-    need(bool(((ids >= 0) & (ids < n_features)).all()), "a feature of the grid is out of range")
+    need(bool(((ids >= 0) & (ids < n_features)).all()), "the grid contains a feature out of range")
     inside = np.ones(max(ids.size - 1, 0), dtype=bool)
     cuts = begins[1:-1] - 1
     inside[cuts[(cuts >= 0) & (cuts < inside.size)]] = False
@@ -137,33 +138,34 @@ def _laid_out(reader, begins, ids, size, n_features):
 
 def _check_begins(begins, size, what):
     need(begins[0] == 0 and begins[-1] == size, f"the grid does not use all of its {what}")
-    need(bool((begins[1:] >= begins[:-1]).all()), f"the {what} of the grid are not in order")
+    need(bool((begins[1:] >= begins[:-1]).all()), f"the begins of the {what} of the grid decrease")
 
 
 def _setting(value, name):
-    need(isinstance(value, dict), f"{name} is not an object")
-    return {text(key, name, 40): number(each, name) for key, each in value.items()}
+    need(isinstance(value, dict), f"{name} must be an object")
+    return {string(key, name, 40): real(part, name) for key, part in value.items()}
 
 
 MILESTONE = tuple(field.name for field in dataclasses.fields(Milestone))
-MILESTONES, WHOLE = required(*MILESTONE), ("examples", "features")
+MILESTONES, INTEGERS = required(*MILESTONE), ("examples", "features")
 
 
 def put_milestones(writer, name, milestones):
-    """Milestones, a list for each of their numbers."""
+    """Milestones, one list for each of their fields."""
     columns = list(zip(*map(dataclasses.astuple, milestones), strict=True)) or [()] * len(MILESTONE)
     return {
-        key: writer.put(f"{name}.{key}", list(column), "<i8" if key in WHOLE else "<f8")
+        key: writer.put(f"{name}.{key}", list(column), "<i8" if key in INTEGERS else "<f8")
         for key, column in zip(MILESTONE, columns, strict=True)
     }
 
 
 def get_milestones(reader, value, name):
-    """What ``put_milestones`` was given."""
+    """The milestones that ``put_milestones`` was given."""
     value = fields(value, MILESTONES, name)
     columns, count = [], None
     for key in MILESTONE:
-        columns.append(reader.get(value[key], "<i8" if key in WHOLE else "<f8", (count,), f"{key} of {name}").tolist())
+        dtype = "<i8" if key in INTEGERS else "<f8"
+        columns.append(reader.get(value[key], dtype, (count,), f"{key} of {name}").tolist())
         count = len(columns[-1])
-    need(all(each >= 0 for each in columns[0] + columns[3]), f"a count of {name} is negative")
+    need(all(count >= 0 for count in columns[0] + columns[3]), f"{name} contain a negative count")
     return [Milestone(*row) for row in zip(*columns, strict=True)]

@@ -13,7 +13,7 @@ from thresher.errors import ModelFileError
 from thresher.estimators.base import SpaceEstimator
 from thresher.io.table import Source
 from thresher.models.arrays import ArrayReader, ArrayWriter
-from thresher.models.checks import Damaged, fields, need, required, shown, shown_path, text
+from thresher.models.checks import Damaged, fields, need, required, shown, shown_path, string
 from thresher.models.container import Container, digest, open_file, write_members
 from thresher.models.document import Model, get_model, put_model
 from thresher.models.formats import MODEL, TooNew
@@ -25,7 +25,7 @@ ARRAYS = required("file", "sha256")
 
 
 class ArraysMissing(Damaged):
-    """The .npz that a document names is not there: perhaps the model is just being replaced."""
+    """The .npz that a document names is missing: the model may be just being replaced."""
 
 
 def save(
@@ -35,21 +35,21 @@ def save(
     names: Sequence[str] | None = None,
     source: Source | None = None,
 ) -> None:
-    """Write a fitted estimator to ``path`` as a JSON document, with large arrays in an .npz beside it.
+    """Save a fitted estimator to ``path`` as a JSON document, with large arrays in an .npz next to it.
 
-    A model that is there is replaced in one step: after a crash either the old or the new one can be loaded.
+    An existing model is replaced atomically: after a crash either the old or the new one can be loaded.
 
     Parameters
     ----------
     estimator : FGMClassifier, SparseSVC, SparseSVCPath or StreamClassifier
-        Fitted.
+        Fitted estimator.
     path : str or path-like
-        Where to write, for example ``"model.json"``.
+        File to write, for example ``"model.json"``.
     names : sequence of str, default=None
-        Names of all columns, for readers of the file; None means those of the data frame fitted on, if any.
+        Names of all columns, to be kept in the file. None: those of the data frame fitted on, if any.
     source : Source, default=None
-        Which file the data came from and how it was read, so that ``thresher predict`` reads others in the same way;
-        its ``notes`` may hold anything else that JSON knows.
+        The file that the data came from and how it was read, so that ``thresher predict`` reads others in the same way;
+        its ``notes`` may contain any JSON-serializable values.
     """
     writer = ArrayWriter()
     document = put_model(writer, estimator, names, source)
@@ -57,14 +57,14 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator that ``save`` wrote to ``path``, fitted as it was.
+    """Load the fitted estimator that ``save`` wrote to ``path``.
 
-    The file is checked before it is believed and no code in it is run: one that is damaged raises ModelFileError.
+    The file is validated and no code in it is run: a damaged file raises ModelFileError.
 
     Parameters
     ----------
     path : str or path-like
-        The JSON document; its .npz, if it has one, must lie beside it.
+        The JSON document; its .npz, if it has one, must be in the same directory.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> Model:
-    """All that a model file holds.
+    """Load the complete content of a model file.
 
     Parameters
     ----------
@@ -92,15 +92,15 @@ def read(path: str | os.PathLike[str]) -> Model:
         try:
             model, left_out = _read(path)
         except ArraysMissing:
-            model, left_out = _read(path)  # replaced by another process between our looks at its two files
+            model, left_out = _read(path)  # replaced by another process while its two files were read
     except TooNew as error:
         raise ModelFileError(f"{shown_path(name)}: {error}") from error
     except Damaged as error:
         raise ModelFileError(
-            f"{shown_path(name)} is not a sound model file: {error}; save the model again or take another copy"
+            f"{shown_path(name)} is not a valid model file: {error}; save the model again or use another copy"
         ) from error
     for key, value in left_out.items():
-        message = f"parameter {key} was not saved, it was {shown(value)}: the default is set instead"
+        message = f"parameter {key} was not saved, it was {shown(value)}; using the default instead"
         warnings.warn(message, UserWarning, stacklevel=3)
     return model
 
@@ -110,22 +110,22 @@ def _read(path):
         data = file.read(MOST_BYTES + 1)
     need(
         not data.startswith(b"PK"),
-        "it is an archive, not JSON; checkpoints are for thresher.load_checkpoint and thresher stream --resume",
+        "it is an archive, not JSON; load checkpoints with thresher.load_checkpoint or thresher stream --resume",
     )
     return _decoded(parsed(data), os.path.dirname(os.path.realpath(path)))
 
 
 def checksum(document):
-    """A digest of all that a document says beside its checksum, however it is laid out."""
+    """A digest of a document without its checksum, independent of its layout."""
     rest = {key: value for key, value in document.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _decoded(document, folder, stand_in=None):
-    """As ``get_model``, of a document whose .npz lies in ``folder``, or is, before it has its name, ``stand_in``."""
+    """As ``get_model``, of a document whose .npz is in ``folder`` or, before it has its final name, ``stand_in``."""
     MODEL.check(document)
-    need("checksum" in document, "it lacks its checksum, perhaps it is cut short")
-    need(document["checksum"] == checksum(document), "it is not as it was written (its checksum differs)")
+    need("checksum" in document, "the checksum is missing, it may be truncated")
+    need(document["checksum"] == checksum(document), "checksum mismatch: it was changed after it was saved")
     document = MODEL.migrated(document)
     if document.get("arrays") is None:
         return get_model(ArrayReader(), document)
@@ -134,23 +134,23 @@ def _decoded(document, folder, stand_in=None):
         file = open_file(stand_in or os.path.join(folder, name), "its .npz")
     except OSError as error:
         why = "is missing" if isinstance(error, FileNotFoundError) else "cannot be read"
-        raise ArraysMissing(f"{shown_path(name)}, which belongs beside it, {why}") from error
+        raise ArraysMissing(f"its .npz, {shown_path(name)}, {why}") from error
     with file:
-        need(digest(file) == sha256, "its .npz is not the one it was saved with (sha256 differs)")
+        need(digest(file) == sha256, "checksum mismatch: its .npz is not the one it was saved with")
         return get_model(ArrayReader(Container(file)), document)
 
 
 def _checked_entry(entry):
     entry = fields(entry, ARRAYS, "arrays")
-    name, sha256 = text(entry["file"], "the name of the .npz", 255), text(entry["sha256"], "sha256", 64)
-    need(SHA256.fullmatch(sha256), f"sha256 is {shown(sha256)}")
+    name, sha256 = string(entry["file"], "the name of the .npz", 255), string(entry["sha256"], "sha256", 64)
+    need(SHA256.fullmatch(sha256), f"invalid sha256, {shown(sha256)}")
     plain = not set("/\\\0") & set(name) and not os.path.splitdrive(name)[0]
-    need(plain and name.endswith(f".{sha256[:12]}.npz"), f"the name of the .npz is {shown(name)}")
+    need(plain and name.endswith(f".{sha256[:12]}.npz"), f"invalid name of the .npz, {shown(name)}")
     return name, sha256
 
 
 def _replace(path, document, members):
-    """Arrays first, the document then, the arrays of the old document last: at any moment one model is whole."""
+    """Write the arrays, then the document, then delete the old arrays: at any moment one model is complete."""
     folder, name = os.path.split(path)
     base = name.removesuffix(".json")
     old, fresh = _arrays_of(path, base), None
@@ -169,7 +169,7 @@ def _replace(path, document, members):
             move(scratch[1], path)
         except BaseException:
             if fresh is not None and _arrays_of(path, base) != os.path.basename(fresh):
-                scratch.append(fresh)  # no document names it
+                scratch.append(fresh)  # to be deleted: no document names it
             raise
     if old is not None and (document["arrays"] is None or old != document["arrays"]["file"]):
         with contextlib.suppress(OSError):
@@ -177,7 +177,7 @@ def _replace(path, document, members):
 
 
 def _written(scratch, members, base):
-    """What the document says of a container that was written: its name to be, after what is in it, and its digest."""
+    """Write a container; its final name, which depends on its content, and its digest, for the document."""
     write_synced(scratch, lambda file: write_members(file, members))
     with open(scratch, "rb") as file:
         sha256 = digest(file)
@@ -185,7 +185,7 @@ def _written(scratch, members, base):
 
 
 def _check_readable(data, folder, stand_in):
-    """Raise ValueError rather than write what could not be loaded."""
+    """Raise ValueError if the document could not be loaded again."""
     try:
         _decoded(parsed(data), folder, stand_in)
     except Damaged as error:
@@ -193,7 +193,7 @@ def _check_readable(data, folder, stand_in):
 
 
 def _arrays_of(path, base):
-    """The .npz that the model at ``path`` owns: named by its document, and after itself. None where there is none."""
+    """The .npz of the model at ``path``: named in its document, and named after it. None if there is none."""
     try:
         with open(path, "rb") as file:
             entry = parsed(file.read(MOST_BYTES + 1))["arrays"]

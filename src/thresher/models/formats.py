@@ -1,19 +1,19 @@
-"""Versions of the file formats, and how a document of an earlier one becomes one of the present.
+"""Versions of the file formats, and the migration of documents of earlier versions to the current one.
 
 A format has a step for each earlier version: a pure function that takes a document of version n and returns one of
-version n + 1. Steps run before fields are checked, on a document that nobody has checked: what a step does not
-understand it leaves as it is, to be refused where fields are checked. A new version is one more step, and fixtures of
+version n + 1. Steps run before fields are checked, on an unchecked document: what a step does not
+understand it leaves unchanged, to be rejected when fields are checked. A new version is one more step, and fixtures of
 it in ``tests/models/fixtures``; a field with a default needs neither (``checks.required``).
 """
 
 from dataclasses import dataclass
 
 from thresher.io.table import Source
-from thresher.models.checks import Damaged, need, whole
+from thresher.models.checks import Damaged, integer, need
 
 
 class TooNew(Damaged):
-    """The file is sound, as far as we can tell."""
+    """The file was written by a later version of thresher."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +30,20 @@ class Format:
 
     @property
     def head(self):
-        """The fields that every document of the format begins with."""
+        """The first fields of every document of the format."""
         return {"format": self.name, "format_version": self.version}
 
     def check(self, document):
-        """Raise Damaged unless the document is of this format, TooNew if of a version that is not known here."""
+        """Raise Damaged unless the document is of this format, TooNew if its version is later than the current one."""
         known = isinstance(document, dict) and document.get("format") == self.name
-        need(known, f'it does not say "format": "{self.name}"')
-        version = whole(document.get("format_version"), "format_version", 1)
+        need(known, f'it does not contain "format": "{self.name}"')
+        version = integer(document.get("format_version"), "format_version", 1)
         if version > self.version:
             by = f"{_writer(document)} (format {version})"
             raise TooNew(f"written by {by}: upgrade thresher to read it")
 
     def migrated(self, document):
-        """A document that ``check`` has seen, as one of the present version."""
+        """A document that has passed ``check``, migrated to the current version."""
         first = document["format_version"]
         for version, step in enumerate(self.steps[first - 1 :], first + 1):
             document = step(document) | {"format_version": version}
@@ -51,7 +51,7 @@ class Format:
 
 
 def _writer(document):
-    """Who wrote a document of the future, as far as it says so in a form that can be shown."""
+    """The version of thresher that wrote a document of a later format, if it can be shown."""
     versions = document.get("versions")
     version = versions.get("thresher") if isinstance(versions, dict) else None
     if isinstance(version, str) and version.isascii() and version.isprintable():
@@ -60,7 +60,7 @@ def _writer(document):
 
 
 def with_typed_source(document):
-    """Models, 1 to 2: ``source``, a dict of anything, becomes the fields of a ``Source``, all else its ``notes``."""
+    """Models, 1 to 2: ``source``, a dict of anything, becomes the fields of a ``Source``, the rest its ``notes``."""
     source = document.get("source")
     if not isinstance(source, dict):
         return document

@@ -1,6 +1,6 @@
 """Constructor parameters as parts of a document and back.
 
-What JSON knows is written as it is, all else as an object with one key that says what it is: ``float`` (nan and
+JSON values are written as they are, others as an object whose only key is their kind: ``float`` (nan and
 infinities), ``tuple``, ``pairs`` (a dict), ``array``, ``sparse``, ``list`` and ``tuple`` of one type (long ones) and
 ``value``: a frozen dataclass of those in ``registry.VALUE_TYPES``, by the name of its class, with its fields.
 """
@@ -19,31 +19,31 @@ from thresher.models.checks import (
     Damaged,
     fields,
     in_one_line,
+    integer,
     need,
-    number,
+    real,
     required,
     shown,
-    text,
-    whole,
+    string,
 )
 from thresher.models.registry import VALUE_TYPES
 from thresher.models.values import get_typed, put_typed
 
-DEEPEST = 8
+MOST_NESTED = 8  # levels
 SPARSE = required("type", "shape", *PARTS)
 VALUE = required("type", "fields")
 SCALARS = (type(None), bool, int, float, str)
 
 
 class Unwritable(Exception):
-    """A parameter that has no form in a model file."""
+    """A parameter that cannot be written to a model file."""
 
 
 def put_parameter(writer, name, value):
-    """A constructor parameter; what has no form here is left out, and says so."""
+    """A constructor parameter; one that cannot be written is marked as left out."""
     members = dict(writer.members)
     try:
-        return _put(writer, f"parameters.{name}", value, DEEPEST)
+        return _put(writer, f"parameters.{name}", value, MOST_NESTED)
     except Unwritable:
         writer.members = members  # without the arrays of a parameter that is left out
         return {"left_out": repr(value)[:200]}
@@ -71,20 +71,20 @@ def _put(writer, name, value, depth):
         return {"sparse": {"type": matrix[0], "shape": [int(length) for length in value.shape]} | parts}
     kind = type(value).__name__
     if VALUE_TYPES.get(kind) is type(value):
-        own = {field.name: getattr(value, field.name) for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init}
-        written = {key: _put(writer, f"{name}.{key}", part, depth - 1) for key, part in own.items()}
+        init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
+        written = {key: _put(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
         return {"value": {"type": kind, "fields": written}}
     raise Unwritable
 
 
 def _put_sequence(writer, name, value, depth):
-    """A list or tuple; a long one of integers, floats or strings alone as an array is."""
+    """A list or tuple; a long one of integers, floats or strings only is written as an array."""
     kind, types = type(value).__name__, set(map(type, value)) if 8 * len(value) > store.INLINE else ()
     dtype = {int: np.int64, float: np.float64, str: object}.get(next(iter(types))) if len(types) == 1 else None
     if dtype is not None and (dtype is not np.int64 or max(map(abs, value)) < INT64):
         return {kind: _put_array(writer, name, np.array(value, dtype=dtype))}
-    found = [_put(writer, name, each, depth - 1) for each in value]
-    return found if kind == "list" else {kind: found}
+    entries = [_put(writer, name, entry, depth - 1) for entry in value]
+    return entries if kind == "list" else {kind: entries}
 
 
 def _put_array(writer, name, array):
@@ -94,78 +94,78 @@ def _put_array(writer, name, array):
         raise Unwritable from error
 
 
-def get_parameter(reader, value, what, depth=DEEPEST):
-    """The parameter that ``put_parameter`` was given; it was not left out."""
-    need(depth > 0, f"{what} is nested too deep")
+def get_parameter(reader, value, what, depth=MOST_NESTED):
+    """The parameter that ``put_parameter`` was given, unless it was left out."""
+    need(depth > 0, f"{what} is nested too deeply")
     if value is None or type(value) in (bool, str):
         return value
     if type(value) in (int, float):
-        return value if type(value) is int and abs(value) < INT64 else number(value, what)
+        return value if type(value) is int and abs(value) < INT64 else real(value, what)
     if isinstance(value, list):
-        return [get_parameter(reader, each, what, depth - 1) for each in value]
+        return [get_parameter(reader, entry, what, depth - 1) for entry in value]
     known = len(value) == 1 and next(iter(value)) in READERS
-    need(known, f"{what} is {shown(value)}, of no known kind")
-    (kind, held), *_ = value.items()
-    return READERS[kind](reader, held, what, depth)
+    need(known, f"{what} is {shown(value)}, of unknown kind")
+    (kind, content), *_ = value.items()
+    return READERS[kind](reader, content, what, depth)
 
 
-def _float(reader, held, what, depth):
-    return number(held, what, finite=False)
+def _float(reader, content, what, depth):
+    return real(content, what, finite=False)
 
 
-def _array(reader, held, what, depth):
-    return get_typed(reader, held, what)
+def _array(reader, content, what, depth):
+    return get_typed(reader, content, what)
 
 
-def _list(reader, held, what, depth):
-    array = get_typed(reader, held, what)
-    need(array.ndim == 1, f"{what} is not a list")
+def _list(reader, content, what, depth):
+    array = get_typed(reader, content, what)
+    need(array.ndim == 1, f"{what} must be a list")
     return array.tolist()
 
 
-def _tuple(reader, held, what, depth):
-    if isinstance(held, dict):
-        return tuple(_list(reader, held, what, depth))
-    need(isinstance(held, list), f"{what} is {shown(held)}, not a list")
-    return tuple(get_parameter(reader, each, what, depth - 1) for each in held)
+def _tuple(reader, content, what, depth):
+    if isinstance(content, dict):
+        return tuple(_list(reader, content, what, depth))
+    need(isinstance(content, list), f"{what} must be a list, got {shown(content)}")
+    return tuple(get_parameter(reader, entry, what, depth - 1) for entry in content)
 
 
-def _dict(reader, held, what, depth):
-    need(isinstance(held, list), f"{what} is {shown(held)}, not a list of pairs")
-    pairs = [get_parameter(reader, each, what, depth - 1) for each in held]
-    good = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], SCALARS) for pair in pairs)
-    need(good, f"{what} holds something that is not a pair of key and value")
-    found = dict(pairs)
-    need(len(found) == len(pairs), f"{what} has a duplicate key")
-    return found
+def _dict(reader, content, what, depth):
+    need(isinstance(content, list), f"{what} must be a list of pairs, got {shown(content)}")
+    pairs = [get_parameter(reader, pair, what, depth - 1) for pair in content]
+    valid = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], SCALARS) for pair in pairs)
+    need(valid, f"{what} must contain pairs of key and value only")
+    entries = dict(pairs)
+    need(len(entries) == len(pairs), f"{what} contains a duplicate key")
+    return entries
 
 
-def _sparse(reader, held, what, depth):
-    held = fields(held, SPARSE, what)
-    kind, shape = text(held["type"], f"the type of {what}", 20), held["shape"]
-    need(isinstance(shape, list) and len(shape) == 2, f"{what} has shape {shown(shape)}")
-    shape = tuple(whole(length, f"the shape of {what}") for length in shape)
-    parts = [get_typed(reader, held[part], f"{part} of {what}") for part in PARTS]
+def _sparse(reader, content, what, depth):
+    content = fields(content, SPARSE, what)
+    kind, shape = string(content["type"], f"the type of {what}", 20), content["shape"]
+    need(isinstance(shape, list) and len(shape) == 2, f"{what} has an invalid shape, {shown(shape)}")
+    shape = tuple(integer(length, f"the shape of {what}") for length in shape)
+    parts = [get_typed(reader, content[part], f"{part} of {what}") for part in PARTS]
     try:
         return compressed_of(kind, shape, *parts)
     except InvalidDataError as error:
-        raise Damaged(f"{what} cannot be used ({in_one_line(error)})") from error
+        raise Damaged(f"{what} is invalid ({in_one_line(error)})") from error
 
 
-def _value(reader, held, what, depth):
-    held = fields(held, VALUE, what)
-    kind = text(held["type"], f"the type of {what}", 100)
-    need(kind in VALUE_TYPES, f"{what} is a {shown(kind)}, which is not known")
+def _value(reader, content, what, depth):
+    content = fields(content, VALUE, what)
+    kind = string(content["type"], f"the type of {what}", 100)
+    need(kind in VALUE_TYPES, f"{what} has the unknown type {shown(kind)}")
     cls = VALUE_TYPES[kind]
-    own = [field for field in dataclasses.fields(cls) if field.init]
-    table = {field.name: None if _has_default(field) else REQUIRED for field in own}
-    fields(held["fields"], table, f"{kind} of {what}")
-    given = {key: get_parameter(reader, part, f"{key} of {what}", depth - 1) for key, part in held["fields"].items()}
+    init = [field for field in dataclasses.fields(cls) if field.init]
+    table = {field.name: None if _has_default(field) else REQUIRED for field in init}
+    fields(content["fields"], table, f"{kind} of {what}")
+    given = {key: get_parameter(reader, part, f"{key} of {what}", depth - 1) for key, part in content["fields"].items()}
     try:
         return cls(**given)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # a class that expects numbers may fail on a string in any of these ways
-        raise Damaged(f"{what} is not a {kind} ({in_one_line(error)})") from error
+        raise Damaged(f"{what} is not a valid {kind} ({in_one_line(error)})") from error
 
 
 def _has_default(field):

@@ -1,4 +1,4 @@
-"""Which estimators a model file can hold, and which values as their parameters.
+"""Which estimators can be saved to model files, and which values as their parameters.
 
 A new estimator adds one entry to ``KINDS``; a new frozen value is named in a call of ``register``.
 """
@@ -17,10 +17,10 @@ from thresher.results import Trace
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of estimator, what else it sets in fit (name: a form that ``extras`` knows), and its check.
+    """A type of estimator, its fitted attributes other than the selection (name: a form of ``extras``), and its check.
 
-    ``optional`` attributes may be missing; ``check(estimator)`` raises ValueError for parameters that cannot be.
-    ``after(estimator)``, where there is one, sets what follows from the rest. ``proven``: it has a certificate.
+    ``optional`` attributes may be missing; ``check(estimator)`` raises ValueError for invalid parameters.
+    ``after(estimator)``, if given, sets what follows from the rest. ``proven``: it has a certificate.
     """
 
     cls: type[SelectorClassifier]
@@ -34,25 +34,25 @@ class Kind:
 KINDS = {
     "FGMClassifier": Kind(
         FGMClassifier,
-        {"C_": "number", "n_iter_": "whole", "Cs_": "vector", "scores_": "table"},
+        {"C_": "real", "n_iter_": "integer", "Cs_": "vector", "scores_": "table"},
         optional=("Cs_", "scores_"),
         check=lambda estimator: estimator._options(Trace()),
     ),
     "SparseSVC": Kind(
         SparseSVC,
-        {"n_iter_": "whole", "features_removed_": "whole", "samples_removed_": "whole"},
+        {"n_iter_": "integer", "features_removed_": "integer", "samples_removed_": "integer"},
         optional=(),
         check=lambda estimator: estimator._checked_options(),
     ),
     "SparseSVCPath": Kind(
         SparseSVCPath,
         {
-            "n_iter_": "whole",
+            "n_iter_": "integer",
             "path_": "grid",
             "scores_": "cube",
             "supports_": "supports",
-            "best_index_": "places",
-            "best_score_": "number",
+            "best_index_": "indices",
+            "best_score_": "real",
         },
         optional=("scores_", "supports_", "best_index_", "best_score_"),
         check=lambda estimator: estimator._checked_options(),
@@ -61,9 +61,9 @@ KINDS = {
     "StreamClassifier": Kind(
         StreamClassifier,
         {
-            "n_examples_": "whole",
-            "progressive_loss_": "number",
-            "progressive_accuracy_": "number",
+            "n_examples_": "integer",
+            "progressive_loss_": "real",
+            "progressive_accuracy_": "real",
             "setting_": "setting",
             "settings_": "settings",
             "trace_": "milestones",
@@ -76,11 +76,11 @@ KINDS = {
 
 
 def kind_of(estimator):
-    """(name, Kind) of a fitted estimator; TypeError where it has none, NotFittedError where it is not fitted."""
+    """(name, Kind) of a fitted estimator; TypeError if it has none, NotFittedError if it is not fitted."""
     name = type(estimator).__name__
     if name not in KINDS or KINDS[name].cls is not type(estimator):
         raise TypeError(
-            f"only {', '.join(KINDS)} can be saved, not {name}; of a pipeline or a search, save the fitted thresher "
+            f"only {', '.join(KINDS)} can be saved, got {name}; for a pipeline or a search, save the fitted thresher "
             "estimator inside it"
         )
     check_is_fitted(estimator)
@@ -94,11 +94,11 @@ def register(*classes: type) -> None:
     """Let instances of frozen dataclasses be parameters in model files; a class is known by its name.
 
     Every field of ``__init__`` is written, in the same forms as a parameter. A field that a file lacks has the default
-    of the class. What ``__post_init__`` refuses with a ValueError is refused as damage.
+    of the class. A ValueError of ``__post_init__`` is reported as damage.
     """
     for cls in classes:
-        how = getattr(cls, "__dataclass_params__", None)  # of a dataclass
-        if how is None or not how.frozen:
+        options = getattr(cls, "__dataclass_params__", None)  # of a dataclass
+        if options is None or not options.frozen:
             raise TypeError(f"{cls.__name__} must be a frozen dataclass")
         if VALUE_TYPES.setdefault(cls.__name__, cls) is not cls:
-            raise ValueError(f"another class is registered as {cls.__name__}")
+            raise ValueError(f"another class is already registered as {cls.__name__}")

@@ -1,4 +1,4 @@
-"""Files that are replaced in one step: after a crash at any moment the old one or the new one is there, whole.
+"""Files that are replaced atomically: after a crash at any moment the old or the new one is there, complete.
 
 A file is written under another name, synced, and moved into place; then the folder is synced, so that the name lasts.
 """
@@ -10,16 +10,16 @@ import stat
 
 
 def replaceable(path):
-    """The path behind all links; OSError where something is that is not a file."""
+    """The path with all links resolved; OSError if it exists and is not a regular file."""
     path = os.path.realpath(path)
     if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(f"{path} is not a file that can be replaced")
+        raise OSError(f"{path} is not a regular file and cannot be replaced")
     return path
 
 
 @contextlib.contextmanager
 def scratch_names(folder, count):
-    """A list of names in ``folder`` that no file has; those that are files at the end are deleted."""
+    """A list of unused file names in ``folder``; files with these names are deleted at the end."""
     names = [os.path.join(folder, f".thresher-{secrets.token_hex(8)}.tmp") for _ in range(count)]
     try:
         yield names
@@ -30,7 +30,7 @@ def scratch_names(folder, count):
 
 
 def write_synced(path, fill):
-    """A new file, filled by ``fill(file)``, that is on the disk and not only on its way there."""
+    """Write a new file by ``fill(file)``, and wait until it is on the disk."""
     with open(path, "x+b") as file:
         fill(file)
         file.flush()
@@ -38,13 +38,13 @@ def write_synced(path, fill):
 
 
 def move(scratch, path):
-    """Give ``scratch`` the name ``path``, and make that last."""
+    """Rename ``scratch`` to ``path``, and sync the folder."""
     os.replace(scratch, path)
     sync_folder(os.path.dirname(path))
 
 
 def sync_folder(folder):
-    """Make the new names in ``folder`` last, where the system can."""
+    """Make the new names in ``folder`` persistent, if the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

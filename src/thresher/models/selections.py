@@ -7,7 +7,18 @@ import numpy as np
 
 from thresher.data.scales import SCALES
 from thresher.errors import InconsistentResultError
-from thresher.models.checks import Damaged, boolean, fields, need, number, required, rising, shown, text, whole
+from thresher.models.checks import (
+    Damaged,
+    boolean,
+    fields,
+    increasing,
+    integer,
+    need,
+    real,
+    required,
+    shown,
+    string,
+)
 from thresher.models.values import get_strings, put_strings
 from thresher.results import Certificate, Path, Selection, Station, Step, StopReason, Trace, Turn
 
@@ -46,21 +57,22 @@ def put_selection(writer, selection):
 
 
 def get_selection(reader, document, n_features, n_classes):
-    """The selection in a document, checked against the numbers of features and of classes."""
+    """The selection in a document, validated against the numbers of features and of classes."""
     across = () if n_classes == 2 else (n_classes,)
     features = _ids(reader, document["features"], n_features, "features")
     scale = document["scale"]
-    need(scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto"), f"scale is {shown(scale)}")
+    known = scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto")
+    need(known, f"unknown scale {shown(scale)}")
     selection = Selection(
         features,
         reader.get(document["weights"], "<f8", (features.size, *across), "weights"),
         _intercept(reader, document["intercept"], across),
-        text(document["stop_reason"], "stop_reason"),
+        string(document["stop_reason"], "stop_reason"),
         _certificate(document["certificate"]),
         _trace(reader, document["trace"]),
         _path(reader, document["path"], n_features, across),
         scale,
-        whole(document["budget"], "budget"),
+        integer(document["budget"], "budget"),
         _ids(reader, document["forced"], n_features, "forced"),
         boolean(document["interrupted"], "interrupted"),
         _stop(document["stop"]),
@@ -68,27 +80,27 @@ def get_selection(reader, document, n_features, n_classes):
     try:
         selection.check()
     except InconsistentResultError as error:
-        raise Damaged(f"its parts do not fit each other ({error})") from error
+        raise Damaged(f"its parts are inconsistent ({error})") from error
     return selection
 
 
 def _stop(value):
-    """The reason to stop by its name; None: an earlier version did not say."""
+    """The reason to stop by its name; None if the file is of a version without it."""
     if value is None:
         return None
-    name = text(value, "stop", 40)
-    need(name in StopReason.__members__, f"stop is {shown(name)}, which is no reason to stop")
+    name = string(value, "stop", 40)
+    need(name in StopReason.__members__, f"unknown reason to stop, {shown(name)}")
     return StopReason[name]
 
 
 def _ids(reader, value, n_features, what):
-    ids = rising(reader.get(value, "<i8", (None,), what), what)
-    need(ids.size == 0 or (ids[0] >= 0 and ids[-1] < n_features), f"{what} are not between 0 and {n_features - 1}")
+    ids = increasing(reader.get(value, "<i8", (None,), what), what)
+    need(ids.size == 0 or (ids[0] >= 0 and ids[-1] < n_features), f"{what} must be between 0 and {n_features - 1}")
     return ids
 
 
 def _intercept(reader, value, across):
-    return reader.get(value, "<f8", across, "intercept") if across else number(value, "intercept")
+    return reader.get(value, "<f8", across, "intercept") if across else real(value, "intercept")
 
 
 def _put_certificate(certificate):
@@ -99,7 +111,7 @@ def _certificate(value):
     if value is None:
         return None
     value = fields(value, CERTIFICATE, "certificate")
-    return Certificate(*(number(value[name], f"{name} of the certificate") for name in BOUNDS))
+    return Certificate(*(real(value[name], f"{name} of the certificate") for name in BOUNDS))
 
 
 def _put_path(writer, path, across):
@@ -122,13 +134,13 @@ def _put_path(writer, path, across):
 
 def _path(reader, value, n_features, across):
     value = fields(value, PATH, "path")
-    number_of = reader.get(value["number"], "<i8", (None,), "numbers of the path")
-    count = number_of.size
+    sizes = reader.get(value["number"], "<i8", (None,), "numbers of the path")
+    count = sizes.size
     phases = get_strings(reader, value["phase"], count, "phases of the path")
-    need(set(phases) <= set(PHASES), "the path has a phase that is not known")
-    begins = reader.get(value["begins"], "<i8", (count + 1,), "beginnings of the path")
+    need(set(phases) <= set(PHASES), "the path contains an unknown phase")
+    begins = reader.get(value["begins"], "<i8", (count + 1,), "begins of the path")
     ids = reader.get(value["features"], "<i8", (None,), "features of the path")
-    _check_stations(begins, ids, number_of, n_features)
+    _check_stations(begins, ids, sizes, n_features)
     weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the path")
     intercepts = reader.get(value["intercept"], "<f8", (count, *across), "intercepts of the path")
     objectives = reader.get(value["objective"], "<f8", (count,), "objectives of the path", finite=False).tolist()
@@ -136,7 +148,7 @@ def _path(reader, value, n_features, across):
     return Path(
         Station(
             phases[s],
-            int(number_of[s]),
+            int(sizes[s]),
             ids[begins[s] : begins[s + 1]],
             weights[begins[s] : begins[s + 1]],
             intercepts[s].copy() if across else float(intercepts[s]),
@@ -147,12 +159,12 @@ def _path(reader, value, n_features, across):
     )
 
 
-def _check_stations(begins, ids, number_of, n_features):
+def _check_stations(begins, ids, sizes, n_features):
     need(begins[0] == 0 and begins[-1] == ids.size, "the path does not use all of its features")
     need(bool((begins[1:] > begins[:-1]).all()), "a station of the path has no features")
-    sizes = begins[1:] - begins[:-1]
-    need(bool(((number_of >= 1) & (number_of <= sizes)).all()), "a number of the path does not fit its features")
-    need(bool(((ids >= 0) & (ids < n_features)).all()), "a feature of the path is out of range")
+    lengths = begins[1:] - begins[:-1]
+    need(bool(((sizes >= 1) & (sizes <= lengths)).all()), "a number of the path does not match its features")
+    need(bool(((ids >= 0) & (ids < n_features)).all()), "the path contains a feature out of range")
     inside = np.ones(max(ids.size - 1, 0), dtype=bool)
     inside[begins[1:-1] - 1] = False
     need(bool((ids[1:] > ids[:-1])[inside].all()), "features of the path are not sorted and unique")
@@ -177,8 +189,8 @@ def _trace(reader, value):
 
 
 def _columns(reader, value, dtypes, count, what):
-    found = []
+    columns = []
     for name, dtype in dtypes.items():
-        found.append(reader.get(value[name], dtype, (count,), f"{name} {what}", finite=False).tolist())
-        count = len(found[-1])
-    return found
+        columns.append(reader.get(value[name], dtype, (count,), f"{name} {what}", finite=False).tolist())
+        count = len(columns[-1])
+    return columns

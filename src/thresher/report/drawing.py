@@ -6,7 +6,7 @@ import numpy as np
 
 
 def pyplot(display: str) -> Any:
-    """matplotlib.pyplot for the display of this name: it is heavy and not a requirement."""
+    """matplotlib.pyplot for the display of this name; imported here since it is heavy and optional."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -23,7 +23,7 @@ def score_name(scoring: Any) -> str:
 
 
 def cell_edges(places: np.ndarray, log: bool) -> np.ndarray:
-    """The edges of the cells around the places: half way between them, where ``log`` on a logarithmic scale."""
+    """The edges of the cells around the places: half way between them, with ``log`` on a logarithmic scale."""
     steps = np.log(places) if log else np.asarray(places, dtype=float)
     if steps.size == 1:
         edges = steps[0] + np.array([-0.5, 0.5])
@@ -34,7 +34,7 @@ def cell_edges(places: np.ndarray, log: bool) -> np.ndarray:
 
 
 def count_ticks(bar: Any) -> None:
-    """0, 1, 10, ... on a colour bar with logarithmic colours, and numbers between them where there is room."""
+    """0, 1, 10, ... on a colour bar with logarithmic colours, and numbers between them if there is room."""
     from matplotlib.ticker import NullLocator, StrMethodFormatter, SymmetricalLogLocator
 
     subs = (1.0, 2.0, 5.0) if bar.norm.vmax < 1000 else (1.0,)
@@ -44,7 +44,7 @@ def count_ticks(bar: Any) -> None:
 
 
 def plain_ticks(ax: Any, axis: Any, log: bool, few: bool = False) -> None:
-    """1, 2, 5 (if ``few`` 1) times powers of ten in plain numbers on a logarithmic axis; whole numbers else."""
+    """1, 2, 5 (if ``few`` 1) times powers of ten in plain numbers on a logarithmic axis; integers otherwise."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     if not log:
@@ -57,7 +57,7 @@ def plain_ticks(ax: Any, axis: Any, log: bool, few: bool = False) -> None:
 
 
 def ring(ax: Any, x: float, y: float, small: bool) -> Any:
-    """A ring around a point, to be seen on dark and on light."""
+    """A ring around a point, visible on dark and light colours."""
     from matplotlib.patheffects import Normal, withStroke
 
     style = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": "white", "linestyle": "none", "zorder": 3}

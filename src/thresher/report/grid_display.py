@@ -12,8 +12,8 @@ TESTS = ("ifs", "iss")  # rows of the rejection ratios: tests of features, of sa
 PANEL = 2.4, 2.3  # inches of a panel where there are many
 
 
-class Kind(NamedTuple):
-    """What is written on a map."""
+class MapLabels(NamedTuple):
+    """Title and colour bar label of a map."""
 
     title: str
     label: str
@@ -26,14 +26,14 @@ class Panel(NamedTuple):
     values: np.ma.MaskedArray
 
 
-KINDS = {
-    "scaling": Kind("Samples × features removed by screening", "Scaling ratio"),
-    "selected": Kind("Size of the models", "Number of features"),
-    "gap": Kind("Duality gap", r"$\log_{10}$ of the relative gap"),
-    "score": Kind("Cross-validated score", "Mean score"),
-    "features_removed": Kind("Features removed by screening", "Share of all features"),
-    "samples_removed": Kind("Samples removed by screening", "Share of all samples"),
-    "rejections": Kind("Rejection ratios", "Share of what is inactive in the solution"),
+MAPS = {
+    "scaling": MapLabels("Samples × features removed by screening", "Scaling ratio"),
+    "selected": MapLabels("Size of the models", "Number of features"),
+    "gap": MapLabels("Duality gap", r"$\log_{10}$ of the relative gap"),
+    "score": MapLabels("Cross-validated score", "Mean score"),
+    "features_removed": MapLabels("Features removed by screening", "Share of all features"),
+    "samples_removed": MapLabels("Samples removed by screening", "Share of all samples"),
+    "rejections": MapLabels("Rejection ratios", "Share of what is inactive in the solution"),
 }
 
 
@@ -45,35 +45,35 @@ class GridDisplay:
     Parameters
     ----------
     what : {"scaling", "selected", "gap", "score", "features_removed", "samples_removed", "rejections"}
-        What the values are.
+        What the values show.
     values : masked array of shape (n_betas, n_alphas)
         A value for each point; masked points are left white. For "rejections" a dict with such an array for each run of
         a test, of shape (runs, n_betas, n_alphas), under "ifs" (features) and "iss" (samples), or one of them.
     x, y : ndarray of shape (n_alphas,) and (n_betas,), default=None
-        Where the points lie, all positive, ascending or descending; None: at their numbers in the grid.
+        Coordinates of the points, all positive, ascending or descending. None: their indices in the grid.
     x_name, y_name : str, default="alpha", "beta"
         Labels of the axes.
     best : tuple (i, j), default=None
         A point to draw a ring around.
     best_name : str, default="best"
-        What it is; written under the title.
+        Its description, below the title.
     label : str, default=None
-        Label of the colour bar; None: what fits ``what``.
+        Label of the colour bar. None: chosen by ``what``.
     least : float, default=None
-        Where the colours begin; None: at the least value, for "rejections" and "selected" at 0.
+        Lower end of the colours. None: the smallest value, for "rejections" and "selected" 0.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
-        Where it was drawn.
+        The figure.
     ax_, axes_ : matplotlib Axes, ndarray of them of shape (rows, columns)
-        The map (of many the first) and all maps; None where a row has fewer than others.
+        The (first) map and all maps; None in rows with fewer maps than others.
     image_, images_ : matplotlib QuadMesh, ndarray of them
-        What was drawn there.
+        The drawn images.
     best_, bests_ : matplotlib Line2D, ndarray of them
-        The rings; None where there is no best point.
+        The rings; None if there is no best point.
     colorbar_ : matplotlib Colorbar
-        The colour bar, of all maps.
+        The colour bar, shared by all maps.
 
     Examples
     --------
@@ -104,26 +104,26 @@ class GridDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, what: str = "scaling", ax: Any = None, **kwargs: Any) -> Self:
-        """Draw what a fit found at each point of its grid.
+        """Draw a quantity at each point of the grid of a fitted estimator.
 
-        Points that were not reached are left white. The axes are alpha / alpha_max(beta) and beta / beta_max, or alpha
-        and beta where the estimator was given them; numbers in the grid where these cannot be shared by the rows.
+        Points that were not solved are left white. The axes are alpha / alpha_max(beta) and beta / beta_max, or alpha
+        and beta if they were passed to the estimator; indices in the grid if the rows cannot share an axis.
 
         Parameters
         ----------
         estimator : fitted SparseSVCPath
-            Where the grid is.
+            The estimator.
         what : str, default="scaling"
-            * "scaling": scaling ratio, the share of samples x features that was removed by safe tests;
+            * "scaling": scaling ratio, the share of samples x features that was removed by screening;
             * "features_removed", "samples_removed": share of the features, of the samples, that was removed;
-            * "selected": number of features with a weight, in logarithmic colours;
-            * "gap": log10 of the duality gap (of the machine's precision where it is less);
-            * "score": mean score of the folds; needs ``cv``; the colours begin at the worst point with features;
+            * "selected": number of selected features, in logarithmic colours;
+            * "gap": log10 of the duality gap (at least the machine precision);
+            * "score": mean score of the folds; needs ``cv``; the colours start at the worst point with features;
             * "rejections": of each run of the tests of features (IFS, first row) and of samples (ISS, second row), the
-              share that it removed of what is inactive in the solution. Points where the test was not run, as where the
-              model has a closed form, are left white. For two classes. ``screening="sifs"`` runs just these tests.
+              share that it removed of what is inactive in the solution. Points where the test was not run, for example
+              where the model has a closed form, are left white. Binary only. ``screening="sifs"`` runs these tests.
         ax : matplotlib Axes, default=None
-            Where to draw; for "rejections" an array of them, (rows, columns). None makes a new figure.
+            Axes to draw on; for "rejections" an array of them, (rows, columns). None: a new figure.
         **kwargs
             As in ``plot``.
 
@@ -132,7 +132,7 @@ class GridDisplay:
         GridDisplay
             Drawn, with the values in its attributes.
         """
-        pyplot(cls.__name__)  # missing matplotlib is told before anything else, as scikit-learn does
+        pyplot(cls.__name__)  # raise first if matplotlib is missing, as scikit-learn does
         _check_what(what)
         grid = _grid_of(estimator)
         x, x_name = _alphas(grid.alphas, given=getattr(estimator, "alphas", None) is not None)
@@ -155,11 +155,11 @@ class GridDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; for "rejections" an array of them, (rows, columns). None makes a new figure.
+            Axes to draw on; for "rejections" an array of them, (rows, columns). None: a new figure.
         runs : int, default=4
-            With "rejections": the most runs of a test to draw.
+            With "rejections": maximum number of runs of a test to draw.
         **kwargs
-            Passed to matplotlib's ``pcolormesh``, as ``cmap``, ``vmin`` or ``vmax``.
+            Passed to matplotlib's ``pcolormesh``, for example ``cmap``, ``vmin`` or ``vmax``.
 
         Returns
         -------
@@ -171,17 +171,17 @@ class GridDisplay:
         rows, title = self._rows(runs)
         style = self._style(kwargs)
         shape = len(rows), max(len(row) for row in rows)
-        self.axes_ = _own_axes(plt, shape) if ax is None else _given_axes(ax, shape)
+        self.axes_ = _new_axes(plt, shape) if ax is None else _given_axes(ax, shape)
         self.images_, self.bests_ = np.full(shape, None), np.full(shape, None)
-        for at in np.ndindex(shape):
-            if at[1] >= len(rows[at[0]]):
-                self.axes_[at].set_axis_off()
-                self.axes_[at] = None
+        for i, j in np.ndindex(shape):
+            if j >= len(rows[i]):
+                self.axes_[i, j].set_axis_off()
+                self.axes_[i, j] = None
                 continue
-            panel = rows[at[0]][at[1]]
-            self.images_[at], self.bests_[at] = self._map(self.axes_[at], panel.values, style)
-            lowest = all(len(row) <= at[1] for row in rows[at[0] + 1 :])
-            self._label(self.axes_[at], panel.name, lowest, first=at[1] == 0)
+            panel = rows[i][j]
+            self.images_[i, j], self.bests_[i, j] = self._map(self.axes_[i, j], panel.values, style)
+            lowest = all(len(row) <= j for row in rows[i + 1 :])
+            self._label(self.axes_[i, j], panel.name, lowest, first=j == 0)
         self.ax_, self.image_, self.best_ = self.axes_[0, 0], self.images_[0, 0], self.bests_[0, 0]
         self.figure_ = self.ax_.figure
         if self.what == "rejections" and ax is None:
@@ -193,22 +193,22 @@ class GridDisplay:
 
     def _rows(self, runs):
         """([[a Panel for each map] of each row], title)."""
-        title = KINDS[self.what].title
+        title = MAPS[self.what].title
         note = "" if self.best is None else f"\n$\\bigcirc$ {self.best_name}"
         if self.what != "rejections":
             return [[Panel("", self.values)]], title + note
         if runs < 1:
-            raise ValueError(f"runs must be at least 1, got {runs!r}")
-        most = max(len(found) for found in self.values.values())
+            raise ValueError(f"runs must be >= 1, got {runs!r}")
+        most = max(len(ratios) for ratios in self.values.values())
         rows = [
-            [Panel(f"{rule.upper()}, run {run}", each) for run, each in enumerate(self.values[rule][:runs], start=1)]
+            [Panel(f"{rule.upper()}, run {run}", part) for run, part in enumerate(self.values[rule][:runs], start=1)]
             for rule in TESTS
             if len(self.values.get(rule, ()))
         ]
         return rows, title + (f", runs 1 to {runs} of {most}" if most > runs else "") + note
 
     def _style(self, kwargs):
-        """What ``pcolormesh`` gets: one range of colours for all maps."""
+        """Options of ``pcolormesh``: one range of colours for all maps."""
         style = {"cmap": "viridis", **kwargs}
         if "norm" in style:
             return style
@@ -218,7 +218,7 @@ class GridDisplay:
             return {"vmin": 0.0, "vmax": 1.0, **style}
         if self.what != "selected":
             return style
-        from matplotlib.colors import SymLogNorm  # pyplot has been loaded
+        from matplotlib.colors import SymLogNorm  # pyplot has been imported
 
         most = max(1, int(np.ma.max(self.values)))
         low, high = style.pop("vmin", None), style.pop("vmax", None)
@@ -238,7 +238,7 @@ class GridDisplay:
         return image, ring(ax, x[self.best[1]], y[self.best[0]], small=self.what == "rejections")
 
     def _label(self, ax, name, lowest, first):
-        """Name the axes that are at the outside."""
+        """Label the outer axes."""
         if name:
             ax.set_title(name, fontsize="medium")
         if lowest:
@@ -254,7 +254,7 @@ class GridDisplay:
         bar = self.figure_.colorbar(
             self.image_,
             ax=axes if len(axes) > 1 else axes[0],
-            label=KINDS[self.what].label if self.label is None else self.label,
+            label=MAPS[self.what].label if self.label is None else self.label,
             extend={(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both"),
         )
         if self.what == "selected":
@@ -265,46 +265,46 @@ class GridDisplay:
 
 
 def _check_what(what):
-    if not (isinstance(what, str) and what in KINDS):
-        raise ValueError(f"what must be one of {', '.join(map(repr, KINDS))}; got {what!r}")
+    if not (isinstance(what, str) and what in MAPS):
+        raise ValueError(f"what must be one of {', '.join(map(repr, MAPS))}; got {what!r}")
 
 
 def _grid_of(estimator):
-    """The grid of a fitted estimator; an error where there is none."""
+    """The grid of a fitted estimator; ValueError if it has none."""
     check_is_fitted(estimator)
     grid = getattr(estimator, "path_", None)
     if not (hasattr(grid, "alphas") and hasattr(grid, "betas")):
         raise ValueError(
-            f"{type(estimator).__name__} has no grid: GridDisplay draws a fitted SparseSVCPath (of a pipeline, give "
+            f"{type(estimator).__name__} has no grid: GridDisplay expects a fitted SparseSVCPath (for a pipeline, pass "
             "its last step)"
         )
     return grid
 
 
 def _alphas(alphas, given):
-    """(places of the columns on the x-axis or None, label)."""
+    """(coordinates of the columns on the x-axis or None, label)."""
     if given and np.all(alphas == alphas[:1]):
         places, name = alphas[0], r"$\alpha$"
     else:
         shares = alphas / alphas.max(axis=1, keepdims=True)
         places = shares[0] if np.allclose(shares, shares[:1], rtol=1e-6, atol=0.0) else None
         name = r"$\alpha$ / largest $\alpha$ given for each $\beta$" if given else r"$\alpha\;/\;\alpha_{\max}(\beta)$"
-    return (places, name) if _in_order(places) else (None, r"Number of $\alpha$ in the grid")
+    return (places, name) if _in_order(places) else (None, r"Index of $\alpha$ in the grid")
 
 
 def _betas(betas, given):
-    """(places of the rows on the y-axis or None, label)."""
+    """(coordinates of the rows on the y-axis or None, label)."""
     places, name = (betas, r"$\beta$") if given else (betas / betas.max(), r"$\beta\;/\;\beta_{\max}$")
-    return (places, name) if _in_order(places) else (None, r"Number of $\beta$ in the grid")
+    return (places, name) if _in_order(places) else (None, r"Index of $\beta$ in the grid")
 
 
 def _in_order(places):
-    """Whether there are places, and each is farther on than the one before."""
+    """Whether there are coordinates, strictly increasing or decreasing."""
     return places is not None and abs(np.sign(np.diff(places)).sum()) == places.size - 1
 
 
 def _values(estimator, grid, what):
-    """The values to draw, masked where there are none."""
+    """The values to draw, masked where they are missing."""
     if what == "rejections":
         return _rejections(grid)
     if what == "score":
@@ -322,28 +322,28 @@ def _values(estimator, grid, what):
 
 def _mean_scores(estimator):
     if not hasattr(estimator, "scores_"):
-        why = "fit with cv" if getattr(estimator, "cv", None) is None else "the fit was ended before the folds were"
-        raise ValueError(f"what='score' needs the scores of folds, and there are none: {why}")
+        why = "fit with cv" if getattr(estimator, "cv", None) is None else "the fit stopped before cross-validation"
+        raise ValueError(f"what='score' needs cross-validation scores, but there are none: {why}")
     return estimator.scores_.mean(axis=0)
 
 
 def _rejections(grid):
     """{rule: masked array (runs, n_betas, n_alphas)} of the tests that were run."""
     if grid.n_classes > 2:
-        others = ", ".join(repr(kind) for kind in KINDS if kind != "rejections")
-        raise ValueError(f"what='rejections' is for two classes, the fit had {grid.n_classes}: choose from {others}")
-    found = {}
+        others = ", ".join(repr(kind) for kind in MAPS if kind != "rejections")
+        raise ValueError(f"what='rejections' needs two classes, got {grid.n_classes}: use one of {others}")
+    ratios_of = {}
     for rule in TESTS:
         ratios, tested = grid.rejections(rule), grid.tested(rule)
         if tested.any():
-            found[rule] = np.ma.array(ratios, mask=np.broadcast_to(~tested, ratios.shape))
-    if not found:
-        raise ValueError("what='rejections' needs runs of ISS or IFS, and there are none: fit with screening='sifs'")
-    return found
+            ratios_of[rule] = np.ma.array(ratios, mask=np.broadcast_to(~tested, ratios.shape))
+    if not ratios_of:
+        raise ValueError("what='rejections' needs runs of ISS or IFS, but there are none: fit with screening='sifs'")
+    return ratios_of
 
 
-def _own_axes(plt, shape):
-    """New axes: one as matplotlib likes it, or many in rows."""
+def _new_axes(plt, shape):
+    """New axes: one of matplotlib's default size, or many in rows."""
     rows, columns = shape
     size = {} if shape == (1, 1) else {"figsize": (1.2 + columns * PANEL[0], 0.6 + rows * PANEL[1])}
     return plt.subplots(rows, columns, squeeze=False, layout="constrained", **size)[1]
@@ -352,5 +352,5 @@ def _own_axes(plt, shape):
 def _given_axes(ax, shape):
     axes = np.array(ax, dtype=object)
     if axes.size != shape[0] * shape[1]:
-        raise ValueError(f"ax must hold {shape[0]} x {shape[1]} Axes, one for each map; got {axes.size}")
+        raise ValueError(f"ax must contain {shape[0]} x {shape[1]} Axes, one for each map; got {axes.size}")
     return axes.reshape(shape)

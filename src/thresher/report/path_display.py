@@ -16,8 +16,8 @@ from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
 from thresher.results import Path
 
-ROWS_AT_ONCE, STATIONS_AT_ONCE = 16384, 32  # keep the scores of all stations out of memory
-WIDE_RANGE = 20  # largest over smallest number of features from which the axis is logarithmic
+ROWS_AT_ONCE, STATIONS_AT_ONCE = 16384, 32  # scored together, so that memory stays small
+WIDE_RANGE = 20  # ratio of the numbers of features from which the axis is logarithmic
 
 
 class PathDisplay:
@@ -32,9 +32,9 @@ class PathDisplay:
     scores : ndarray of float
         Score of the model with each of these numbers; greater is better.
     chosen : int, default=None
-        The number of features that the estimator has; marked if it is one of ``numbers``.
+        Number of features of the estimator itself; marked if it is one of ``numbers``.
     score_name : str, default="Score"
-        What the scores are; label of the y-axis.
+        Name of the score; label of the y-axis.
     number_name : str, default="features"
         What is counted: "features", or "features per class".
     name : str, default=None
@@ -43,7 +43,7 @@ class PathDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         The curve.
     chosen_ : matplotlib Line2D or None
@@ -74,27 +74,27 @@ class PathDisplay:
         cls, estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None,
         scoring: str | Callable[..., float] | None = None, name: str | None = None, ax: Any = None, **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Score every model of ``estimator.path_`` on X and y, and draw.
+        """Score every model of ``estimator.path_`` on X and y, and plot.
 
-        Cost: one check of X, whose columns on the path are then taken once; a callable ``scoring`` is called with
+        Cost: one validation of X, whose columns on the path are then taken once; a callable ``scoring`` is called with
         ``estimator.at(number)`` and X as given, which costs a check of X for each number.
 
         Parameters
         ----------
         estimator : fitted estimator
-            One with a ``path_``, as FGMClassifier.
+            An estimator with a ``path_``, for example FGMClassifier.
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Data to score on: best not the data it was fitted to.
+            Data to score on, preferably not the training data.
         y : array of shape (n_samples,)
-            Its labels.
+            Class labels.
         sample_weight : array of shape (n_samples,), default=None
-            Weights of the samples.
+            Sample weights.
         scoring : str or callable, default=None
-            A scorer of scikit-learn, by name or as a callable; None means accuracy.
+            A scorer of scikit-learn, by name or as a callable. None: accuracy.
         name : str, default=None
-            Name for the legend; None means the name of the estimator's class.
+            Name for the legend. None: the name of the estimator's class.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on. None: a new figure.
         **kwargs
             Passed to matplotlib's ``plot``.
 
@@ -103,12 +103,12 @@ class PathDisplay:
         PathDisplay
             Drawn, with the scores in its attributes.
         """
-        pyplot("PathDisplay")  # missing matplotlib is told before the work, as scikit-learn does
+        pyplot("PathDisplay")  # raise first if matplotlib is missing, as scikit-learn does
         _check_path(estimator)
         display = cls(
             numbers=np.asarray(estimator.path_.numbers),
             scores=path_scores(estimator, X, y, sample_weight, scoring),
-            chosen=_own_number(estimator),
+            chosen=_n_features_chosen(estimator),
             score_name=score_name(scoring),
             number_name="features per class" if getattr(estimator, "support", None) == "per_class" else "features",
             name=type(estimator).__name__ if name is None else name,
@@ -117,21 +117,21 @@ class PathDisplay:
 
     @property
     def best(self) -> tuple[int, float]:
-        """(number of features, score) of the best model; among equals the one with the fewest features."""
-        at = int(np.nanargmax(self.scores))
-        return int(self.numbers[at]), float(self.scores[at])
+        """(number of features, score) of the best model; the one with the fewest features if there are ties."""
+        best = int(np.nanargmax(self.scores))
+        return int(self.numbers[best]), float(self.scores[best])
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the scores, and mark the estimator's own number of features.
+        """Plot the scores, and mark the estimator's own number of features.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on. None: a new figure.
         name : str, default=None
-            Name for the legend; None means that of the display.
+            Name for the legend. None: that of the display.
         **kwargs
-            Passed to matplotlib's ``plot``, as ``color`` or ``label``.
+            Passed to matplotlib's ``plot``, for example ``color`` or ``label``.
 
         Returns
         -------
@@ -152,10 +152,10 @@ class PathDisplay:
         return f"{score:.3g} with {number} {features}"
 
     def _mark_chosen(self):
-        at = np.flatnonzero(np.asarray(self.numbers) == self.chosen)
-        if at.size == 0:
+        places = np.flatnonzero(np.asarray(self.numbers) == self.chosen)
+        if places.size == 0:
             return None
-        number, score = int(self.numbers[at[0]]), float(self.scores[at[0]])
+        number, score = int(self.numbers[places[0]]), float(self.scores[places[0]])
         label = f"chosen: {self._in_words(number, score)}"
         style = {"marker": "o", "linestyle": "none", "color": self.line_.get_color()}
         return self.ax_.plot([number], [score], label=label, **style)[0]
@@ -170,31 +170,31 @@ class PathDisplay:
 
 
 def _check_path(estimator):
-    """An error unless the estimator is fitted and has a path with models on it."""
+    """Raise an error unless the estimator is fitted and has a path with models."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "path_"):
         raise TypeError(
-            f"{type(estimator).__name__} has no path_: PathDisplay draws fitted estimators of thresher such as "
-            "FGMClassifier (of a pipeline, give its last step and the data transformed by the others)"
+            f"{type(estimator).__name__} has no path_: PathDisplay expects a fitted estimator of thresher, for example "
+            "FGMClassifier (for a pipeline, pass its last step and the data transformed by the others)"
         )
     if not isinstance(estimator.path_, Path):
         raise TypeError(
-            f"the path_ of {type(estimator).__name__} is a {type(estimator.path_).__name__}, not a Path: GridDisplay "
-            "draws a grid"
+            f"the path_ of {type(estimator).__name__} is a {type(estimator.path_).__name__}, not a Path: use "
+            "GridDisplay for a grid"
         )
     if len(estimator.path_.numbers) == 0:
-        raise ValueError("the path of the estimator is empty: no model with a known number of features was found")
+        raise ValueError("the path of the estimator is empty: it contains no model to score")
 
 
-def _own_number(estimator):
+def _n_features_chosen(estimator):
     """The number of features of the estimator itself: that of the station with its features, or None.
 
-    With one support for each class, stations may share all features and differ in where the zeros are; the nearest
-    weights decide.
+    With one support for each class, stations may have the same features and differ in where the zeros are; the one
+    with the nearest weights is taken.
     """
-    path, own = estimator.path_, estimator.selection_
-    alike = [number for number in path.numbers if np.array_equal(path.at(number).features, own.features)]
-    nearest = min(alike, key=lambda number: np.linalg.norm(path.at(number).weights - own.weights), default=None)
+    path, selection = estimator.path_, estimator.selection_
+    alike = [number for number in path.numbers if np.array_equal(path.at(number).features, selection.features)]
+    nearest = min(alike, key=lambda number: np.linalg.norm(path.at(number).weights - selection.weights), default=None)
     return None if nearest is None else int(nearest)
 
 
@@ -203,14 +203,14 @@ def path_scores(
 ) -> np.ndarray:
     """The score of every station on the path, in the order of ``path_.numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
-        raise ValueError(f"scoring must be None, the name of a scorer or a callable, got {scoring!r}")
+        raise ValueError(f"scoring must be None, a string or a callable, got {scoring!r}")
     checked, y = estimator.checked(X), column_or_1d(y)
     check_consistent_length(checked, y, sample_weight)
     if scoring in (None, "accuracy"):
         return _accuracies(estimator, checked, y, sample_weight)
     scorer = check_scoring(estimator, scoring=scoring)
     models: Iterable[Any] = map(estimator.at, estimator.path_.numbers)
-    if isinstance(scoring, str):  # looks at predictions only: so few columns do; a callable may look at anything
+    if isinstance(scoring, str):  # uses predictions only: the columns of the path suffice; a callable may use all
         features = _features(estimator.path_)
         X, models = estimator.space_.columns(checked, features), (_narrowed(model, features) for model in models)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -237,7 +237,7 @@ def _accuracies(estimator, X, y, sample_weight):
     stations, features = [path.at(number) for number in path.numbers], _features(path)
     weights = np.ones(y.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if not (np.all(np.isfinite(weights)) and weights.sum() > 0):
-        raise InvalidDataError("sample_weight must be finite and add up to more than zero")
+        raise InvalidDataError("sample_weight must be finite and have a positive sum")
     right = np.zeros(len(stations))
     for row in range(0, y.size, ROWS_AT_ONCE):
         rows = slice(row, row + ROWS_AT_ONCE)
@@ -249,22 +249,22 @@ def _accuracies(estimator, X, y, sample_weight):
 
 
 def _codes(y, classes):
-    """Each label as its place in ``classes``; -1, which no model predicts, where it was not seen in fit."""
-    unique_labels(y, classes)  # refuses what are no labels, and numbers where words were fitted
+    """Index of each label in ``classes``; -1, which no model predicts, if it was not seen in fit."""
+    unique_labels(y, classes)  # raises for invalid labels, and for a mix of numbers and strings
     known = np.isin(y, classes)
     if not known.any():
-        raise InvalidDataError(f"y holds none of the classes that the estimator was fitted to: {classes.tolist()}")
+        raise InvalidDataError(f"y contains none of the classes seen in fit: {classes.tolist()}")
     codes = np.full(y.size, -1)
     codes[known] = np.searchsorted(classes, y[known])
     return codes
 
 
 def _predicted(taken, features, stations):
-    """Place of the predicted class in ``classes_``, for every row and station."""
+    """Index of the predicted class in ``classes_``, for every row and station."""
     outputs = stations[0].weights.shape[1] if stations[0].weights.ndim > 1 else 1
     table = np.zeros((features.size, len(stations), outputs))
     for place, station in enumerate(stations):
         table[np.searchsorted(features, station.features), place] = station.weights.reshape(-1, outputs)
-    shifts = np.array([np.ravel(station.intercept) for station in stations])
-    scores = (taken @ table.reshape(features.size, -1)).reshape(-1, len(stations), outputs) + shifts
+    intercepts = np.array([np.ravel(station.intercept) for station in stations])
+    scores = (taken @ table.reshape(features.size, -1)).reshape(-1, len(stations), outputs) + intercepts
     return scores.argmax(axis=2) if outputs > 1 else scores[:, :, 0] > 0
