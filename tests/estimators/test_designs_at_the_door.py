@@ -14,6 +14,7 @@ from thresher.data.design import Design
 from thresher.data.door import as_design
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.report.path_display import path_scores
 from thresher.results import StopReason
 
 X, Y, _ = problem(60, 30, 2)
@@ -107,6 +108,26 @@ def test_columns_that_a_design_leaves_out_are_zero():
     other = as_design(wide[:5])
     np.testing.assert_allclose(clf.decision_function(other), clf.decision_function(wide[:5]), atol=1e-12)
     np.testing.assert_array_equal(clf.transform(other).toarray(), clf.transform(wide[:5]).toarray())
+
+
+def test_a_design_without_its_empty_columns_is_a_start_for_another_fit():
+    wide = sparse.csr_array((S.data, S.indices.astype(np.int64) * 10**6, S.indptr), shape=(60, 3 * 10**7))
+    clf = FGMClassifier(3, scale=None, warm_start=True).fit(as_design(wide), Y)
+    same_model(FGMClassifier(3, scale=None).fit(wide, Y), clf.fit(as_design(wide), Y))
+    first = int(clf.selection_.features[0])
+    without = wide.copy()
+    without.data[without.indices == first] = 0.0
+    without.eliminate_zeros()
+    assert first not in clf.fit(as_design(without), Y).selection_.features, "a column that is gone is no start"
+    with pytest.raises(InvalidDataError, match=f"always_include contains column {first}, which has only zeros"):
+        FGMClassifier(3, scale=None, always_include=[first]).fit(as_design(without), Y)
+
+
+def test_displays_score_a_design():
+    clf = FGMClassifier(4).fit(X, Y)
+    np.testing.assert_allclose(path_scores(clf, as_design(X), Y), path_scores(clf, X, Y))
+    areas = [path_scores(clf, data, Y, scoring="roc_auc") for data in (as_design(S), S)]
+    np.testing.assert_allclose(*areas)
 
 
 @pytest.mark.parametrize("clf", [SparseSVC(), SparseSVCPath(2, 2)])

@@ -318,9 +318,7 @@ class Design(ABC):
         known : ndarray of int64
             Positions in ``ids``.
         """
-        if self.ids is None:
-            return self.take(ids), np.arange(len(ids))
-        known = np.flatnonzero(np.isin(ids, self.ids))
+        known = np.flatnonzero(self.holds(ids))
         return self.take(self.ids_here(ids[known])), known
 
     def as_given(self, ids: np.ndarray) -> Any:
@@ -345,6 +343,22 @@ class Design(ABC):
             "rows of a Design cannot be indexed, which scikit-learn's splitters and searches require; hold out samples "
             "with sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
         )
+
+    def holds(self, ids: ArrayLike) -> np.ndarray:
+        """Which columns of X are in this design; the others have only zeros.
+
+        Parameters
+        ----------
+        ids : array-like of int
+            Numbers of the columns in X.
+
+        Returns
+        -------
+        ndarray of bool
+            One for each of ``ids``.
+        """
+        ids = np.asarray(ids, dtype=np.int64)
+        return np.ones(ids.shape, dtype=bool) if self.ids is None else np.isin(ids, self.ids)
 
     def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
         """Numbers in X of features of this design.

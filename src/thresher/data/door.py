@@ -128,6 +128,11 @@ def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: b
     return MemoryDesign(DenseBlock(X, workers))
 
 
+def count_columns(X: Any) -> int:
+    """Number of columns of X, an array, a sparse matrix, nested lists or a Design."""
+    return int(X.n_columns if isinstance(X, Design) else getattr(X, "shape", np.shape(X))[-1])
+
+
 def stored_entries(X: Any) -> int:
     """Number of stored values of an array, a sparse matrix or a design: what reading all of X costs."""
     return int(X.entries if isinstance(X, Design) else X.nnz if sparse.issparse(X) else X.size)

@@ -6,7 +6,7 @@ instances will be further spaces.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from thresher.data.columns import put_columns, scores, take_columns
 from thresher.data.design import Design
-from thresher.data.door import as_design
+from thresher.data.door import as_design, count_columns
 from thresher.data.stream import Entries, entries_of, hashed_matrix
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataError
@@ -56,13 +56,21 @@ class Space(ABC):
         """All features of X, to be scanned; see ``door.as_design``."""
         return X if isinstance(X, Design) else as_design(X, workers, keep=keep, to_csc=to_csc)
 
+    def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
+        """(rows, ``columns`` of them in float64) for ``size`` rows at a time; a Design gives its columns as a whole."""
+        whole = self.columns(X, ids) if isinstance(X, Design) else None
+        for first in range(0, X.shape[0], size):
+            rows = slice(first, first + size)
+            part = self.columns(X[rows], ids) if whole is None else whole[rows]
+            yield rows, part.astype(np.float64)
+
     def expanded(self, inputs: Design) -> Design:
         """The features made of ``inputs``, the columns of X on their scale; here these columns themselves."""
         return inputs
 
     def check(self, X: Any) -> None:
         """Raise InvalidDataError if X does not have the number of columns of this space."""
-        n_columns = X.n_columns if isinstance(X, Design) else X.shape[1]
+        n_columns = count_columns(X)
         if self.strict and n_columns != self.n_columns:
             raise InvalidDataError(f"X has {n_columns} features, but the model was fitted with {self.n_columns}")
 

@@ -49,4 +49,4 @@ def arranged(
     digest = fingerprint(design, table, codes, space.n_columns)
     total = weights.sum()
     design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)
-    return Arranged(design, scale, digest, float(table[LARGEST].max(initial=0.0)))
+    return Arranged(space.expanded(design), scale, digest, float(table[LARGEST].max(initial=0.0)))

@@ -1,6 +1,5 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
-import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,19 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.design import Design
+from thresher.data.door import count_columns
 from thresher.data.scales import SCALES
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning
+from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import CS, accuracy, held_out_parts
+from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
-from thresher.estimators.selector import SelectorClassifier
+from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.warm_start import Starts, largest_model, starts_from
 from thresher.families.fgm import fgm, growth_target, held_out
 from thresher.optim.losses import LOSSES
@@ -33,7 +33,7 @@ DEFAULT_C = 1.0
 SUPPORTS = ("shared", "per_class")
 
 
-class FGMClassifier(SelectorClassifier):
+class FGMClassifier(ColumnSelector, PathClassifier):
     """Linear classifier on a few selected features, with a certificate of how good the selection is.
 
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
@@ -200,7 +200,7 @@ class FGMClassifier(SelectorClassifier):
             design, scale, digest, _ = arranged(
                 space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
             )
-            options["forced"] = design.ids_here(forced)
+            options["forced"] = self._forced_here(design, forced)
             signs = check.signs_of(codes, classes.size)
             tried: dict[str, np.ndarray] = {}
             if C == "auto":
@@ -229,31 +229,6 @@ class FGMClassifier(SelectorClassifier):
             raise KeyboardInterrupt
         self._warn_if_fewer(wanted)
         return self
-
-    def at(self, number: int) -> Self:
-        """A fitted copy with a given number of features, taken from ``path_``: nothing is refitted, X is not needed.
-
-        Parameters
-        ----------
-        number : int
-            Number of features; one of ``path_.numbers``.
-
-        Returns
-        -------
-        FGMClassifier
-            Fitted, with exactly this number of features.
-        """
-        check_is_fitted(self)
-        if not check.is_integer(number):
-            raise ValueError(f"number must be an integer, got {number!r}")
-        fitted = copy.copy(self)
-        fitted.n_features_to_select = int(number)
-        fitted._set_selection(self.selection_.at(int(number)))
-        return fitted
-
-    def _set_selection(self, selection: Selection) -> None:
-        super()._set_selection(selection)
-        self.path_ = selection.path
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
@@ -338,11 +313,20 @@ class FGMClassifier(SelectorClassifier):
             raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
         return forced
 
+    def _forced_here(self, design: Design, forced: np.ndarray) -> np.ndarray:
+        """Ids in the design of the columns of always_include; a Design that was given may omit columns of zeros."""
+        missing = forced[~design.holds(forced)]
+        if missing.size:
+            raise InvalidDataError(
+                f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
+            )
+        return design.ids_here(forced)
+
     def _previous(self, X: MatrixLike) -> Selection | None:
         """The last fit's selection if this fit starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
-        seen, n_features = self.coef_.shape[1], getattr(X, "shape", np.shape(X))[-1]
+        seen, n_features = self.coef_.shape[1], count_columns(X)
         if seen != n_features:
             raise ValueError(
                 f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "

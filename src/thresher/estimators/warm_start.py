@@ -27,8 +27,9 @@ def starts_from(previous: Selection, design: Design, n_scores: int, *, shared: b
 
     def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
         model = largest_model(previous, most)
-        here = design.ids_here(model.features)
-        W = design.in_units_here(here, model.weights).reshape(here.size, n_scores)
+        kept = design.holds(model.features)
+        here = design.ids_here(model.features[kept])
+        W = design.in_units_here(here, model.weights[kept]).reshape(here.size, n_scores)
         if n_scores == 1 or shared:
             return [(here, W)]
         return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]

@@ -52,7 +52,7 @@ def put_model(writer, estimator, names, source):
     if names is not None and not estimator.space_.named:
         raise ValueError("hashed columns have no names: names must be None")
     parts = selections.put_selection(writer, selection)
-    chosen = None if names is None else [names[j] for j in selection.features.tolist()]
+    chosen = None if names is None else estimator.space_.names(selection.features, names.__getitem__)
     try:
         classes = put_typed(writer, "classes", estimator.classes_)
     except TypeError as error:
@@ -129,7 +129,7 @@ def get_model(reader, document):
     estimator.n_features_in_, estimator.classes_ = n_features, classes
     selection = selections.get_selection(reader, document, estimator.space_.width, classes.size)
     need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")
-    names = _names(reader, document, n_features, selection.features)
+    names = _names(reader, document, n_features, selection.features, estimator.space_)
     source = _source(document["source"])
     if document["named_in_fit"]:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -144,7 +144,7 @@ def get_model(reader, document):
     return Model(estimator, None if names is None else tuple(names), source, document), left_out
 
 
-def _names(reader, document, n_features, features):
+def _names(reader, document, n_features, features, space):
     """All column names or None; those of the selected features must agree."""
     named = document["named_in_fit"]
     complete = isinstance(named, bool) and not (named and document["all_names"] is None)
@@ -153,9 +153,9 @@ def _names(reader, document, n_features, features):
     if document["all_names"] is None:
         return None
     names = get_strings(reader, document["all_names"], n_features, "all_names")
-    need(not features.size or features[-1] < n_features, "a feature has no name")  # hashed ones have none
+    need(space.named, "it has names, but hashed columns have none")
     chosen = get_strings(reader, document["names"], features.size, "names")
-    need(chosen == [names[j] for j in features.tolist()], "names and all_names do not agree")
+    need(chosen == space.names(features, names.__getitem__), "names and all_names do not agree")
     return names
 
 

@@ -239,9 +239,7 @@ def _accuracies(estimator, X, y, sample_weight):
     if not (np.all(np.isfinite(weights)) and weights.sum() > 0):
         raise InvalidDataError("sample_weight must be finite and have a positive sum")
     right = np.zeros(len(stations))
-    for row in range(0, y.size, ROWS_AT_ONCE):
-        rows = slice(row, row + ROWS_AT_ONCE)
-        taken = estimator.space_.columns(X[rows], features).astype(np.float64)
+    for rows, taken in estimator.space_.chunks(X, features, ROWS_AT_ONCE):
         for first in range(0, len(stations), STATIONS_AT_ONCE):
             some = slice(first, first + STATIONS_AT_ONCE)
             right[some] += weights[rows] @ (_predicted(taken, features, stations[some]) == codes[rows, None])
