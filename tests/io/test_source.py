@@ -77,7 +77,7 @@ def test_a_model_saved_from_python_says_how_to_read_text(base, tmp_path):
     assert [int(each["name"]) - base for each in shown["features"]] == [each["column"] for each in shown["features"]]
     thresher.save(clf, tmp_path / "m.json")
     done = thresh("predict", "m.json", "x.svm", folder=tmp_path, check=1)
-    assert "say with --index-base" in done.stderr
+    assert "set the index of the first column with --index-base" in done.stderr
 
 
 def test_a_model_saved_from_python_names_the_column_of_labels(tmp_path):

@@ -355,7 +355,7 @@ class SparseSVCPath(ElasticSVC):
 
 
 class _PrecomputedScores(ClassifierMixin, BaseEstimator):
-    """A classifier with precomputed scores, for scorers: X holds row numbers."""
+    """A classifier with precomputed scores, for scorers: X is an array of row numbers."""
 
     def __init__(self, classes: np.ndarray | None = None, scores: np.ndarray | None = None):
         self.classes_: Any = classes

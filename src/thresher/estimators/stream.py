@@ -172,7 +172,7 @@ class StreamClassifier(SelectorClassifier):
         state.progress = StreamProgress(passes * len(codes))
         self._forget("n_features_in_", "feature_names_in_")
         self._state = state
-        self._widen(X, anew=True)
+        self._widen(X, reset=True)
         state.progress.begin(state)
         try:
             for _ in range(passes):
@@ -360,10 +360,10 @@ class StreamClassifier(SelectorClassifier):
                 )
         return factors
 
-    def _widen(self, X: Any, anew: bool = False) -> None:
+    def _widen(self, X: Any, reset: bool = False) -> None:
         """Update the number of columns, which may grow if they are identified by number."""
         if self._by_number:
-            self.n_features_in_ = X.shape[1] if anew else max(getattr(self, "n_features_in_", 0), X.shape[1])
+            self.n_features_in_ = X.shape[1] if reset else max(getattr(self, "n_features_in_", 0), X.shape[1])
             self.__dict__.pop("feature_names_in_", None)
 
     def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
