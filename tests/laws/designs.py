@@ -17,8 +17,9 @@ import numpy as np
 from tests.laws.storages import STORED
 from thresher.data.block import Block
 from thresher.data.dense import DenseBlock
-from thresher.data.design import Cost, Design, Opened, Piece, Slice
+from thresher.data.design import Cost, Design
 from thresher.data.memory import MemoryDesign
+from thresher.data.pieces import Opened, Piece, Slice
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.workers import SERIAL, WINDOW
 

@@ -21,9 +21,9 @@ from tests.laws.designs import (
 )
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
-from thresher.data.design import OutOfTime
 from thresher.data.door import as_design, checked_sparse
 from thresher.data.memory import MemoryDesign
+from thresher.data.pieces import OutOfTime
 from thresher.data.reducers import Collect, Split, TopK
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.scales import scaled

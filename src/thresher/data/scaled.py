@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.data.design import Cost, Design, Piece, Statistics
+from thresher.data.design import Cost, Design, Statistics
+from thresher.data.pieces import Piece
 from thresher.data.sides import Sides
 
 

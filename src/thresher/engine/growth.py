@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from thresher.data.design import Design, OutOfTime
+from thresher.data.design import Design
+from thresher.data.pieces import OutOfTime
 from thresher.data.reducers import Split
 from thresher.data.scores import Correlation
 from thresher.engine.machines import Earlier, Grown, Machine

@@ -14,17 +14,16 @@ from thresher.data.design import Design
 from thresher.data.door import checked_sparse
 from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.data.stream import check_size
-from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.errors import UnsupportedDesignError
 from thresher.estimators import parameters as check
 from thresher.estimators.base import FLOATS, MatrixLike
 from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import SelectorClassifier
-from thresher.estimators.stream_options import learner_options, number_of_passes
+from thresher.estimators.stream_options import class_factors, learner_options, number_of_passes
 from thresher.families.online import Learners
 from thresher.results import Milestone, Selection
 
 ROWS_PER_CHUNK = 1 << 14  # rows of a batch that are prepared together
-LIGHTEST, HEAVIEST = 1e-60, 1e20  # weights of an example that are supported
 
 
 class StreamClassifier(SelectorClassifier):
@@ -164,7 +163,7 @@ class StreamClassifier(SelectorClassifier):
         classes, codes = check.classes_of(y)
         weights = check.row_weights(sample_weight, None, codes, classes)
         state, rng = self._begun(classes), check_random_state(self.random_state)
-        class_weights = self._checked_weights(weights, classes)
+        class_weights = class_factors(self.class_weight, weights, classes)
         X, codes, weights = check.with_weight(X, codes, weights)
         rows = state.prepared(*self._space_of(X.shape[1]).entries(X))
         n_columns = state.slots.count if self._by_number else X.shape[1]
@@ -219,7 +218,7 @@ class StreamClassifier(SelectorClassifier):
             raise ValueError(f"classes={labels.tolist()} is not the same as in earlier calls, {self.classes_.tolist()}")
         X, given = self._checked_batch(X, y, first=first)
         codes, weights = check.codes_of(given, labels), check.sample_weights(sample_weight, X.shape[0])
-        class_weights = self._checked_weights(weights, labels)
+        class_weights = class_factors(self.class_weight, weights, labels)
         if not weights.any():
             return self._undone(first)
         X, codes, weights = check.with_weight(X, codes, weights)
@@ -341,24 +340,6 @@ class StreamClassifier(SelectorClassifier):
         assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
         check_size(X)
         return X.tocsr() if sparse.issparse(X) else X, labels
-
-    def _checked_weights(self, weights: np.ndarray, classes: np.ndarray) -> np.ndarray | str | None:
-        """Class weights: a number for each, "balanced", or None. Weights of examples must be in range."""
-        factors: Any = self.class_weight
-        if factors is None or isinstance(factors, str):
-            check.one_of("class_weight", factors, (None, "balanced"))
-        else:
-            factors = check.class_weights(factors, classes)
-        numeric = isinstance(factors, np.ndarray)
-        largest = float(weights.max(initial=0.0)) * (float(factors.max()) if numeric else 1.0)
-        positive = weights[weights > 0.0]
-        least = float(positive.min(initial=np.inf)) * (float(factors.min()) if numeric else 1.0)
-        for weight in (largest, least):
-            if 0.0 < weight < LIGHTEST or HEAVIEST < weight < np.inf:
-                raise InvalidDataError(
-                    f"an example has weight {weight:.3g}; it must be between {LIGHTEST:g} and {HEAVIEST:g}"
-                )
-        return factors
 
     def _widen(self, X: Any, reset: bool = False) -> None:
         """Update the number of columns, which may grow if they are identified by number."""

@@ -3,9 +3,11 @@
 import itertools
 import math
 import numbers
+from typing import Any
 
 import numpy as np
 
+from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.families.online import METHODS, PLACES
 
@@ -13,6 +15,7 @@ MOST_BITS = 30
 LARGEST_BUDGET = 2**30
 RANGES = {"step_size": (1e-60, 1e10), "l2": (0.0, 1e10), "l1": (0.0, 1e10), "gamma": (1e-20, 1e60)}
 MOST_SETTINGS = 1000
+LIGHTEST, HEAVIEST = 1e-60, 1e20  # weights of an example that are supported
 
 
 def learner_options(clf):
@@ -73,3 +76,22 @@ def number_of_passes(n_passes, n_rows, n_columns):
         check.one_of("n_passes", n_passes, ("paper",))
         return math.ceil(2 * n_columns / n_rows)
     return check.integer("n_passes", n_passes)
+
+
+def class_factors(class_weight: Any, weights: np.ndarray, classes: np.ndarray) -> np.ndarray | str | None:
+    """Class weights: a number for each, "balanced", or None. Weights of examples must be in range."""
+    factors = class_weight
+    if factors is None or isinstance(factors, str):
+        check.one_of("class_weight", factors, (None, "balanced"))
+    else:
+        factors = check.class_weights(factors, classes)
+    numeric = isinstance(factors, np.ndarray)
+    largest = float(weights.max(initial=0.0)) * (float(factors.max()) if numeric else 1.0)
+    positive = weights[weights > 0.0]
+    least = float(positive.min(initial=np.inf)) * (float(factors.min()) if numeric else 1.0)
+    for weight in (largest, least):
+        if 0.0 < weight < LIGHTEST or HEAVIEST < weight < np.inf:
+            raise InvalidDataError(
+                f"an example has weight {weight:.3g}; it must be between {LIGHTEST:g} and {HEAVIEST:g}"
+            )
+    return factors

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.errors import InconsistentResultError
 from thresher.estimators.stream import Frozen, StreamClassifier
+from thresher.estimators.stream_options import class_factors
 from thresher.families.online_state import LearnersState
 from thresher.results import consistent
 
@@ -48,7 +49,7 @@ def classifier_of(state: StreamState) -> StreamClassifier:
     # checked before as many learners are created
     expected = problems * len(_usable(clf._checked_options)["settings"])
     consistent(len(state.learners.learners) == expected, "number of learners does not match settings and classes")
-    _usable(lambda: clf._checked_weights(np.ones(1), state.classes))
+    _usable(lambda: class_factors(clf.class_weight, np.ones(1), state.classes))
     clf.n_features_in_ = state.n_features_in
     if state.feature_names_in is not None:
         clf.feature_names_in_ = state.feature_names_in
