@@ -104,7 +104,7 @@ class _Elimination:
     def __init__(self, block, problems, starts, layout, forced, pool, tol):
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
         self.columns, self.here = block.densified(DENSE), np.arange(block.shape[1])
-        self.unit = layout.unit_of(block.shape[1])
+        self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
         everything = np.ones((1, block.shape[1]), dtype=bool)
         solutions = [self.evaluated(c, start.w[None], everything, start.b)[0] for c, start in enumerate(starts)]
         self.station = self.on(self.here, solutions)
@@ -115,7 +115,7 @@ class _Elimination:
 
     def on(self, kept, solutions):
         """The Station on the columns ``kept``, which are whole units."""
-        return Station(kept, np.unique(self.unit[kept]), tuple(solutions))
+        return Station(kept, kept if self.single else np.unique(self.unit[kept]), tuple(solutions))
 
     def evaluated(self, c, W, masks, b):
         """Solutions of problem ``c`` at the rows of W, each on the columns in its row of ``masks``."""
@@ -222,8 +222,9 @@ class _Elimination:
     def modelled(self, stops):
         """(weights, remaining columns) at each stop, predicted by the second-order model around the station."""
         m, most = self.station.kept.size, self.station.units.size - stops[-1]
-        sizes = np.bincount(self.unit[self.station.kept])[self.station.units]
-        most = m - int(np.sort(sizes)[: sizes.size - most].sum())  # columns that so many units may have
+        if not self.single:  # the columns that so many units may have
+            sizes = np.bincount(self.unit[self.station.kept])[self.station.units]
+            most = m - int(np.sort(sizes)[: sizes.size - most].sum())
         W = [s.w + G @ (s.scores - s.w) for s, G in zip(self.station.solutions, self.inverse, strict=True)]
         self.gone = [np.zeros((m, most), order="F") for _ in W]
         weights, masks = [np.zeros((len(stops), m)) for _ in W], np.zeros((len(stops), m), dtype=bool)
@@ -251,15 +252,23 @@ class _Elimination:
         ``squares`` are the squared weights of the columns. Of tied units the one taken last is removed; the pool only
         when no others are left, forced units never.
         """
-        unit = self.unit[kept]
-        begins = np.flatnonzero(np.diff(unit, prepend=-1))
-        units, size = unit[begins], np.add.reduceat(squares, begins) if begins.size else squares
+        units, size, counts = (kept, squares, None) if self.single else self.summed(kept, squares)
         later = (units >= self.pool) if units.size > self.pool else np.ones(units.size, dtype=bool)
         rank = np.round(np.log(np.maximum(size, np.finfo(float).tiny)), TIE_DIGITS)
         rank[units < self.forced] = np.inf
+        lightest = np.sort(np.lexsort((-units, rank, ~later))[: units.size - stop])
+        if counts is None:
+            return lightest
         going = np.zeros(units.size, dtype=bool)
-        going[np.lexsort((-units, rank, ~later))[: units.size - stop]] = True
-        return np.flatnonzero(np.repeat(going, np.diff(np.append(begins, unit.size))))
+        going[lightest] = True
+        return np.flatnonzero(np.repeat(going, counts))
+
+    def summed(self, kept, squares):
+        """(units, sums over their columns, numbers of columns) of the columns ``kept``."""
+        unit = self.unit[kept]
+        begins = np.flatnonzero(np.diff(unit, prepend=-1))
+        sums = np.add.reduceat(squares, begins) if begins.size else squares
+        return unit[begins], sums, np.diff(np.append(begins, unit.size))
 
     def is_right(self, station, following):
         """Whether the columns removed between two stations are those that the weights of the first imply."""
