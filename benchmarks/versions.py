@@ -1,7 +1,7 @@
 """``python -m benchmarks.versions REV``: is this version as fast as another? Alternating runs of both, and ratios.
 
 REV is checked out beside; each job of ``version_jobs`` runs in new processes, one version after the other, several
-times, so that a slow hour of the machine falls on both alike. A table for people; nothing is written.
+times, so that a slow hour of the machine falls on both alike. With ``--write`` the table goes into docs/benchmarks.md.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+from benchmarks import book
 from benchmarks.book import table
 from benchmarks.version_jobs import JOBS
 
@@ -43,6 +44,7 @@ def main():
     parser.add_argument("revision", help="the version to compare with, as git knows it")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="jobs whose name has this in it")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         other = pathlib.Path(folder) / "other"
@@ -54,7 +56,19 @@ def main():
             rows = [compared(name, how, sources, asked.rounds) for name, how in todo.items() if asked.only in name]
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", other], check=False, cwd=ROOT)
-    print(table(("job", f"s, {asked.revision}", "s, here", "ratio", "from round to round"), rows))
+    text = report(asked.revision, asked.rounds, rows)
+    print(text)
+    if asked.write:
+        book.write("versions", f"{text}\n\n{book.machine_line()}")
+
+
+def report(revision, rounds, rows):
+    """The table with a line that says what it is."""
+    words = (
+        f"## Before and after\n\n`python -m benchmarks.versions {revision} --rounds {rounds} --write`: medians of {rounds} "
+        "alternating runs of both versions in new processes, and the median of the ratios round by round."
+    )
+    return words + "\n\n" + table(("job", f"s, {revision}", "s, here", "ratio", "from round to round"), rows)
 
 
 if __name__ == "__main__":
