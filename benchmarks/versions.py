@@ -65,8 +65,8 @@ def main():
 def report(revision, rounds, rows):
     """The table with a line that says what it is."""
     words = (
-        f"## Before and after\n\n`python -m benchmarks.versions {revision} --rounds {rounds} --write`: medians of {rounds} "
-        "alternating runs of both versions in new processes, and the median of the ratios round by round."
+        f"## Before and after\n\n`python -m benchmarks.versions {revision} --rounds {rounds} --write`: medians of "
+        f"{rounds} alternating runs of both versions in new processes, and the median of the ratios round by round."
     )
     return words + "\n\n" + table(("job", f"s, {revision}", "s, here", "ratio", "from round to round"), rows)
 
