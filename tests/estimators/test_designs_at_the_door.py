@@ -141,6 +141,10 @@ def test_streams_need_rows_and_say_so():
         StreamClassifier().fit(as_design(X), Y)
     with pytest.raises(UnsupportedDesignError, match="StreamClassifier learns row by row"):
         StreamClassifier().partial_fit(as_design(X), Y, classes=[-1, 1])
+    with pytest.raises(UnsupportedDesignError, match="StreamClassifier learns row by row"):
+        StreamClassifier(open_ended=True).fit(as_design(X), Y)
+    with pytest.raises(UnsupportedDesignError, match="StreamClassifier learns row by row"):
+        StreamClassifier(hash_bits=4).fit(X, Y).predict(as_design(X))
 
 
 def test_splitters_of_scikit_learn_are_told_the_way():

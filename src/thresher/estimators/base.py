@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_consistent_length
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thresher.data.design import Design
@@ -30,6 +30,11 @@ class SpaceEstimator(BaseEstimator):
         """What the ids of features stand for; known once ``fit`` has seen X."""
         return ColumnSpace(self.n_features_in_)
 
+    @property
+    def _by_number(self) -> bool:
+        """Whether columns are identified by number only, however many a matrix has."""
+        return False
+
     def checked(self, X: MatrixLike) -> Any:
         """Validate X as ``predict`` does.
 
@@ -53,9 +58,10 @@ class SpaceEstimator(BaseEstimator):
         return X
 
     def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
-        """X as a float array or a valid CSR or CSC matrix with the right number of columns, perhaps not finite.
+        """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).
 
-        A Design is taken as it is.
+        The number and names of columns must be those seen in fit, unless columns are identified by number only. A
+        Design is taken as it is.
         """
         if isinstance(X, Design):
             return self._design_given(X, reset=reset, **options)
@@ -63,9 +69,12 @@ class SpaceEstimator(BaseEstimator):
             X = checked_sparse(X)
         elif not hasattr(X, "shape") and hasattr(X, "collect"):
             raise InvalidDataTypeError("X is a lazy data frame: call its collect() first")
-        return validate_data(
-            self, X, reset=reset, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, **options
-        )
+        options |= {"dtype": dtype, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
+        if not self._by_number:
+            return validate_data(self, X, reset=reset, **options)
+        if "y" in options:
+            return check_X_y(X, estimator=self, **options)
+        return check_array(X, input_name="X", **options)
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design passed as X, or with ``y`` (design, labels)."""

@@ -203,7 +203,7 @@ class SparseSVC(ElasticSVC):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. A Design is read by its own workers, whatever ``n_jobs`` is.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -7,16 +7,15 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_array, check_random_state, check_X_y
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.validation import column_or_1d
 
 from thresher.data.design import Design
-from thresher.data.door import checked_sparse
 from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.data.stream import check_size
 from thresher.errors import UnsupportedDesignError
 from thresher.estimators import parameters as check
-from thresher.estimators.base import FLOATS, MatrixLike
+from thresher.estimators.base import MatrixLike
 from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.stream_options import class_factors, learner_options, number_of_passes
@@ -328,15 +327,10 @@ class StreamClassifier(SelectorClassifier):
 
     def _checked_batch(self, X: MatrixLike, y: ArrayLike, *, first: bool, **options: Any) -> tuple[Any, np.ndarray]:
         """(X, y), validated."""
-        if self._by_number:
-            X = checked_sparse(X) if sparse.issparse(X) else X
-            options |= {"dtype": FLOATS, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
-            if first and hasattr(X, "columns"):
-                message = "columns are identified by number, not by name: their order must stay the same"
-                warnings.warn(message, UserWarning, stacklevel=3)
-            X, labels = check_X_y(X, y, estimator=self, **options)
-        else:
-            X, labels = self._structured(X, reset=first, y=y, **options)
+        if self._by_number and first and hasattr(X, "columns"):
+            message = "columns are identified by number, not by name: their order must stay the same"
+            warnings.warn(message, UserWarning, stacklevel=3)
+        X, labels = self._structured(X, reset=first, y=y, **options)
         assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
         check_size(X)
         return X.tocsr() if sparse.issparse(X) else X, labels
@@ -347,13 +341,6 @@ class StreamClassifier(SelectorClassifier):
             self.n_features_in_ = X.shape[1] if reset else max(getattr(self, "n_features_in_", 0), X.shape[1])
             self.__dict__.pop("feature_names_in_", None)
 
-    def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
-        if not self._by_number:
-            return super()._checked(X, dtype)
-        check_is_fitted(self)
-        X = checked_sparse(X) if sparse.issparse(X) else X
-        return check_array(X, accept_sparse=("csr", "csc"), dtype=dtype, input_name="X")
-
     def _design_given(self, X: Design, **_: Any) -> NoReturn:
         raise UnsupportedDesignError(
             "StreamClassifier learns row by row, but a Design is read by columns: use FGMClassifier, or pass X itself"
@@ -361,7 +348,6 @@ class StreamClassifier(SelectorClassifier):
 
     @property
     def _by_number(self) -> bool:
-        """Whether columns are identified by number only, however many a matrix has."""
         return self.open_ended or self.hash_bits is not None
 
     @property
