@@ -11,6 +11,7 @@ from scipy import sparse
 
 from tests.laws.designs import (
     DESIGNS,
+    ComputedPiece,
     CountingDesign,
     CutDesign,
     MappedDesign,
@@ -221,6 +222,13 @@ def test_a_window_of_a_few_pieces_is_alive(monkeypatch):
     serial = ProductDesign(SMALL_X)
     serial.scan(Correlation(v), TopK(3))
     assert serial.alive.most == 1
+    opened = ComputedPiece.open
+
+    def slowly(piece):  # so that the window fills before the first piece is done
+        time.sleep(0.01)
+        return opened(piece)
+
+    monkeypatch.setattr(ComputedPiece, "open", slowly)
     with Workers(2) as workers:
         several = ProductDesign(SMALL_X, workers)
         several.scan(Correlation(v), TopK(3))
