@@ -140,6 +140,14 @@ class Block(Scannable):
             out[:, ids] = self.correlate(weights[:, None] * self.take(ids).toarray())
         return out
 
+    def row_gram(self) -> np.ndarray:
+        """XX', (n, n), computed a few columns at a time."""
+        out = np.zeros((self.shape[0],) * 2)
+        for lo in range(0, self.shape[1], DENSE_COLUMNS):
+            A = self.take(np.arange(lo, min(lo + DENSE_COLUMNS, self.shape[1]))).toarray()
+            out += A @ A.T
+        return out
+
     def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
         """Ranges of columns to distribute over threads, ``per_worker`` for each, of about ``most`` entries at most.
 
@@ -234,6 +242,10 @@ class ArrayBlock(Block):
 
         self._tiles(below, m, TILE_COLUMNS)
         return out
+
+    def row_gram(self) -> np.ndarray:
+        """See Block."""
+        return self.X @ self.X.T
 
     def _tiles(self, function: Callable[[int, int], Any], length: int, step: int) -> None:
         """Call ``function(lo, hi)`` on all tiles, on threads if there is enough work."""

@@ -1,11 +1,14 @@
 """Backward elimination on columns in memory: fewer and fewer units under the plain penalty 1/2 ||w||^2, each solved.
 
 Given the second derivative H of the objective, the optimum without column j follows from the one with it:
-w - H^-1 e_j w_j / (H^-1)_jj. So a batch of units is removed, column by column, on this model alone, always the one with
-the smallest weights; then the duality gaps of all its stations are computed together, by two products with the columns,
-and stations whose gap is too large get Newton steps, again together. Stations are accepted up to the first one whose
-gap is still too large, or that lacks another column than the previous weights imply; H is updated, and the next batch
-starts there.
+w - H^-1 e_j w_j / (H^-1)_jj. So units are removed on this model, always those with the smallest weights, and Newton's
+method solves the problem on what is left until its duality gap is small enough. The inverse is kept on the smaller
+side, rows or columns (``inverses``), and only changes by the columns that left and the rows whose curvature changed.
+
+Where the model is accurate enough, as on large blocks with a coarse tolerance, many stations are predicted at once: the
+gaps of all of them are computed together, by two products with the columns, and stations whose gap is too large get
+Newton steps, again together. Stations are accepted up to the first one whose gap is still too large, or that lacks
+another column than the previous weights imply.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,23 +16,28 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
 
 from thresher.data.block import Block
 from thresher.optim import newton
+from thresher.optim.inverses import SINGULAR, ByColumns, ByRows
 from thresher.optim.layout import PLAIN, Layout
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import KSupport
-from thresher.optim.problem import Problem
+from thresher.optim.pivoting import pivoted
+from thresher.optim.problem import Problem, QuadraticDual
 
 DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
-FIRST_BATCH, LARGEST_BATCH = 8, 64  # stations
+LARGEST_BATCH = 64  # stations
 SCORES = 1 << 22  # entries: limit of the scores of a batch on all samples
 TIE_DIGITS = 9  # decimals of the logarithm of squared weights; equal after rounding is a tie
 ROUNDS = 6  # Newton steps that a batch of stations gets
 STEPS = 30  # Newton steps of a single station before ``newton`` takes over
-MORE, LEAST = 0.5, 1.5  # additional samples with curvature: as a share of those that have it, and of the columns
+WATCH = 5  # full steps that may fail to decrease the objective before a careful one
+MORE, LEAST = 0.5, 1.5  # careful: more samples with curvature, as a share of those that have it, and of the columns
+LENGTHS = 1.0, 0.5, 0.25, 0.1, 0.03, 0.01
 COMPACT = 0.8  # columns are copied together when fewer than this share of them are left
+CHEAP = 16.0  # a new second derivative is always worth this many evaluations
+PROGRESS = 0.1  # ... and more, once a step with the old one reduces the gap by less than this factor
 
 
 class Station(NamedTuple):
@@ -48,6 +56,11 @@ class Station(NamedTuple):
     def gap(self) -> float:
         """Duality gap on these columns."""
         return sum(solution.gap for solution in self.solutions)
+
+
+def by_rows(rows: int, columns: int) -> bool:
+    """Whether the rows are the smaller side of a problem."""
+    return rows < columns
 
 
 def eliminate(
@@ -71,179 +84,235 @@ def eliminate(
     that on all columns at most ``first_tol``: if this is small, the result does not depend on the starts.
     """
     state = _Elimination(block, problems, starts, layout, forced, forced if pool is None else max(pool, forced), tol)
-    stops, most = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0]))
-    size = min(FIRST_BATCH, most)
-    state.settle(tol if first_tol is None else first_tol, deadline, at_least=1)
-    if stops and stops[0] == state.station.units.size:
-        yield state.station
+    stops, most, size = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0])), 1
+    state.begin(tol if first_tol is None else first_tol, deadline)
+    if stops and stops[0] == state.here.units.size:
+        yield state.station()
         del stops[0]
     while stops and not out_of_time(deadline):
+        if state.can_pivot:
+            state.remove(stops.pop(0))
+            state.settle(tol, deadline)
+            yield state.station()
+            continue
         batch = stops[:size]
-        stations = state.ahead(batch, tol)
-        good = state.good(stations, tol)
-        yield from stations[:good]
-        state.move(stations[max(good, 1) - 1])
+        ahead = state.ahead(batch, tol)
+        good = state.good(ahead, tol)
+        for place in ahead[:good]:
+            yield state.station(place)
+        state.move(ahead[max(good, 1) - 1])
         if good == 0:
             state.settle(tol, deadline)
-            yield state.station
-        elif good < len(stations):
-            for c in range(len(problems)):
-                state.refresh(c)
+            yield state.station()
         del stops[: max(good, 1)]
-        size = min(2 * size, most) if good == len(stations) else max(good, 1)
+        size = min(2 * size, most) if good == len(batch) else max(good, 1)
+
+
+class _Place(NamedTuple):
+    """A station on the way: the columns that are left, as a mask, their units, and the solutions on all columns."""
+
+    left: np.ndarray
+    units: np.ndarray
+    solutions: list[Solution]
+
+    @property
+    def gap(self):
+        return sum(solution.gap for solution in self.solutions)
 
 
 class _Elimination:
-    """The remaining columns, the current station, and the second derivatives there; ``unit`` is that of each column.
+    """The columns in memory, the current place, and the inverses of the second derivatives there.
 
-    ``plain`` are X'DX, ``inverse`` the inverses of the second derivatives with the shift eliminated, one for each
-    problem; ``gone`` contains, for the batch ahead, the vectors u such that inverse - uu' is the inverse without the
-    removed columns.
+    ``ids`` are the positions of the columns in memory, ``unit`` is the unit of each; weights and scores of those that
+    have left are zero. ``gone`` contains, for the batch ahead, the vectors u such that inverse - uu' is the inverse
+    without the removed columns.
     """
 
     def __init__(self, block, problems, starts, layout, forced, pool, tol):
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
-        self.columns, self.here = block.densified(DENSE), np.arange(block.shape[1])
+        self.columns, self.ids = block.densified(DENSE), np.arange(block.shape[1])
         self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
-        everything = np.ones((1, block.shape[1]), dtype=bool)
-        solutions = [self.evaluated(c, start.w[None], everything, start.b)[0] for c, start in enumerate(starts)]
-        self.station = self.on(self.here, solutions)
-        self.D = [np.zeros(problem.size) for problem in problems]
-        self.plain = [np.zeros((block.shape[1],) * 2) for _ in problems]
-        self.inverse = [np.zeros((0, 0)) for _ in problems]  # until ``refresh``
+        left = np.ones(block.shape[1], dtype=bool)
+        self.here = self.at(left, [self.solved(c, start.w, left, start.b) for c, start in enumerate(starts)])
+        side = ByRows if by_rows(*block.shape) else ByColumns
+        self.inverses = [side(self.columns, left, shifted=problem.fit_intercept) for problem in problems]
         self.gone = [np.zeros((0, 0)) for _ in problems]
 
-    def on(self, kept, solutions):
-        """The Station on the columns ``kept``, which are whole units."""
-        return Station(kept, kept if self.single else np.unique(self.unit[kept]), tuple(solutions))
+    def at(self, left, solutions):
+        """The _Place with the columns ``left``, which are whole units."""
+        kept = self.ids[left]
+        return _Place(left, kept if self.single else np.unique(self.unit[kept]), solutions)
+
+    def station(self, place=None):
+        """A place as a Station: without the columns that have left."""
+        left, units, solutions = self.here if place is None else place
+        return Station(self.ids[left], units, tuple(replace(s, w=s.w[left], scores=s.scores[left]) for s in solutions))
+
+    def solved(self, c, w, left, b):
+        """The Solution of problem ``c`` at w, on the columns ``left``."""
+        z = self.columns.combine(w)
+        evaluation = self.problems[c].at(z, b)
+        return self.solution(w, z, evaluation, self.columns.correlate(evaluation.dual.vector), left)
+
+    def solution(self, w, z, evaluation, scores, left):
+        b, loss, dual = evaluation
+        scores = np.where(left, scores, 0.0)
+        objective, square = 0.5 * float(w @ w) + loss, float(scores @ scores)
+        bound = dual.value(square)
+        if objective - bound > self.tol:  # the best multiple of the dual point may give a better bound
+            bound = dual.bound(square)
+        return Solution(w, z, b, dual, scores, loss, objective, bound)
 
     def evaluated(self, c, W, masks, b):
         """Solutions of problem ``c`` at the rows of W, each on the columns in its row of ``masks``."""
-        problem = self.problems[c]
-        spread = np.zeros((W.shape[0], self.columns.shape[1]))
-        spread[:, self.here] = W
-        Z = np.ascontiguousarray(self.columns.combine(spread.T).T)
-        evaluations = [problem.at(z, b) for z in Z]
-        V = np.array([evaluation.dual.vector for evaluation in evaluations])
-        scores = self.columns.correlate(V.T).T[:, self.here]
-        solutions = []
-        for w, mask, z, (b, loss, dual), score in zip(W, masks, Z, evaluations, scores, strict=True):
-            w, score = w[mask], score[mask]
-            objective = 0.5 * float(w @ w) + loss
-            bound = dual.value(float(score @ score))
-            if objective - bound > self.tol:  # the best multiple of the dual point may give a better bound
-                bound = dual.bound(float(score @ score))
-            solutions.append(Solution(w, z, b, dual, score, loss, objective, bound))
-        return solutions
-
-    def refresh(self, c, guard=1.0):
-        """Update second derivative and inverse of problem ``c``: only samples whose curvature changed cost time."""
-        problem, solution = self.problems[c], self.station.solutions[c]
-        D = problem.guarded_curvature(solution.z, solution.b, guard * MORE, guard * LEAST * solution.w.size)
-        change = D - self.D[c]
-        if 2 * np.count_nonzero(change) > np.count_nonzero(D):
-            self.plain[c] = self.columns.gram(D)[np.ix_(self.here, self.here)]
-        else:
-            self.plain[c] += self.columns.gram(change)[np.ix_(self.here, self.here)]
-        self.D[c] = D
-        H = self.plain[c].copy()
-        if problem.fit_intercept and D.any():
-            mean = self.columns.correlate(D)[self.here]
-            H -= np.multiply.outer(mean, mean / D.sum())
-        H[np.diag_indices_from(H)] += 1.0
-        self.inverse[c] = inverted(H)
+        if len(W) == 1:
+            return [self.solved(c, W[0], masks[0], b)]
+        Z = np.ascontiguousarray(self.columns.combine(W.T).T)
+        evaluations = [self.problems[c].at(z, b) for z in Z]
+        scores = self.columns.correlate(np.array([evaluation.dual.vector for evaluation in evaluations]).T).T
+        return [self.solution(*each) for each in zip(W, Z, evaluations, scores, masks, strict=True)]
 
     def settle(self, tol, deadline, at_least=0):
-        """Newton steps at this station, at least ``at_least``, until its gap is at most ``tol``."""
-        for c, problem in enumerate(self.problems):
-            share, guard = tol / len(self.problems), 1.0
+        """Newton steps here, at least ``at_least``, until the gap is at most ``tol``.
+
+        Full steps find the samples with curvature soonest, though the objective may increase on the way. If it does not
+        decrease for WATCH steps, the method goes back to the best point and takes one careful step from there.
+        """
+        for c in range(len(self.problems)):
+            share = tol / len(self.problems)
+            best = now = self.here.solutions[c]
+            stale, watch = at_least > 0, WATCH
             for step in range(STEPS):
-                if (self.station.solutions[c].gap <= share and step >= at_least) or out_of_time(deadline):
+                if (best.gap <= share and step >= at_least) or out_of_time(deadline):
                     break
-                self.refresh(c, guard)
-                solution, length = self.stepped(c)
-                self.set(c, solution)
-                guard = 0.3 * guard if length == 1.0 else min(1.0, 10.0 * guard)
+                if watch:
+                    self.refresh(c, now, stale)
+                    new = self.solved(c, now.w + self.inverses[c].times(now.scores - now.w), self.here.left, now.b)
+                else:
+                    new = self.careful(c, best)
+                stale = new.gap > PROGRESS * now.gap
+                watch = WATCH if new.objective < best.objective or not watch else watch - 1
+                best = better(best, new)
+                now = new if watch else best
             else:
-                solution = self.station.solutions[c]
-                block = self.block.take(self.station.kept)
-                start = Start(solution.w, solution.z, solution.b)
-                penalty = KSupport(block.shape[1])
-                self.set(c, newton.solve(block, problem, penalty, start, tol=share, deadline=deadline))
-            self.refresh(c)
+                best = self.by_newton(c, best, share, deadline)
+            self.here.solutions[c] = best
 
-    def set(self, c, solution):
-        solutions = list(self.station.solutions)
-        solutions[c] = solution
-        self.station = self.station._replace(solutions=tuple(solutions))
+    @property
+    def can_pivot(self):
+        """Whether the problems are solved by pivoting: on the rows' side, if their dual functions are quadratic."""
+        on_rows = all(isinstance(inverse, ByRows) for inverse in self.inverses)
+        return on_rows and all(isinstance(p, QuadraticDual) and p.dual_weights() is not None for p in self.problems)
 
-    def stepped(self, c):
-        """Backtracking line search along a Newton step of problem ``c``: (solution, step length)."""
-        old = self.station.solutions[c]
-        step = self.inverse[c] @ (old.scores - old.w)
-        mask = np.ones((1, step.size), dtype=bool)
-        length = 1.0
-        while length > 1e-3:
-            there = self.evaluated(c, (old.w + length * step)[None], mask, old.b)[0]
+    def pivoted(self, c):
+        """The solution of problem ``c`` by pivoting, from the dual point here: that is feasible on any columns."""
+        problem, old, left = self.problems[c], self.here.solutions[c], self.here.left
+        v, shifted = old.dual.vector, problem.fit_intercept
+        v = pivoted(self.inverses[c].K, problem.y, problem.dual_weights(), v, shifted=shifted)
+        return self.solved(c, np.where(left, self.columns.correlate(v), 0.0), left, old.b)
+
+    def begin(self, tol, deadline):
+        """Solve on all columns: the gap is at most ``tol``, and the inverse belongs to the solution."""
+        if self.can_pivot:
+            self.here.solutions[:] = [self.pivoted(c) for c in range(len(self.problems))]
+        self.settle(tol, deadline, at_least=not self.can_pivot)
+
+    def remove(self, stop):
+        """Go on to ``stop`` units, and solve by pivoting as long as rows are the smaller side."""
+        places = np.flatnonzero(self.here.left)
+        squares = sum(solution.w[places] ** 2 for solution in self.here.solutions)
+        left = self.here.left.copy()
+        left[places[self.leaving(self.ids[places], squares, stop)]] = False
+        self.move(self.at(left, [replace(s, w=np.where(left, s.w, 0.0)) for s in self.here.solutions]))
+        left, old = self.here.left, self.here.solutions
+        if self.can_pivot:
+            self.here.solutions[:] = [self.pivoted(c) for c in range(len(old))]
+        else:
+            self.here.solutions[:] = [self.solved(c, s.w, left, s.b) for c, s in enumerate(old)]
+
+    def refresh(self, c, solution, stale):
+        """Change the inverse of problem ``c`` to the curvature at ``solution``, if ``stale`` or if that is cheap."""
+        D = self.problems[c].curvature(solution.z, solution.b)
+        if stale or self.inverses[c].work(D) <= CHEAP * 2.0 * self.columns.entries:
+            self.inverses[c].refresh(D)
+
+    def careful(self, c, old):
+        """A step from ``old`` that decreases the objective of problem ``c``: more samples than needed get curvature."""
+        problem, inverse = self.problems[c], self.inverses[c]
+        inverse.refresh(problem.guarded_curvature(old.z, old.b, MORE, LEAST * self.ids.size))
+        step = inverse.times(old.scores - old.w)
+        for length in LENGTHS:
+            there = self.solved(c, old.w + length * step, self.here.left, old.b)
             if there.objective < old.objective:
-                return better(there, old), length
-            length *= 0.5
-        return old, 0.0
+                return there
+        return old
 
-    def good(self, stations, tol):
-        """How many of ``stations`` are accepted: solved, and on the columns that the weights before imply."""
-        for index, station in enumerate(stations):
-            if not station.gap <= tol or (index and not self.is_right(stations[index - 1], station)):
+    def by_newton(self, c, old, tol, deadline):
+        """The solution of problem ``c`` from ``old`` by the general solver, where these steps do not arrive."""
+        left = self.here.left
+        block = self.block.take(self.ids[left])
+        start = Start(old.w[left], old.z, old.b)
+        found = newton.solve(block, self.problems[c], KSupport(block.shape[1]), start, tol=tol, deadline=deadline)
+        w, scores = np.zeros(left.size), np.zeros(left.size)
+        w[left], scores[left] = found.w, found.scores
+        return replace(found, w=w, scores=scores)
+
+    def good(self, ahead, tol):
+        """How many places of ``ahead`` are accepted: solved, and on the columns that the weights before imply."""
+        for index, place in enumerate(ahead):
+            if not place.gap <= tol or (index and not self.is_right(ahead[index - 1], place)):
                 return index
-        return len(stations)
+        return len(ahead)
 
     def ahead(self, stops, tol):
-        """The stations at ``stops``: predicted by the model, evaluated, and corrected while that helps."""
+        """The places at ``stops``: predicted by the model, evaluated and, if several, corrected while that helps."""
+        for c in range(len(self.problems)):
+            self.refresh(c, self.here.solutions[c], stale=False)
         weights, masks = self.modelled(stops)
-        count = len(stops)
         solutions = [
             self.evaluated(c, W, masks, old.b)
-            for c, (W, old) in enumerate(zip(weights, self.station.solutions, strict=True))
+            for c, (W, old) in enumerate(zip(weights, self.here.solutions, strict=True))
         ]
-        for _ in range(ROUNDS):
+        first, before = -1, np.inf
+        for _ in range(ROUNDS if len(stops) > 1 else 0):
             gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
             bad = np.flatnonzero(~(gaps <= tol))
-            if bad.size == 0:
+            if bad.size == 0 or (bad[0] == first and gaps[first] > PROGRESS * before):
                 break
+            first, before = bad[0], gaps[bad[0]]
             for c, row in enumerate(solutions):
-                W = np.zeros((bad.size, masks.shape[1]))
-                for r, t in enumerate(bad):
-                    W[r] = self.corrected(c, row[t], masks[t])
+                W = np.array([self.corrected(c, row[t], masks[t]) for t in bad])
                 again = self.evaluated(c, W, masks[bad], row[bad[0]].b)
                 for t, solution in zip(bad, again, strict=True):
                     row[t] = better(row[t], solution)
-        return [self.on(self.station.kept[masks[t]], [row[t] for row in solutions]) for t in range(count)]
+        return [self.at(mask, [row[t] for row in solutions]) for t, mask in enumerate(masks)]
 
     def modelled(self, stops):
-        """(weights, remaining columns) at each stop, predicted by the second-order model around the station."""
-        m, most = self.station.kept.size, self.station.units.size - stops[-1]
+        """(weights, remaining columns) at each stop, predicted by the second-order model around this place."""
+        left, places = self.here.left.copy(), np.flatnonzero(self.here.left)
+        most = self.here.units.size - stops[-1]
         if not self.single:  # the columns that so many units may have
-            sizes = np.bincount(self.unit[self.station.kept])[self.station.units]
-            most = m - int(np.sort(sizes)[: sizes.size - most].sum())
-        W = [s.w + G @ (s.scores - s.w) for s, G in zip(self.station.solutions, self.inverse, strict=True)]
-        self.gone = [np.zeros((m, most), order="F") for _ in W]
-        weights, masks = [np.zeros((len(stops), m)) for _ in W], np.zeros((len(stops), m), dtype=bool)
-        floors = [1.0 / (1.0 + plain.diagonal()) for plain in self.plain]  # of the inverse, despite rounding
-        left, t = np.arange(m), 0
+            sizes = np.bincount(self.unit[self.ids[places]])[self.here.units]
+            most = places.size - int(np.sort(sizes)[: sizes.size - most].sum())
+        W = [s.w + G.times(s.scores - s.w) for s, G in zip(self.here.solutions, self.inverses, strict=True)]
+        self.gone = [np.zeros((G.column(places[0]).size, most), order="F") for G in self.inverses]
+        weights, masks = [np.zeros((len(stops), left.size)) for _ in W], np.zeros((len(stops), left.size), dtype=bool)
+        t = 0
         for row, stop in enumerate(stops):
-            leaving = self.leaving(self.station.kept[left], sum(w[left] ** 2 for w in W), stop)
-            for j in left[leaving]:
-                for w, G, U, least in zip(W, self.inverse, self.gone, floors, strict=True):
-                    u = G[:, j] - U[:, :t] @ U[j, :t]
-                    u[j] = max(u[j], least[j])
+            leaving = self.leaving(self.ids[places], sum(w[places] ** 2 for w in W), stop)
+            for j in places[leaving]:
+                for w, G, U in zip(W, self.inverses, self.gone, strict=True):
+                    u = G.column(j) - U[:, :t] @ U[j, :t]
+                    u[j] = u[j] if u[j] > SINGULAR else max(u[j], G.floor(j))
                     u /= np.sqrt(u[j])
-                    w -= u * (w[j] / u[j])
+                    w -= u[: w.size] * (w[j] / u[j])
                     U[:, t] = u
                 t += 1
-            left = np.delete(left, leaving)
-            masks[row, left] = True
+            left[places[leaving]] = False
+            places = np.delete(places, leaving)
+            masks[row] = left
             for w, predicted in zip(W, weights, strict=True):
-                predicted[row, left] = w[left]
+                predicted[row, places] = w[places]
         return weights, masks
 
     def leaving(self, kept, squares, stop):
@@ -270,51 +339,46 @@ class _Elimination:
         sums = np.add.reduceat(squares, begins) if begins.size else squares
         return unit[begins], sums, np.diff(np.append(begins, unit.size))
 
-    def is_right(self, station, following):
-        """Whether the columns removed between two stations are those that the weights of the first imply."""
-        squares = sum(solution.w**2 for solution in station.solutions)
-        leaving = self.leaving(station.kept, squares, following.units.size)
-        return np.array_equal(np.delete(station.kept, leaving), following.kept)
+    def is_right(self, place, following):
+        """Whether the columns removed between two places are those that the weights of the first imply."""
+        kept, squares = self.ids[place.left], sum(solution.w[place.left] ** 2 for solution in place.solutions)
+        leaving = self.leaving(kept, squares, following.units.size)
+        return np.array_equal(np.delete(kept, leaving), self.ids[following.left])
 
     def corrected(self, c, solution, mask):
         """A Newton step from ``solution``, with the inverse on its columns."""
-        residual = np.zeros(mask.size)
-        residual[mask] = solution.scores - solution.w
-        U = self.gone[c][:, : mask.size - np.count_nonzero(mask)]
-        step = self.inverse[c] @ residual - U @ (U.T @ residual)
-        out = np.zeros(mask.size)
-        out[mask] = solution.w + step[mask]
-        return out
+        residual = solution.scores - solution.w
+        U = self.gone[c][: mask.size, : np.count_nonzero(self.here.left) - np.count_nonzero(mask)]
+        step = self.inverses[c].times(residual) - U @ (U.T @ residual)
+        return np.where(mask, solution.w + step, 0.0)
 
-    def move(self, station):
-        """Continue from ``station``; the other columns are dropped."""
-        left = np.isin(self.station.kept, station.kept)
-        t = left.size - station.kept.size
-        for c, U in enumerate(self.gone):
-            U = U[left, :t]
-            self.inverse[c] = self.inverse[c][np.ix_(left, left)] - U @ U.T
-            self.plain[c] = self.plain[c][np.ix_(left, left)]
-        self.station, self.here = station, self.here[left]
-        if self.here.size < COMPACT * self.columns.shape[1]:
-            self.columns, self.here = self.columns.take(self.here), np.arange(self.here.size)
+    def move(self, place):
+        """Continue from ``place``: the columns that it lacks leave; the smaller side may change."""
+        left = np.count_nonzero(place.left)
+        removed = np.count_nonzero(self.here.left) - left
+        for inverse, U in zip(self.inverses, self.gone, strict=True):
+            inverse.drop(place.left, U[:, :removed])
+        self.here = place
+        if left < COMPACT * self.ids.size:
+            self.compact(np.flatnonzero(place.left))
+        for c, (problem, inverse, old) in enumerate(zip(self.problems, self.inverses, place.solutions, strict=True)):
+            if isinstance(inverse, ByRows):
+                D = problem.curvature(old.z, old.b)
+                if not by_rows(np.count_nonzero(D), left):
+                    self.inverses[c] = ByColumns(self.columns, self.here.left, shifted=inverse.shifted)
+                    self.inverses[c].refresh(D)
+
+    def compact(self, kept):
+        """Copy the columns at ``kept`` together."""
+        self.columns, self.ids = self.columns.take(kept), self.ids[kept]
+        for inverse in self.inverses:
+            inverse.compact(self.columns, kept)
+        left, units, solutions = self.here
+        fewer = [replace(s, w=s.w[kept], scores=s.scores[kept]) for s in solutions]
+        self.here = _Place(left[kept], units, fewer)
 
 
 def better(first, second):
     """The solution with the lower objective, with the higher of the two bounds: each bound is valid by itself."""
-    lower = first if first.objective <= second.objective else second
+    lower = first if first.objective < second.objective else second
     return replace(lower, bound=max(first.bound, second.bound))
-
-
-def inverted(H):
-    """The inverse of a symmetric matrix whose eigenvalues are at least 1, up to rounding.
-
-    If large entries make it numerically singular, the smallest sufficient multiple of the identity is added.
-    """
-    more, rounding = 0.0, np.finfo(float).eps * H.diagonal().max(initial=1.0)
-    factor, failed = dpotrf(H, lower=1)
-    while failed:
-        more = max(rounding, 10.0 * more)
-        factor, failed = dpotrf(H + more * np.eye(H.shape[0]), lower=1)
-    half, _ = dpotri(factor, lower=1, overwrite_c=1)
-    half = np.tril(half)
-    return half + np.tril(half, -1).T
