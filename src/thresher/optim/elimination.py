@@ -354,7 +354,7 @@ class _Elimination:
 
     def move(self, place):
         """Continue from ``place``: the columns that it lacks leave; the smaller side may change."""
-        left = np.count_nonzero(place.left)
+        left = int(np.count_nonzero(place.left))
         removed = np.count_nonzero(self.here.left) - left
         for inverse, U in zip(self.inverses, self.gone, strict=True):
             inverse.drop(place.left, U[:, :removed])
@@ -364,7 +364,7 @@ class _Elimination:
         for c, (problem, inverse, old) in enumerate(zip(self.problems, self.inverses, place.solutions, strict=True)):
             if isinstance(inverse, ByRows):
                 D = problem.curvature(old.z, old.b)
-                if not by_rows(np.count_nonzero(D), left):
+                if not by_rows(int(np.count_nonzero(D)), left):
                     self.inverses[c] = ByColumns(self.columns, self.here.left, shifted=inverse.shifted)
                     self.inverses[c].refresh(D)
 

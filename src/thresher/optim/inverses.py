@@ -69,7 +69,7 @@ class ByColumns(Inverse):
 
     def work(self, D: np.ndarray) -> float:
         """See Inverse."""
-        changed = np.count_nonzero(D != self.D)
+        changed = int(np.count_nonzero(D != self.D))
         return min(self._update_work(changed), self._anew_work(D)) if changed else 0.0
 
     def _update_work(self, changed: int) -> float:
@@ -78,7 +78,7 @@ class ByColumns(Inverse):
 
     def _anew_work(self, D: np.ndarray) -> float:
         m = float(np.count_nonzero(self.left))
-        rows = min(np.count_nonzero(D != self.counted), np.count_nonzero(D))
+        rows = min(np.count_nonzero(self.counted != D), np.count_nonzero(D))
         return m * m * (m + rows)
 
     def refresh(self, D: np.ndarray) -> None:
@@ -164,7 +164,8 @@ class ByRows(Inverse):
 
     def _sum_anew(self) -> None:
         self.K = self.columns.take(np.flatnonzero(self.left)).row_gram()
-        self.subtracted, self._factor = 0.0, None
+        self.subtracted = 0.0
+        self._factor: tuple | None = None
 
     def work(self, D: np.ndarray) -> float:
         """See Inverse."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from thresher.data.block import Block
-from thresher.optim import dual_newton
+from thresher.optim import interior
 from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import Pieced
 from thresher.optim.problem import DualPoint
@@ -21,7 +21,9 @@ from thresher.optim.problem import DualPoint
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
 DENSE = 1 << 22  # entries up to which the block may be copied into a plain array for that
-PATIENCE_WIDE, PATIENCE_TALL = 8, 60  # steps after which dual_newton takes over, if it suits
+WIDE = 3.0  # rows per column up to which ``interior`` begins, if it suits
+PATIENCE = 60  # steps after which it takes over
+SURPLUS = 0.01  # it is asked for this share of the tolerance: two steps more, about what the last step here gives
 ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
 IDLE = 3  # steps without progress after which only rounding errors are left
 TINY = np.finfo(float).tiny
@@ -64,12 +66,15 @@ def solve(
     point = evaluated(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
+    patience = 0 if block.shape[0] <= WIDE * block.shape[1] else PATIENCE
     while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
-        patience = PATIENCE_WIDE if block.shape[0] <= 1.5 * block.shape[1] else PATIENCE_TALL
-        if iteration == patience and dual_newton.suits(block, problem, penalty):
-            rest, enough = Start(best.w, best.z, best.b), max(tol, 1e-9 * best.objective)
-            best = point = dual_newton.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
+        if iteration == patience and interior.suits(block, problem, penalty):
+            rest, enough = Start(best.w, best.z, best.b), max(SURPLUS * tol, 1e-9 * best.objective)
+            best = interior.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
+            if best.objective - bound <= tol:
+                break
+            best = point = evaluated(block, problem, penalty, best.w, best.z, best.b)
             learned = learned._replace(damping=1e-9 * learned.steepness)  # the piece is known: no damping needed
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
