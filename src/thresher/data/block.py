@@ -140,12 +140,21 @@ class Block(Scannable):
             out[:, ids] = self.correlate(weights[:, None] * self.take(ids).toarray())
         return out
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges of columns to distribute over threads, ``per_worker`` for each, of about ``most`` entries at most.
 
-        Storage formats may override this to balance the work better.
+        ``work`` (default: all entries) is what decides how many threads pay off. Storage formats may override this to
+        balance the work better.
         """
-        return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16, at_least=self._cuts(most))
+        threads = self._threads(work)
+        cuts = self._cuts(most)
+        return self.workers.cut(self.shape[1], threads=threads, per_worker=per_worker, grain=16, at_least=cuts)
+
+    def _threads(self, work: float | None) -> int:
+        """Number of threads that pay off for ``work``, by default for reading all entries once."""
+        return self.workers.share(self.entries if work is None else work)
 
     def _cuts(self, most: int | None) -> int:
         """Number of ranges such that each has at most about ``most`` entries."""
@@ -158,22 +167,39 @@ class Block(Scannable):
         """
         rows = as_rows(V)
         out = np.zeros((rows.shape[0], self.shape[1]))
-        entries = self.entries if work is None else work
-        few = work is not None and not self.workers.pays(work)
-        ranges = [(0, self.shape[1])] if few else self.column_ranges()
-        self.workers.map(lambda lo, hi: self.correlate_into(rows, lo, hi, out[:, lo:hi]), ranges, entries=entries)
+        products = len(rows) * (self.entries if work is None else work)
+        self._in_ranges(self.correlate_into, rows, self.column_ranges(work=products), products, out)
         return like_given(out, V)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """XW: result[i] = sum_j X[i, j] W[j]; W is (m,) or (m, k), the result (n,) or (n, k)."""
         rows = as_rows(W)
         out = np.zeros((rows.shape[0], self.shape[0]))
-        self.workers.map(
-            lambda lo, hi: self.combine_into(rows, lo, hi, out[:, lo:hi]),
-            self.workers.cut(self.shape[0], grain=64),
-            entries=self.entries,
-        )
+        products = len(rows) * self.entries
+        ranges = self.workers.cut(self.shape[0], threads=self.workers.share(products), grain=64)
+        self._in_ranges(self.combine_into, rows, ranges, products, out)
         return like_given(out, W)
+
+    def _in_ranges(
+        self,
+        product: Callable[[np.ndarray, int, int, np.ndarray], None],
+        V: np.ndarray,
+        ranges: list[tuple[int, int]],
+        products: float,
+        out: np.ndarray,
+    ) -> None:
+        """Let ``product(V, lo, hi, part)`` fill each range of ``out`` (k, length), which is zero."""
+
+        def fill(lo: int, hi: int) -> None:
+            part = out[:, lo:hi]
+            if part.flags.c_contiguous:
+                product(V, lo, hi, part)
+            else:  # loops vectorise over contiguous sums, and are compiled for one layout
+                separate = np.zeros(part.shape)
+                product(V, lo, hi, separate)
+                part[:] = separate
+
+        self.workers.map(fill, ranges, entries=products)
 
     def native(self) -> Any:
         """The columns as a numpy array or a scipy sparse array."""
@@ -211,13 +237,15 @@ class ArrayBlock(Block):
     def combine(self, W: np.ndarray) -> np.ndarray:
         """See Block."""
         out = np.empty((self.shape[0], *W.shape[1:]))
-        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS)
+        products = self.shape[0] * W.size
+        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS, products)
         return out
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
         """See Block."""
         out = np.empty((self.shape[1], *V.shape[1:]))
-        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), self.shape[1], TILE_COLUMNS)
+        m, products = self.shape[1], self.shape[1] * V.size
+        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, TILE_COLUMNS, products)
         return out
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
@@ -232,13 +260,13 @@ class ArrayBlock(Block):
             out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
             out[lo:hi, hi:] = out[hi:, lo:hi].T
 
-        self._tiles(below, m, TILE_COLUMNS)
+        self._tiles(below, m, TILE_COLUMNS, A.size * m // 2)
         return out
 
-    def _tiles(self, function: Callable[[int, int], Any], length: int, step: int) -> None:
-        """Call ``function(lo, hi)`` on all tiles, on threads if there is enough work."""
+    def _tiles(self, function: Callable[[int, int], Any], length: int, step: int, products: int) -> None:
+        """Call ``function(lo, hi)`` on all tiles, on as many threads as the number of ``products`` pays for."""
         tiles = [(lo, min(lo + step, length)) for lo in range(0, length, step)]
-        self.workers.map(function, tiles, entries=self.entries)
+        self.workers.map(function, tiles, entries=products)
 
     def take(self, ids: np.ndarray) -> "Block":
         """See Block."""

@@ -12,6 +12,10 @@ from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments
 
 
+TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
+MIN_VISIT = 4  # entries of a line in a tile, on average
+
+
 class _CompressedBlock(Block):
     """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
 
@@ -34,17 +38,30 @@ class _CompressedBlock(Block):
         """Number of stored values."""
         return self.values.size
 
-    def _product(
-        self, one: Callable[..., None], many: Callable[..., None], V: np.ndarray, lo: int, hi: int, out: np.ndarray
-    ) -> None:
-        """Run the loop for one vector, or the one for several vectors side by side."""
-        arrays = self.indptr, self.indices, self.values
-        if V.shape[0] == 1:
-            one(*arrays, V, lo, hi, out)
-        else:
-            side_by_side = np.zeros((hi - lo, V.shape[0]))
-            many(*arrays, np.ascontiguousarray(V.T), lo, hi, side_by_side)
-            out += side_by_side.T
+    def _gathered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """Products of the stored lines lo <= i < hi with the rows of V."""
+        arrays, k = (self.indptr, self.indices, self.values), len(V)
+        if k == 1:
+            compressed.gather(*arrays, V, lo, hi, out)
+            return
+        side_by_side = np.zeros((V.shape[1], -(-k // 4) * 4))
+        side_by_side[:, :k] = V.T
+        compressed.gather_many(*arrays, side_by_side, lo, hi, out)
+
+    def _scattered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """Sums of the stored lines times the entries of each row of V, at the places lo <= l < hi."""
+        arrays, k = (self.indptr, self.indices, self.values), len(V)
+        if k == 1:
+            compressed.scatter(*arrays, V, lo, hi, out)
+            return
+        lines = self.indptr.size - 1
+        at, tile = np.empty(lines, dtype=np.int64), np.empty((self._tile_width(k, hi - lo), k))
+        compressed.scatter_many(*arrays, np.ascontiguousarray(V.T), lo, hi, at, tile, out)
+
+    def _tile_width(self, k: int, width: int) -> int:
+        """Places whose sums for k vectors are held at a time: TILE numbers, but a line has some entries in a tile."""
+        full_enough = MIN_VISIT * self.shape[0] * self.shape[1] // max(1, self.entries)
+        return max(1, min(width, max(TILE // k, full_enough)))
 
     def _squares(self, loop: Callable[..., None], weights: np.ndarray, size: int) -> np.ndarray:
         weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
@@ -105,11 +122,11 @@ class CscBlock(_CompressedBlock):
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.gather, compressed.gather_many, V, lo, hi, out)
+        self._gathered(V, lo, hi, out)
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.scatter, compressed.scatter_many, W, lo, hi, out)
+        self._scattered(W, lo, hi, out)
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
@@ -123,9 +140,11 @@ class CscBlock(_CompressedBlock):
         """See Block."""
         return self._filled((self.shape[1], self.shape[0])).T
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges with about equal numbers of stored entries."""
-        pieces = max(self.workers.count * per_worker, self._cuts(most))
+        pieces = max(self._threads(work) * per_worker, self._cuts(most))
         if pieces == 1:
             return [(0, self.shape[1])]
         cuts = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
@@ -188,11 +207,11 @@ class CsrBlock(_CompressedBlock):
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.scatter, compressed.scatter_many, V, lo, hi, out)
+        self._scattered(V, lo, hi, out)
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.gather, compressed.gather_many, W, lo, hi, out)
+        self._gathered(W, lo, hi, out)
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
@@ -206,13 +225,15 @@ class CsrBlock(_CompressedBlock):
         """See Block."""
         return np.asfortranarray(self._filled(self.shape))
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges with about equal numbers of stored entries, estimated from a sample of the indices.
 
         One range per thread whatever ``per_worker`` is, since every further range searches every row again; large
         matrices or many vectors get more ranges, so that a scan can be interrupted.
         """
-        count = self.workers.count
+        count = self._threads(work)
         pieces = count * max(1, -(-self._cuts(most) // count))
         if pieces == 1:
             return [(0, self.shape[1])]

@@ -28,7 +28,8 @@ class MemoryDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design."""
-        for lo, hi in self.block.column_ranges(per_worker=PER_WORKER, most=MOST_WORK // vectors):
+        ranges = self.block.column_ranges(PER_WORKER, most=MOST_WORK // vectors, work=vectors * self.entries)
+        for lo, hi in ranges:
             yield Slice(lo, self.block, lo, hi)
 
     def take(self, ids: np.ndarray) -> Block:

@@ -67,9 +67,11 @@ class ScaledBlock(Block):
         """See Block."""
         return self.base.column_entries
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """The ranges of the base."""
-        return self.base.column_ranges(per_worker, most)
+        return self.base.column_ranges(per_worker, most, work)
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
