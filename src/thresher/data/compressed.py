@@ -11,9 +11,9 @@ from thresher.data.block import Block, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments
 
-
 TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
 MIN_VISIT = 4  # entries of a line in a tile, on average
+MOVE_COST = 8  # moving an entry to another place takes as long as this many products
 
 
 class _CompressedBlock(Block):
@@ -62,6 +62,27 @@ class _CompressedBlock(Block):
         """Places whose sums for k vectors are held at a time: TILE numbers, but a line has some entries in a tile."""
         full_enough = MIN_VISIT * self.shape[0] * self.shape[1] // max(1, self.entries)
         return max(1, min(width, max(TILE // k, full_enough)))
+
+    def _transposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, indices, values) in the other storage order: each thread writes a range of the new lines."""
+        lines = self.indptr.size - 1
+        across = CsrBlock((lines, sum(self.shape) - lines), self.indptr, self.indices, self.values, self.workers)
+        work = MOVE_COST * self.entries
+        ranges = across.column_ranges(work=work)
+        indptr = np.zeros(across.shape[1] + 1, dtype=self.indptr.dtype)
+        self.workers.map(
+            lambda lo, hi: compressed.count_range(self.indptr, self.indices, lo, hi, indptr[lo + 1 : hi + 1]),
+            ranges,
+            entries=work,
+        )
+        np.cumsum(indptr, out=indptr)
+        at, indices = indptr[:-1].copy(), np.empty(self.entries, dtype=index_dtype(lines))
+        values = np.empty(self.entries, dtype=self.dtype)
+        arrays = self.indptr, self.indices, self.values
+        self.workers.map(
+            lambda lo, hi: compressed.transpose_range(*arrays, lo, hi, at[lo:hi], indices, values), ranges, entries=work
+        )
+        return indptr, indices, values
 
     def _squares(self, loop: Callable[..., None], weights: np.ndarray, size: int) -> np.ndarray:
         weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
@@ -164,9 +185,7 @@ class CscBlock(_CompressedBlock):
 
     def reordered(self) -> "CsrBlock":
         """The same values stored by rows, copied."""
-        across = CsrBlock((self.shape[1], self.shape[0]), self.indptr, self.indices, self.values)
-        rows = across.take(np.arange(self.shape[0]))
-        return CsrBlock(self.shape, rows.indptr, rows.indices, rows.values, self.workers)
+        return CsrBlock(self.shape, *self._transposed(), workers=self.workers)
 
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block. Reads every index once."""
@@ -247,20 +266,43 @@ class CsrBlock(_CompressedBlock):
         return self._ranges[1]
 
     def take(self, ids: np.ndarray) -> CscBlock:
-        """See Block; the copy is stored by columns. Reads every index once."""
+        """See Block; the copy is stored by columns. Reads every index once; each thread some of the rows."""
         ids = np.asarray(ids, dtype=np.int64)
-        place = np.full(self.shape[1], -1, dtype=np.int32)
-        wanted, which = np.unique(ids, return_inverse=True)
-        place[wanted] = np.arange(wanted.size)
-        indptr = np.zeros(wanted.size + 1, dtype=np.int64)
-        compressed.count_columns(self.indices, place, indptr[1:])
-        np.cumsum(indptr, out=indptr)
-        indices = np.empty(int(indptr[-1]), dtype=np.int32 if self.shape[0] <= 2**31 - 1 else np.int64)
-        values = np.empty(indices.size, dtype=self.dtype)
-        compressed.pick_columns(self.indptr, self.indices, self.values, place, indptr[:-1].copy(), indices, values)
-        columns = CscBlock((self.shape[0], wanted.size), indptr, indices, values, self.workers)
-        in_order = wanted.size == ids.size and bool(np.all(which == np.arange(ids.size)))
+        if 2 * ids.size > self.shape[1]:
+            columns, which = self.reordered(), ids
+        else:
+            wanted, which = np.unique(ids, return_inverse=True)
+            columns = CscBlock((self.shape[0], wanted.size), *self._some_columns(wanted), workers=self.workers)
+        in_order = columns.shape[1] == ids.size and bool(np.all(which == np.arange(ids.size)))
         return columns if in_order else columns.take(which)
+
+    def _some_columns(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, indices, values) of the columns ``wanted``, which are sorted without duplicates."""
+        place = np.full(self.shape[1], -1, dtype=np.int32)
+        place[wanted] = np.arange(wanted.size)
+        most = max(1, self.entries // (MOVE_COST * max(1, wanted.size)))  # so that counts stay small beside X
+        cuts = np.linspace(0, self.entries, min(self.workers.share(self.entries), most) + 1)[1:-1]
+        ranges = ranges_between(np.searchsorted(self.indptr, cuts), self.shape[0])
+        counts = np.zeros((len(ranges), wanted.size), dtype=np.int64)
+        self.workers.map(
+            lambda part, first, last: compressed.count_columns(
+                self.indptr, self.indices, place, first, last, counts[part]
+            ),
+            [(part, *rows) for part, rows in enumerate(ranges)],
+            entries=self.entries,
+        )
+        indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+        at = indptr[:-1] + np.cumsum(counts, axis=0) - counts  # where each range of rows writes
+        indices = np.empty(int(indptr[-1]), dtype=index_dtype(self.shape[0]))
+        values, arrays = np.empty(indices.size, dtype=self.dtype), (self.indptr, self.indices, self.values)
+        self.workers.map(
+            lambda part, first, last: compressed.pick_columns(
+                *arrays, place, first, last, at[part], indices, values
+            ),
+            [(part, *rows) for part, rows in enumerate(ranges)],
+            entries=self.entries,
+        )
+        return indptr, indices, values
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; rows without weight are not read."""
@@ -272,7 +314,7 @@ class CsrBlock(_CompressedBlock):
 
     def reordered(self) -> CscBlock:
         """The same values stored by columns, copied."""
-        return self.take(np.arange(self.shape[1]))
+        return CscBlock(self.shape, *self._transposed(), workers=self.workers)
 
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block."""
@@ -284,8 +326,12 @@ class CsrBlock(_CompressedBlock):
 
     def joined(self, other: Self) -> Block:
         """One block with the columns of both, by columns."""
-        mine, theirs = self.take(np.arange(self.shape[1])), other.take(np.arange(other.shape[1]))
-        return mine.joined(theirs)
+        return self.reordered().joined(other.reordered())
+
+
+def index_dtype(length: int) -> type[np.signedinteger]:
+    """The smaller of the two integer types that can index this many places."""
+    return np.int32 if length <= 2**31 - 1 else np.int64
 
 
 def ranges_between(cuts: np.ndarray, length: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from thresher.loops.jit import compiled
 
 
 @compiled
-def _first_at_least(indices, start, stop, bound):
+def first_at_least(indices, start, stop, bound):
     """Position of the first index >= bound in indices[start:stop]."""
     while start < stop:
         middle = (start + stop) // 2
@@ -49,8 +49,8 @@ def scatter(indptr, indices, values, V, lo, hi, out):
             v = V[r, i]
             if v != 0.0:
                 if start < 0:
-                    start = _first_at_least(indices, indptr[i], indptr[i + 1], lo)
-                    stop = _first_at_least(indices, start, indptr[i + 1], hi)
+                    start = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+                    stop = first_at_least(indices, start, indptr[i + 1], hi)
                 o = out[r]
                 for t in range(start, stop):
                     o[np.uintp(indices[t] - lo)] += values[t] * v
@@ -105,7 +105,7 @@ def scatter_many(indptr, indices, values, V, lo, hi, at, tile, out):
     """
     n, width = indptr.size - 1, tile.shape[0]
     for i in range(n):
-        at[i] = _first_at_least(indices, indptr[i], indptr[i + 1], lo)
+        at[i] = first_at_least(indices, indptr[i], indptr[i + 1], lo)
     for start in range(lo, hi, width):
         end = min(start + width, hi)
         tile[:] = 0.0
@@ -119,18 +119,19 @@ def scatter_many(indptr, indices, values, V, lo, hi, at, tile, out):
             at[i] = t
         for r in range(out.shape[0]):
             o = out[r, start - lo : end - lo]
-            for l in range(o.size):
-                o[l] += tile[l, r]
+            for j in range(o.size):
+                o[j] += tile[j, r]
 
 
 @compiled
-def inspect(indptr, indices, width):
-    """Look at every index once: (position of the first one outside 0..width-1 or -1, are all rows sorted and unique).
+def inspect(indptr, indices, width, first, last):
+    """Look at every index of rows first <= i < last once.
 
+    Returns the position of the first index outside 0..width-1, or -1, and whether all these rows are sorted and unique.
     Reads nothing through an index, so it is safe on any input whose indptr has been checked.
     """
     canonical = True
-    for i in range(indptr.size - 1):
+    for i in range(first, last):
         previous = -1
         for t in range(indptr[i], indptr[i + 1]):
             j = indices[t]
@@ -154,24 +155,50 @@ def pick_rows(indptr, indices, values, rows, new_indices, new_values):
 
 
 @compiled
-def count_columns(indices, place, counts):
-    """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0."""
-    for column in indices:
-        q = place[column]
+def count_columns(indptr, indices, place, first, last, counts):
+    """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0, in rows first <= i < last."""
+    for t in range(indptr[first], indptr[last]):
+        q = place[np.uintp(indices[t])]
         if q >= 0:
             counts[q] += 1
 
 
 @compiled
-def pick_columns(indptr, indices, values, place, at, new_indices, new_values):
-    """Write the columns with place[l] >= 0 as rows of the transposed array; ``at`` holds where each one starts."""
-    for i in range(indptr.size - 1):
+def pick_columns(indptr, indices, values, place, first, last, at, new_indices, new_values):
+    """Write the columns with place[l] >= 0, of rows first <= i < last, as rows of the transposed array.
+
+    ``at`` holds where the entries of each column go.
+    """
+    for i in range(first, last):
         for t in range(indptr[i], indptr[i + 1]):
-            q = place[indices[t]]
+            q = place[np.uintp(indices[t])]
             if q >= 0:
                 new_indices[at[q]] = i
                 new_values[at[q]] = values[t]
                 at[q] += 1
+
+
+@compiled
+def count_range(indptr, indices, lo, hi, counts):
+    """counts[l - lo] += 1 for every stored A[i, l] with lo <= l < hi."""
+    for i in range(indptr.size - 1):
+        t, stop = first_at_least(indices, indptr[i], indptr[i + 1], lo), indptr[i + 1]
+        while t < stop and indices[t] < hi:
+            counts[np.uintp(indices[t] - lo)] += 1
+            t += 1
+
+
+@compiled
+def transpose_range(indptr, indices, values, lo, hi, at, new_indices, new_values):
+    """Write the columns lo <= l < hi as rows of the transposed array; ``at`` holds where each of them starts."""
+    for i in range(indptr.size - 1):
+        t, stop = first_at_least(indices, indptr[i], indptr[i + 1], lo), indptr[i + 1]
+        while t < stop and indices[t] < hi:
+            j = np.uintp(indices[t] - lo)
+            new_indices[np.uintp(at[j])] = i
+            new_values[np.uintp(at[j])] = values[t]
+            at[j] += 1
+            t += 1
 
 
 @compiled
