@@ -118,7 +118,7 @@ class Workers:
 
     def share(self, entries: float) -> int:
         """Number of threads that ``entries`` (times vectors) pay for, at least one."""
-        return max(1, min(self.count, int(entries // max(1, SMALL))))
+        return max(1, int(min(self.count, entries / max(1, SMALL))))
 
     def pays(self, entries: float) -> bool:
         """Whether distributing this many entries over threads pays off."""
