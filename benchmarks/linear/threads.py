@@ -112,9 +112,9 @@ def report(quick=False):
     sizes = QUICK if quick else FULL
     parts = [
         "## Threads",
-        f"Seconds of the steps of `FGMClassifier({sizes.wanted}, n_jobs=threads)`, as its trace has them; the last rows "
-        f"are parts measured alone. Medians of {sizes.repeats} interleaved rounds. The gain is that of the best number of "
-        "threads over one. Steps under a millisecond are left out.",
+        f"Seconds of the steps of `FGMClassifier({sizes.wanted}, n_jobs=threads)`, as its trace has them; the last "
+        f"rows are parts measured alone. Medians of {sizes.repeats} interleaved rounds. The gain is that of the best "
+        "number of threads over one. Steps under a millisecond are left out.",
     ]
     for make in (dense, sparse):
         name, X, y = make(sizes)
