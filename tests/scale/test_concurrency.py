@@ -170,7 +170,7 @@ def test_no_more_threads_than_asked(threads_always, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["map", "stream"])
-@pytest.mark.parametrize(("entries", "threads"), [(0, 1), (1999, 1), (2000, 2), (3500, 3), (1e9, 4), (np.inf, 4)])
+@pytest.mark.parametrize(("entries", "threads"), [(0, 1), (3999, 1), (4000, 2), (9500, 3), (1e9, 4), (np.inf, 4)])
 def test_work_decides_how_many_threads_pay(method, entries, threads, monkeypatch):
     monkeypatch.setattr(workers, "SMALL", 1000)
     counts, tasks = {"now": 0, "most": 0}, [(i,) for i in range(12)]

@@ -60,6 +60,7 @@ class Block(Scannable):
     nbytes: int
     workers: Workers = SERIAL
     structure_bytes: int = 0  # bytes of the index arrays of a sparse format
+    entry_cost: int = 1  # time that a stored value takes in a product, in that of a dense one
 
     @property
     @abstractmethod
@@ -145,16 +146,20 @@ class Block(Scannable):
     ) -> list[tuple[int, int]]:
         """Ranges of columns to distribute over threads, ``per_worker`` for each, of about ``most`` entries at most.
 
-        ``work`` (default: all entries) is what decides how many threads pay off. Storage formats may override this to
-        balance the work better.
+        ``work`` (default: that of one product) decides how many threads pay off. Storage formats may override this to
+        balance it better.
         """
         threads = self._threads(work)
         cuts = self._cuts(most)
         return self.workers.cut(self.shape[1], threads=threads, per_worker=per_worker, grain=16, at_least=cuts)
 
+    def work(self, vectors: int, entries: float | None = None) -> float:
+        """What products of all (or so many) entries with so many vectors cost, in products of dense entries."""
+        return vectors * self.entry_cost * (self.entries if entries is None else entries)
+
     def _threads(self, work: float | None) -> int:
-        """Number of threads that pay off for ``work``, by default for reading all entries once."""
-        return self.workers.share(self.entries if work is None else work)
+        """Number of threads that pay off for ``work``, by default for one product."""
+        return self.workers.share(self.work(1) if work is None else work)
 
     def _cuts(self, most: int | None) -> int:
         """Number of ranges such that each has at most about ``most`` entries."""
@@ -167,17 +172,17 @@ class Block(Scannable):
         """
         rows = as_rows(V)
         out = np.zeros((rows.shape[0], self.shape[1]))
-        products = len(rows) * (self.entries if work is None else work)
-        self._in_ranges(self.correlate_into, rows, self.column_ranges(work=products), products, out)
+        cost = self.work(len(rows), work)
+        self._in_ranges(self.correlate_into, rows, self.column_ranges(work=cost), cost, out)
         return like_given(out, V)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """XW: result[i] = sum_j X[i, j] W[j]; W is (m,) or (m, k), the result (n,) or (n, k)."""
         rows = as_rows(W)
         out = np.zeros((rows.shape[0], self.shape[0]))
-        products = len(rows) * self.entries
-        ranges = self.workers.cut(self.shape[0], threads=self.workers.share(products), grain=64)
-        self._in_ranges(self.combine_into, rows, ranges, products, out)
+        cost = self.work(len(rows))
+        ranges = self.workers.cut(self.shape[0], threads=self._threads(cost), grain=64)
+        self._in_ranges(self.combine_into, rows, ranges, cost, out)
         return like_given(out, W)
 
     def _in_ranges(
@@ -185,7 +190,7 @@ class Block(Scannable):
         product: Callable[[np.ndarray, int, int, np.ndarray], None],
         V: np.ndarray,
         ranges: list[tuple[int, int]],
-        products: float,
+        work: float,
         out: np.ndarray,
     ) -> None:
         """Let ``product(V, lo, hi, part)`` fill each range of ``out`` (k, length), which is zero."""
@@ -199,7 +204,7 @@ class Block(Scannable):
                 product(V, lo, hi, separate)
                 part[:] = separate
 
-        self.workers.map(fill, ranges, entries=products)
+        self.workers.map(fill, ranges, entries=work)
 
     def native(self) -> Any:
         """The columns as a numpy array or a scipy sparse array."""
@@ -244,7 +249,8 @@ class ArrayBlock(Block):
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
         """See Block."""
         out = np.empty((self.shape[1], *V.shape[1:]))
-        m, products = self.shape[1], self.shape[1] * V.size
+        m = self.shape[1]
+        products = m * V.size if V.ndim > 1 else 0  # threads gained nothing on one vector, with 2 to 16 of them
         self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, TILE_COLUMNS, products)
         return out
 

@@ -13,11 +13,13 @@ from thresher.loops import compressed, moments
 
 TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
 MIN_VISIT = 4  # entries of a line in a tile, on average
-MOVE_COST = 8  # moving an entry to another place takes as long as this many products
+MOVE_COST = 64  # moving an entry to another place takes as long as this many products of dense entries
 
 
 class _CompressedBlock(Block):
     """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
+
+    entry_cost = 8
 
     def __init__(
         self,
@@ -280,8 +282,8 @@ class CsrBlock(_CompressedBlock):
         """(indptr, indices, values) of the columns ``wanted``, which are sorted without duplicates."""
         place = np.full(self.shape[1], -1, dtype=np.int32)
         place[wanted] = np.arange(wanted.size)
-        most = max(1, self.entries // (MOVE_COST * max(1, wanted.size)))  # so that counts stay small beside X
-        cuts = np.linspace(0, self.entries, min(self.workers.share(self.entries), most) + 1)[1:-1]
+        most = max(1, self.entries // (8 * max(1, wanted.size)))  # so that counts stay small beside X
+        cuts = np.linspace(0, self.entries, min(self._threads(None), most) + 1)[1:-1]
         ranges = ranges_between(np.searchsorted(self.indptr, cuts), self.shape[0])
         counts = np.zeros((len(ranges), wanted.size), dtype=np.int64)
         self.workers.map(
@@ -289,7 +291,7 @@ class CsrBlock(_CompressedBlock):
                 self.indptr, self.indices, place, first, last, counts[part]
             ),
             [(part, *rows) for part, rows in enumerate(ranges)],
-            entries=self.entries,
+            entries=self.work(1),
         )
         indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
         at = indptr[:-1] + np.cumsum(counts, axis=0) - counts  # where each range of rows writes
@@ -300,7 +302,7 @@ class CsrBlock(_CompressedBlock):
                 *arrays, place, first, last, at[part], indices, values
             ),
             [(part, *rows) for part, rows in enumerate(ranges)],
-            entries=self.entries,
+            entries=self.work(1),
         )
         return indptr, indices, values
 

@@ -38,14 +38,16 @@ class Design(ABC):
 
     Features have the ids 0..p-1 here; ``ids`` (None or sorted int64) gives their column indices in X if the design
     omits columns of zeros. ``workers`` run the pieces of a scan; ``entries`` is the number of stored values, which
-    determines the cost of a pass. ``scaling`` (None: columns as they are) is passed to scores for the columns of each
-    piece, so that pieces do not depend on it.
+    determines the cost of a pass, and ``entry_cost`` the time that each of them takes, in that of a dense one.
+    ``scaling`` (None: columns as they are) is passed to scores for the columns of each piece, so that pieces do not
+    depend on it.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     nbytes: int
     entries: int
+    entry_cost: int = 1
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
     scaling: ColumnScaling | None = None
@@ -178,7 +180,8 @@ class Design(ABC):
                 yield piece, score, scaling, reducer, total.bar
 
         index = -1
-        with closing(self.workers.stream(_reduced, jobs(), entries=self.entries * score.vectors)) as parts:
+        work = self.entries * self.entry_cost * score.vectors
+        with closing(self.workers.stream(_reduced, jobs(), entries=work)) as parts:
             for index, part in enumerate(parts):
                 total = total.merged(part) if index else part
                 late = deadline is not None and time.perf_counter() >= deadline

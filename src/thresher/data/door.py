@@ -17,6 +17,7 @@ from thresher.loops import compressed
 from thresher.loops.moments import NOT_FINITE
 
 MOST_ROWS = 2**48
+LOOK_COST = 4  # looking at an index takes as long as this many products of dense entries
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -52,12 +53,13 @@ def checked_sparse(X: Any, workers: Workers = SERIAL) -> Any:
 
 def _inspected(X: Any, width: int, workers: Workers) -> tuple[int, bool]:
     """(position of the first index outside 0..width-1 or -1, are all lines sorted and unique), on threads."""
-    cuts = np.linspace(0, X.indices.size, workers.share(X.indices.size) + 1)[1:-1]
+    work = LOOK_COST * X.indices.size
+    cuts = np.linspace(0, X.indices.size, workers.share(work) + 1)[1:-1]
     ranges = ranges_between(np.searchsorted(X.indptr, cuts), X.indptr.size - 1)
     found = workers.map(
         lambda first, last: compressed.inspect(X.indptr, X.indices, width, first, last),
         ranges,
-        entries=X.indices.size,
+        entries=work,
     )
     return next((bad for bad, _ in found if bad >= 0), -1), all(canonical for _, canonical in found)
 

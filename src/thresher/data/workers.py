@@ -1,6 +1,7 @@
 """Threads that run compiled loops over pieces of data."""
 
 import collections
+import math
 import numbers
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import Any, Protocol, Self
 import joblib
 from threadpoolctl import ThreadpoolController
 
-SMALL = 1 << 19  # entries times vectors that a thread is worth starting for: about a tenth of a millisecond and more
+SMALL = 1 << 18  # products (entries of dense columns times vectors) formed while a thread wakes: about 50 microseconds
 WINDOW = 3  # pieces per thread that are running or queued
 
 
@@ -117,8 +118,11 @@ class Workers:
         self._lock = threading.Lock()
 
     def share(self, entries: float) -> int:
-        """Number of threads that ``entries`` (times vectors) pay for, at least one."""
-        return max(1, int(min(self.count, entries / max(1, SMALL))))
+        """Number of threads that ``entries`` (times vectors) pay for, at least one.
+
+        They are woken one after the other, so t threads take entries / t + t * SMALL, least at the root of the ratio.
+        """
+        return max(1, int(min(self.count, math.sqrt(entries / max(1, SMALL)))))
 
     def pays(self, entries: float) -> bool:
         """Whether distributing this many entries over threads pays off."""
