@@ -229,8 +229,8 @@ def explained(sizes):
         "the scan in the same round. The peer is "
         "`X.T @ V` of numpy (BLAS, as many threads) or scipy (always one thread), in the precision of X; "
         "the scan sums in float64, as does the second peer, which casts tiles of a dense X to float64 and multiplies "
-        "them by BLAS, each thread on its own. Above 1 the scan is faster. The last column: as many times the scan with "
-        f"one right-hand side. ms are medians of {sizes.repeats} interleaved rounds."
+        "them by BLAS, each thread on its own. Above 1 the scan is faster. The last column: as many times the scan "
+        f"with one right-hand side. ms are medians of {sizes.repeats} interleaved rounds."
     )
 
 

@@ -37,12 +37,12 @@ class Sizes(NamedTuple):
     dense: tuple[int, int]
     sparse: tuple[int, int]
     entries: int
-    wanted: int
+    wanted: tuple[int, int]
     repeats: int
 
 
-FULL = Sizes((8192, 65536), (100_000, 5_000_000), 60_000_000, 300, 3)
-QUICK = Sizes((512, 4096), (2_000, 50_000), 500_000, 20, 1)
+FULL = Sizes((8192, 65536), (100_000, 5_000_000), 60_000_000, (300, 100), 3)
+QUICK = Sizes((512, 4096), (2_000, 50_000), 500_000, (20, 20), 1)
 
 
 def counts():
@@ -52,7 +52,7 @@ def counts():
 
 def dense(sizes):
     """(name, X, y): Gaussian columns, float32, in C order."""
-    data = make_wide(*sizes.dense, n_relevant=sizes.wanted, dtype=np.float32, random_state=0)
+    data = make_wide(*sizes.dense, n_relevant=sizes.wanted[0], dtype=np.float32, random_state=0)
     return "dense {:,} x {:,}, float32".format(*sizes.dense), data.X, data.y
 
 
@@ -87,14 +87,14 @@ def other_steps(X, V, count):
     return found
 
 
-def measured(X, y, sizes):
+def measured(X, y, wanted, repeats):
     """Median seconds by (step, number of threads), over interleaved rounds; a first fit compiles and does not count."""
     V = np.random.default_rng(2).standard_normal((X.shape[0], 16))
-    fit_steps(X, y, sizes.wanted, 1)
+    fit_steps(X, y, wanted, 1)
     rounds = {count: [] for count in counts()}
-    for _ in range(sizes.repeats):
+    for _ in range(repeats):
         for count, found in rounds.items():
-            found.append(fit_steps(X, y, sizes.wanted, count) | other_steps(X, V, count))
+            found.append(fit_steps(X, y, wanted, count) | other_steps(X, V, count))
             print(count, {step: round(seconds, 3) for step, seconds in found[-1].items()}, flush=True)
     steps = list(rounds[1][0])
     return {step: [statistics.median(one[step] for one in found) for found in rounds.values()] for step in steps}
@@ -112,14 +112,15 @@ def report(quick=False):
     sizes = QUICK if quick else FULL
     parts = [
         "## Threads",
-        f"Seconds of the steps of `FGMClassifier({sizes.wanted}, n_jobs=threads)`, as its trace has them; the last "
+        "Seconds of the steps of `FGMClassifier(k, n_jobs=threads)`, as its trace has them; the last "
         f"rows are parts measured alone. Medians of {sizes.repeats} interleaved rounds. The gain is that of the best "
         "number of threads over one. Steps under a millisecond are left out.",
     ]
-    for make in (dense, sparse):
+    for make, wanted in zip((dense, sparse), sizes.wanted, strict=True):
         name, X, y = make(sizes)
-        found = measured(X, y, sizes)
-        parts += [f"### {name}", table(("step", *(f"{count} threads" for count in counts()), "gain"), rows_of(found))]
+        found = measured(X, y, wanted, sizes.repeats)
+        header = ("step", *(f"{count} threads" for count in counts()), "gain")
+        parts += [f"### {name}, {wanted} features", table(header, rows_of(found))]
         del X
     return "\n\n".join(parts)
 

@@ -330,6 +330,7 @@ def test_split_has_the_bars_of_all():
 
 
 def test_top_k_over_many_slices(monkeypatch):
+    monkeypatch.setattr("thresher.data.reducers.FIRST", 5)
     monkeypatch.setattr("thresher.data.reducers.SLICE", 16)
     scores = rng.integers(-5, 6, 1000).astype(float)
     ((ids, _),) = TopK(33).started(0, scores[None]).result()
