@@ -18,6 +18,8 @@ from thresher.data.sides import Sides
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 
+PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
+
 
 class Cost(NamedTuple):
     """What reading X costs: in full passes over it, and in bytes read."""
@@ -61,6 +63,15 @@ class Design(ABC):
     def n_columns(self) -> int:
         """Number of columns of X, including columns of zeros that the design omits."""
         return self.width
+
+    @property
+    def scan_work(self) -> float:
+        """The work of a scan by which its number of threads is chosen.
+
+        That of one vector, however many there are: ranking and merging the scores of a piece takes time for each
+        vector, too. It costs more than waking a thread, PIECE_COST times as much.
+        """
+        return self.entries * self.entry_cost / PIECE_COST
 
     @abstractmethod
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
@@ -180,8 +191,7 @@ class Design(ABC):
                 yield piece, score, scaling, reducer, total.bar
 
         index = -1
-        work = self.entries * self.entry_cost * score.vectors
-        with closing(self.workers.stream(_reduced, jobs(), entries=work)) as parts:
+        with closing(self.workers.stream(_reduced, jobs(), entries=self.scan_work)) as parts:
             for index, part in enumerate(parts):
                 total = total.merged(part) if index else part
                 late = deadline is not None and time.perf_counter() >= deadline

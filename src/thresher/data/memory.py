@@ -29,7 +29,7 @@ class MemoryDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design."""
-        ranges = self.block.column_ranges(PER_WORKER, most=MOST_WORK // vectors, work=self.block.work(vectors))
+        ranges = self.block.column_ranges(PER_WORKER, most=MOST_WORK // vectors, work=self.scan_work)
         for lo, hi in ranges:
             yield Slice(lo, self.block, lo, hi)
 

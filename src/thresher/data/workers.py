@@ -98,7 +98,7 @@ class Runner(Protocol):
     """What runs the pieces of a scan: threads, processes or other machines."""
 
     def stream(
-        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
+        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: float
     ) -> Generator[Any, None, None]:
         """Yield function(*task) for each of ``tasks``, in order, with a window of a few at a time.
 
@@ -165,7 +165,7 @@ class Workers:
             return self._pool
 
     def stream(
-        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
+        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: float
     ) -> Generator[Any, None, None]:
         """Yield function(*task) for each of ``tasks``, in order; on as many threads as ``entries`` pay for.
 
