@@ -13,6 +13,7 @@ from thresher.loops import compressed, moments
 
 TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
 MIN_VISIT = 4  # entries of a line in a tile, on average
+SAMPLE = 65536  # indices by which the work on columns of CSR is balanced
 MOVE_COST = 64  # moving an entry to another place takes as long as this many products of dense entries
 
 
@@ -218,8 +219,7 @@ class CscBlock(_CompressedBlock):
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
 
-    # (number of ranges, the ranges) that were computed last
-    _ranges: tuple[int, list[tuple[int, int]]] = (0, [])
+    _sample: np.ndarray | None = None  # some of the column indices, sorted, once they were needed
 
     @property
     def row_entries(self) -> np.ndarray:
@@ -258,14 +258,12 @@ class CsrBlock(_CompressedBlock):
         pieces = count * max(1, -(-self._cuts(most) // count))
         if pieces == 1:
             return [(0, self.shape[1])]
-        if self._ranges[0] == pieces:
-            return self._ranges[1]
-        sample = self.indices[:: max(1, self.entries // 65536)]
-        if sample.size < pieces:
+        if self._sample is None:
+            self._sample = np.sort(self.indices[:: max(1, self.entries // SAMPLE)])
+        if self._sample.size < pieces:
             return [(0, self.shape[1])]
-        cuts = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
-        self._ranges = (pieces, ranges_between(cuts, self.shape[1]))
-        return self._ranges[1]
+        cuts = self._sample[np.arange(1, pieces) * self._sample.size // pieces].astype(np.int64) + 1
+        return ranges_between(cuts, self.shape[1])
 
     def take(self, ids: np.ndarray) -> CscBlock:
         """See Block; the copy is stored by columns. Reads every index once; each thread some of the rows."""
