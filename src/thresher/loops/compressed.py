@@ -57,43 +57,40 @@ def scatter(indptr, indices, values, V, lo, hi, out):
 
 
 @compiled
-def gather_many(indptr, indices, values, V, lo, hi, out):
-    """As ``gather``, and equal to it bit for bit, with the vectors as the columns of V, four at a time.
+def gather_four(indptr, indices, values, V, lo, hi, out):
+    """As ``gather``, and equal to it bit for bit, for up to four vectors: the columns of V (n, 4).
 
-    V has as many columns as ``out`` has rows, rounded up to a multiple of four. All vectors at one place share a cache
-    line and the look-up of an index; eight sums, of even and odd entries, stay in registers.
+    The vectors at one place share a cache line and the look-up of an index; eight sums, of even and odd entries, stay
+    in registers. ``out`` has as many rows as are wanted.
     """
-    k = out.shape[0]
     for i in range(lo, hi):
-        start, stop = indptr[i], indptr[i + 1]
-        for r in range(0, k, 4):
-            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
-            t = start
-            while t + 1 < stop:
-                x, v = values[t], V[np.uintp(indices[t])]
-                s0 += x * v[r]
-                s1 += x * v[r + 1]
-                s2 += x * v[r + 2]
-                s3 += x * v[r + 3]
-                y, u = values[t + 1], V[np.uintp(indices[t + 1])]
-                t0 += y * u[r]
-                t1 += y * u[r + 1]
-                t2 += y * u[r + 2]
-                t3 += y * u[r + 3]
-                t += 2
-            if t < stop:
-                x, v = values[t], V[np.uintp(indices[t])]
-                s0 += x * v[r]
-                s1 += x * v[r + 1]
-                s2 += x * v[r + 2]
-                s3 += x * v[r + 3]
-            out[r, i - lo] += s0 + t0
-            if r + 1 < k:
-                out[r + 1, i - lo] += s1 + t1
-            if r + 2 < k:
-                out[r + 2, i - lo] += s2 + t2
-            if r + 3 < k:
-                out[r + 3, i - lo] += s3 + t3
+        t, stop = indptr[i], indptr[i + 1]
+        s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
+        while t + 1 < stop:
+            x, v = values[t], V[np.uintp(indices[t])]
+            s0 += x * v[0]
+            s1 += x * v[1]
+            s2 += x * v[2]
+            s3 += x * v[3]
+            y, u = values[t + 1], V[np.uintp(indices[t + 1])]
+            t0 += y * u[0]
+            t1 += y * u[1]
+            t2 += y * u[2]
+            t3 += y * u[3]
+            t += 2
+        if t < stop:
+            x, v = values[t], V[np.uintp(indices[t])]
+            s0 += x * v[0]
+            s1 += x * v[1]
+            s2 += x * v[2]
+            s3 += x * v[3]
+        out[0, i - lo] += s0 + t0
+        if out.shape[0] > 1:
+            out[1, i - lo] += s1 + t1
+        if out.shape[0] > 2:
+            out[2, i - lo] += s2 + t2
+        if out.shape[0] > 3:
+            out[3, i - lo] += s3 + t3
 
 
 @compiled

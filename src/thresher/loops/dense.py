@@ -130,11 +130,12 @@ def paired_row_sums(A, V, rows, lo, hi, out):
                 u0, u1, u2, u3 = V[r + 1, i0], V[r + 1, i1], V[r + 1, i2], V[r + 1, i3]
                 u4, u5, u6, u7 = V[r + 1, i4], V[r + 1, i5], V[r + 1, i6], V[r + 1, i7]
                 o, p = out[r, start - lo : stop - lo], out[r + 1, start - lo : stop - lo]
-                for j in range(o.size):
-                    s = (((o[j] + a0[j] * v0) + a1[j] * v1) + a2[j] * v2) + a3[j] * v3
-                    o[j] = (((s + a4[j] * v4) + a5[j] * v5) + a6[j] * v6) + a7[j] * v7
-                    t = (((p[j] + a0[j] * u0) + a1[j] * u1) + a2[j] * u2) + a3[j] * u3
-                    p[j] = (((t + a4[j] * u4) + a5[j] * u5) + a6[j] * u6) + a7[j] * u7
+                for j in range(o.size):  # read first: after a store to ``o`` all would be read again
+                    x0, x1, x2, x3, x4, x5, x6, x7 = a0[j], a1[j], a2[j], a3[j], a4[j], a5[j], a6[j], a7[j]
+                    s = (((o[j] + x0 * v0) + x1 * v1) + x2 * v2) + x3 * v3
+                    t = (((p[j] + x0 * u0) + x1 * u1) + x2 * u2) + x3 * u3
+                    o[j] = (((s + x4 * v4) + x5 * v5) + x6 * v6) + x7 * v7
+                    p[j] = (((t + x4 * u4) + x5 * u5) + x6 * u6) + x7 * u7
         for q in range(whole, m):
             a = A[rows[q], start:stop]
             for r in range(V.shape[0]):
