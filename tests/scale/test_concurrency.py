@@ -181,17 +181,23 @@ def test_work_decides_how_many_threads_pay(method, entries, threads, monkeypatch
     assert counts["most"] == threads
 
 
-def test_after_an_error_nothing_new_begins(monkeypatch):
+@pytest.mark.parametrize("here", [False, True])
+def test_after_an_error_nothing_new_begins(here, monkeypatch):
+    """Whether the calling thread fails or another one."""
     monkeypatch.setattr(workers, "SMALL", 0)
-    begun = []
+    begun, caller, both = [], threading.current_thread(), threading.Barrier(2, timeout=60)
 
-    def fails(i):
+    def fails_once(i):
         begun.append(i)
-        raise ZeroDivisionError(i)
+        if len(begun) <= 2:
+            both.wait()
+        if (threading.current_thread() is caller) == here:
+            raise ZeroDivisionError(i)
+        time.sleep(0.05)  # the other one has failed when this one is done
 
     with workers.Workers(2) as two, pytest.raises(ZeroDivisionError):
-        two.map(fails, [(i,) for i in range(50)], entries=100)
-    assert len(begun) <= 2
+        two.map(fails_once, [(i,) for i in range(50)], entries=100)
+    assert len(begun) == 2
 
 
 def test_cores_granted(monkeypatch):
