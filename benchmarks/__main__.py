@@ -3,7 +3,7 @@
 import argparse
 
 from benchmarks import book, reading, startup
-from benchmarks.linear import choice, convergence, picks, real, scan, solvers, synthetic
+from benchmarks.linear import choice, convergence, picks, real, scan, solvers, synthetic, threads
 from benchmarks.online import accuracy as online_accuracy
 from benchmarks.online import reach as online_reach
 from benchmarks.online import sparsity as online_sparsity
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "real": real,
     "choice": choice,
     "scan": scan,
+    "threads": threads,
     "solvers": solvers,
     "convergence": convergence,
     "sifs_reach": sifs_reach,

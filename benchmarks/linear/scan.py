@@ -1,5 +1,6 @@
 """The scan against the memory bandwidth of the same run, and against BLAS and scipy."""
 
+import itertools
 import statistics
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,8 +21,10 @@ from thresher.data.scores import Correlation
 from thresher.data.workers import Workers, granted_cores
 
 KEPT = 300
+TILE = 1 << 17  # numbers of a tile that is cast to float64: 1 MiB, which the second-level cache holds
 HEADER = (
     "storage", "dtype", "right-hand sides", "threads", "ms", "GB/s", "share of bandwidth", "peer ms / ms",
+    "cast + dgemm ms / ms", "ms / ms of one",
 )  # fmt: skip
 
 
@@ -110,6 +113,24 @@ def product(X, V, threads, blas):
         X.T @ V
 
 
+def cast_product(X, V, threads, pool, blas):
+    """All scores by BLAS in float64: tiles of X are cast, each as far along a stored line as the cache allows."""
+    n, p = X.shape
+    rows = min(n, TILE // 1024 if X.flags.c_contiguous else n)
+    step, out = TILE // rows, np.zeros((V.shape[1], p))
+
+    def share(columns):
+        tile = np.empty((rows, step), order="C" if X.flags.c_contiguous else "F")
+        for lo, first in itertools.product(range(columns[0], columns[-1] + 1, step), range(0, n, rows)):
+            part = X[first : first + rows, lo : min(lo + step, columns[-1] + 1)]
+            cast = tile[: part.shape[0], : part.shape[1]]
+            cast[...] = part
+            out[:, lo : lo + part.shape[1]] += V[first : first + rows].T @ cast
+
+    with blas.limit(limits=1, user_api="blas"):
+        list(pool.map(share, np.array_split(np.arange(p), threads)))
+
+
 def stored_bytes(X):
     return sum(array.nbytes for array in stored_arrays(X))
 
@@ -129,6 +150,8 @@ def contest(storage, X, sizes):
             for k in sizes.vectors:
                 calls["scan", threads, k] = partial(scan, X, V[k], workers)
                 calls["peer", threads, k] = partial(product, X, V_like_X[k], threads, blas)
+                if k > 1 and not sparse.issparse(X):
+                    calls["cast", threads, k] = partial(cast_product, X, V[k], threads, pool, blas)
         seconds = interleaved(calls, sizes.repeats)
         grown = peak_growth(calls["scan", max(counts), 1])
         for workers in crews.values():
@@ -167,6 +190,7 @@ def bandwidths(X, counts, seconds):
 def row(storage, X, k, threads, seconds):
     """One line of the table."""
     ours, peer = seconds["scan", threads, k].median, seconds["peer", threads, k].median
+    cast = seconds.get(("cast", threads, k))
     return (
         storage,
         X.dtype,
@@ -176,6 +200,8 @@ def row(storage, X, k, threads, seconds):
         f"{stored_bytes(X) / ours / 1e9:.1f}",
         f"{share_of_bandwidth(seconds, threads, k):.0%}",
         f"{peer / ours:.2f}",
+        "-" if cast is None else f"{cast.median / ours:.2f}",
+        f"{ours / seconds['scan', threads, 1].median:.1f}",
     )
 
 
@@ -202,8 +228,9 @@ def explained(sizes):
         "the median, over rounds, of the fastest of four ways to read the same bytes with as many threads over "
         "the scan in the same round. The peer is "
         "`X.T @ V` of numpy (BLAS, as many threads) or scipy (always one thread), in the precision of X; "
-        "the scan sums in float64. "
-        f"Above 1 the scan is faster. ms are medians of {sizes.repeats} interleaved rounds."
+        "the scan sums in float64, as does the second peer, which casts tiles of a dense X to float64 and multiplies "
+        "them by BLAS, each thread on its own. Above 1 the scan is faster. The last column: as many times the scan "
+        f"with one right-hand side. ms are medians of {sizes.repeats} interleaved rounds."
     )
 
 

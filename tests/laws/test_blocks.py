@@ -153,11 +153,12 @@ def test_zero_vector_gives_zero(block):
     assert not block.combine(np.zeros(X.shape[1])).any()
 
 
+@pytest.mark.parametrize("k", [1, 3, 7, 16])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_threads_do_not_change_a_bit(name, monkeypatch):
+def test_threads_do_not_change_a_bit(name, k, monkeypatch):
     monkeypatch.setattr(workers_module, "SMALL", 0)
     wide = matrix(300, 211, seed=5)
-    v, w = rng.standard_normal((300, 3)), rng.standard_normal((211, 2))
+    v, w = rng.standard_normal((300, k)), rng.standard_normal((211, k))
     alone = BLOCKS[name](wide)
     for count in (2, 3, 8):
         with Workers(count) as workers:
@@ -166,17 +167,59 @@ def test_threads_do_not_change_a_bit(name, monkeypatch):
             assert np.array_equal(many.combine(w), alone.combine(w))
 
 
+@pytest.mark.parametrize("k", [1, 2, 5, 16])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_column_ranges_do_not_change_a_bit(name):
+def test_column_ranges_do_not_change_a_bit(name, k):
+    """One vector, several, an odd number: each column's sum is its own, whatever its neighbours in the call."""
     wide = matrix(5000, 40, seed=6)  # more rows than one block of a dot product
-    block, V = BLOCKS[name](wide), rng.standard_normal((2, 5000))
-    whole = np.zeros((2, 40))
+    block, V = BLOCKS[name](wide), rng.standard_normal((k, 5000))
+    V[:, ::3] = 0.0
+    whole = np.zeros((k, 40))
     block.correlate_into(V, 0, 40, whole)
+    np.testing.assert_allclose(whole, V @ wide, rtol=1e-11, atol=1e-10)
     for cuts in ([0, 1, 2, 3, 40], [0, 7, 19, 22, 40], list(range(41))):
-        pieces = [np.zeros((2, b - a)) for a, b in itertools.pairwise(cuts)]
+        pieces = [np.zeros((k, b - a)) for a, b in itertools.pairwise(cuts)]
         for piece, a, b in zip(pieces, cuts[:-1], cuts[1:], strict=True):
             block.correlate_into(V, a, b, piece)
         assert np.array_equal(np.concatenate(pieces, axis=1), whole)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("name", TWO_ORDERS)
+def test_sparse_sums_of_many_vectors_are_those_of_each_alone(name, k, monkeypatch):
+    """Whatever the size of the tile that holds the sums."""
+    wide = matrix(120, 300, density=0.2, seed=8)
+    block, V = BLOCKS[name](wide), rng.standard_normal((120, k))
+    W = rng.standard_normal((300, k))
+    correlated = np.stack([block.correlate(v) for v in V.T], axis=1)
+    combined = np.stack([block.combine(w) for w in W.T], axis=1)
+    for tile, visit in ((1 << 18, 4), (k, 0), (17 * k, 0), (1, 2)):
+        monkeypatch.setattr("thresher.data.compressed.TILE", tile)
+        monkeypatch.setattr("thresher.data.compressed.MIN_VISIT", visit)
+        assert np.array_equal(block.correlate(V), correlated)
+        assert np.array_equal(block.combine(W), combined)
+
+
+@pytest.mark.parametrize("name", TWO_ORDERS)
+def test_threads_turn_and_take_the_same_arrays(name, monkeypatch):
+    monkeypatch.setattr(workers_module, "SMALL", 0)
+    wide = matrix(90, 211, density=0.1, seed=9)
+    wide[40:60] = 0.0  # rows without entries
+    alone = BLOCKS[name](wide)
+    ids = np.array([200, 4, 3, 3, 117])
+    for count in (2, 3, 8):
+        with Workers(count) as workers:
+            many = BLOCKS[name](wide, workers)
+            pairs = [
+                (many.reordered(), alone.reordered()),
+                (many.take(ids), alone.take(ids)),
+                (many.take(np.arange(211)), alone.take(np.arange(211))),
+            ]
+        for mine, theirs in pairs:
+            for left, right in zip(arrays(mine), arrays(theirs), strict=True):
+                assert left.dtype == right.dtype
+                assert np.array_equal(left, right)
+    np.testing.assert_array_equal(alone.take(ids).toarray(), wide[:, ids])
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -249,10 +249,11 @@ def test_pieces_keep_below_the_work_asked_for(name, monkeypatch):
     assert same_lists(reference, design.scan(Correlation(V), TopK(3)))
 
 
+@pytest.mark.parametrize("k", [3, 9])
 @pytest.mark.parametrize("name", STORED)
-def test_scan_is_bitwise_equal_for_any_threads_and_chunks(name, monkeypatch):
+def test_scan_is_bitwise_equal_for_any_threads_and_chunks(name, k, monkeypatch):
     monkeypatch.setattr(workers_module, "SMALL", 0)
-    V = rng.standard_normal((60, 3))
+    V = rng.standard_normal((60, k))
     reference = MemoryDesign(STORED[name](X)).scan(Correlation(V), TopK(17))
     for count in (1, 2, 4, 8):
         for cuts in ([0, 150], [0, 1, 50, 149, 150], list(range(151))):
@@ -329,6 +330,7 @@ def test_split_has_the_bars_of_all():
 
 
 def test_top_k_over_many_slices(monkeypatch):
+    monkeypatch.setattr("thresher.data.reducers.FIRST", 5)
     monkeypatch.setattr("thresher.data.reducers.SLICE", 16)
     scores = rng.integers(-5, 6, 1000).astype(float)
     ((ids, _),) = TopK(33).started(0, scores[None]).result()

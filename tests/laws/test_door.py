@@ -10,6 +10,7 @@ from scipy import sparse
 
 from thresher import FGMClassifier
 from thresher.data.door import checked_sparse
+from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 
 N, P = 30, 40
@@ -209,6 +210,27 @@ def test_unsorted_and_repeated_indices_are_legal(kind):
 def test_a_sound_matrix_is_not_copied():
     S = sound()
     assert checked_sparse(S) is S
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_threads_find_the_same_faults(count, monkeypatch):
+    """The first of two indices out of range, however the rows are shared; a single unsorted row at either end."""
+    monkeypatch.setattr("thresher.data.workers.SMALL", 0)
+    with Workers(count) as workers:
+        spoilt = sound().copy()
+        first, last = spoilt.nnz // 3, spoilt.nnz - 1
+        spoilt.indices[[first, last]] = P
+        with pytest.raises(InvalidDataError, match=rf"X.indices\[{first}\] is {P}"):
+            checked_sparse(spoilt, workers)
+        for row in (0, N - 1):
+            unsorted = sound().copy()
+            entries = slice(unsorted.indptr[row], unsorted.indptr[row + 1])
+            unsorted.indices[entries] = unsorted.indices[entries][::-1].copy()
+            assert np.all(np.diff(unsorted.indices[entries]) < 0)
+            assert unsorted[[row]].nnz > 1
+            found = checked_sparse(unsorted, workers)
+            assert np.all(np.diff(found.indices[entries]) > 0)
+        assert checked_sparse(sound(), workers).nnz == sound().nnz
 
 
 @pytest.mark.parametrize("format", ["coo", "bsr", "lil", "dok", "dia"])

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -135,20 +136,68 @@ def test_fork_after_fit(name, threads_always):
             assert_same_bits(found, expected)
 
 
+def most_at_once(counts):
+    """A wrapper of functions that notes in ``counts`` how many of their calls run, and how many did at most."""
+    lock = threading.Lock()
+
+    def wrapped(function):
+        def noted(*task):
+            with lock:
+                counts["now"] += 1
+                counts["most"] = max(counts["most"], counts["now"])
+            try:
+                time.sleep(0.001)  # long enough for all threads to begin
+                return function(*task)
+            finally:
+                with lock:
+                    counts["now"] -= 1
+
+        return noted
+
+    return wrapped
+
+
 def test_no_more_threads_than_asked(threads_always, monkeypatch):
-    seen = set()
-    original = workers.Workers.map
+    counts = {"now": 0, "most": 0}
+    original, noted = workers.Workers.map, most_at_once(counts)
 
     def watched(self, function, tasks, *, entries):
-        def noted(*task):
-            seen.add(threading.current_thread().name)
-            return function(*task)
-
-        return original(self, noted, tasks, entries=entries)
+        return original(self, noted(function), tasks, entries=entries)
 
     monkeypatch.setattr(workers.Workers, "map", watched)
     FGMClassifier(10, overshoot=None, n_jobs=2).fit(DATA.X, DATA.y)
-    assert len({name for name in seen if name.startswith("thresher")}) == 2
+    assert counts["most"] == 2
+
+
+@pytest.mark.parametrize("method", ["map", "stream"])
+@pytest.mark.parametrize(("entries", "threads"), [(0, 1), (3999, 1), (4000, 2), (9500, 3), (1e9, 4), (np.inf, 4)])
+def test_work_decides_how_many_threads_pay(method, entries, threads, monkeypatch):
+    monkeypatch.setattr(workers, "SMALL", 1000)
+    counts, tasks = {"now": 0, "most": 0}, [(i,) for i in range(12)]
+    with workers.Workers(4) as four:
+        assert four.share(entries) == threads
+        found = list(getattr(four, method)(most_at_once(counts)(lambda i: i * i), tasks, entries=entries))
+    assert found == [i * i for i in range(12)]
+    assert counts["most"] == threads
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_after_an_error_nothing_new_begins(here, monkeypatch):
+    """Whether the calling thread fails or another one."""
+    monkeypatch.setattr(workers, "SMALL", 0)
+    begun, caller, both = [], threading.current_thread(), threading.Barrier(2, timeout=60)
+
+    def fails_once(i):
+        begun.append(i)
+        if len(begun) <= 2:
+            both.wait()
+        if (threading.current_thread() is caller) == here:
+            raise ZeroDivisionError(i)
+        time.sleep(0.05)  # the other one has failed when this one is done
+
+    with workers.Workers(2) as two, pytest.raises(ZeroDivisionError):
+        two.map(fails_once, [(i,) for i in range(50)], entries=100)
+    assert len(begun) == 2
 
 
 def test_cores_granted(monkeypatch):

@@ -60,6 +60,7 @@ class Block(Scannable):
     nbytes: int
     workers: Workers = SERIAL
     structure_bytes: int = 0  # bytes of the index arrays of a sparse format
+    entry_cost: int = 1  # time that a stored value takes in a product, in that of a dense one
 
     @property
     @abstractmethod
@@ -148,12 +149,25 @@ class Block(Scannable):
             out += A @ A.T
         return out
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges of columns to distribute over threads, ``per_worker`` for each, of about ``most`` entries at most.
 
-        Storage formats may override this to balance the work better.
+        ``work`` (default: that of one product) decides how many threads pay off. Storage formats may override this to
+        balance it better.
         """
-        return self.workers.cut(self.shape[1], per_worker=per_worker, grain=16, at_least=self._cuts(most))
+        threads = self._threads(work)
+        cuts = self._cuts(most)
+        return self.workers.cut(self.shape[1], threads=threads, per_worker=per_worker, grain=16, at_least=cuts)
+
+    def work(self, vectors: int, entries: float | None = None) -> float:
+        """What products of all (or so many) entries with so many vectors cost, in products of dense entries."""
+        return vectors * self.entry_cost * (self.entries if entries is None else entries)
+
+    def _threads(self, work: float | None) -> int:
+        """Number of threads that pay off for ``work``, by default for one product."""
+        return self.workers.share(self.work(1) if work is None else work)
 
     def _cuts(self, most: int | None) -> int:
         """Number of ranges such that each has at most about ``most`` entries."""
@@ -166,22 +180,39 @@ class Block(Scannable):
         """
         rows = as_rows(V)
         out = np.zeros((rows.shape[0], self.shape[1]))
-        entries = self.entries if work is None else work
-        few = work is not None and not self.workers.pays(work)
-        ranges = [(0, self.shape[1])] if few else self.column_ranges()
-        self.workers.map(lambda lo, hi: self.correlate_into(rows, lo, hi, out[:, lo:hi]), ranges, entries=entries)
+        cost = self.work(len(rows), work)
+        self._in_ranges(self.correlate_into, rows, self.column_ranges(work=cost), cost, out)
         return like_given(out, V)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """XW: result[i] = sum_j X[i, j] W[j]; W is (m,) or (m, k), the result (n,) or (n, k)."""
         rows = as_rows(W)
         out = np.zeros((rows.shape[0], self.shape[0]))
-        self.workers.map(
-            lambda lo, hi: self.combine_into(rows, lo, hi, out[:, lo:hi]),
-            self.workers.cut(self.shape[0], grain=64),
-            entries=self.entries,
-        )
+        cost = self.work(len(rows))
+        ranges = self.workers.cut(self.shape[0], threads=self._threads(cost), grain=64)
+        self._in_ranges(self.combine_into, rows, ranges, cost, out)
         return like_given(out, W)
+
+    def _in_ranges(
+        self,
+        product: Callable[[np.ndarray, int, int, np.ndarray], None],
+        V: np.ndarray,
+        ranges: list[tuple[int, int]],
+        work: float,
+        out: np.ndarray,
+    ) -> None:
+        """Let ``product(V, lo, hi, part)`` fill each range of ``out`` (k, length), which is zero."""
+
+        def fill(lo: int, hi: int) -> None:
+            part = out[:, lo:hi]
+            if part.flags.c_contiguous:
+                product(V, lo, hi, part)
+            else:  # loops vectorise over contiguous sums, and are compiled for one layout
+                separate = np.zeros(part.shape)
+                product(V, lo, hi, separate)
+                part[:] = separate
+
+        self.workers.map(fill, ranges, entries=work)
 
     def native(self) -> Any:
         """The columns as a numpy array or a scipy sparse array."""
@@ -219,13 +250,16 @@ class ArrayBlock(Block):
     def combine(self, W: np.ndarray) -> np.ndarray:
         """See Block."""
         out = np.empty((self.shape[0], *W.shape[1:]))
-        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS)
+        products = self.shape[0] * W.size
+        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS, products)
         return out
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
         """See Block."""
         out = np.empty((self.shape[1], *V.shape[1:]))
-        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), self.shape[1], TILE_COLUMNS)
+        m = self.shape[1]
+        products = m * V.size if V.ndim > 1 else 0  # threads gained nothing on one vector, with 2 to 16 of them
+        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, TILE_COLUMNS, products)
         return out
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
@@ -240,17 +274,17 @@ class ArrayBlock(Block):
             out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
             out[lo:hi, hi:] = out[hi:, lo:hi].T
 
-        self._tiles(below, m, TILE_COLUMNS)
+        self._tiles(below, m, TILE_COLUMNS, A.size * m // 2)
         return out
 
     def row_gram(self) -> np.ndarray:
         """See Block."""
         return self.X @ self.X.T
 
-    def _tiles(self, function: Callable[[int, int], Any], length: int, step: int) -> None:
-        """Call ``function(lo, hi)`` on all tiles, on threads if there is enough work."""
+    def _tiles(self, function: Callable[[int, int], Any], length: int, step: int, products: int) -> None:
+        """Call ``function(lo, hi)`` on all tiles, on as many threads as the number of ``products`` pays for."""
         tiles = [(lo, min(lo + step, length)) for lo in range(0, length, step)]
-        self.workers.map(function, tiles, entries=self.entries)
+        self.workers.map(function, tiles, entries=products)
 
     def take(self, ids: np.ndarray) -> "Block":
         """See Block."""

@@ -11,9 +11,16 @@ from thresher.data.block import Block, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments
 
+TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
+MIN_VISIT = 4  # entries of a line in a tile, on average
+SAMPLE = 65536  # indices by which the work on columns of CSR is balanced
+MOVE_COST = 64  # moving an entry to another place takes as long as this many products of dense entries
+
 
 class _CompressedBlock(Block):
     """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
+
+    entry_cost = 8
 
     def __init__(
         self,
@@ -34,17 +41,52 @@ class _CompressedBlock(Block):
         """Number of stored values."""
         return self.values.size
 
-    def _product(
-        self, one: Callable[..., None], many: Callable[..., None], V: np.ndarray, lo: int, hi: int, out: np.ndarray
-    ) -> None:
-        """Run the loop for one vector, or the one for several vectors side by side."""
+    def _gathered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """Products of the stored lines lo <= i < hi with the rows of V."""
+        arrays, k = (self.indptr, self.indices, self.values), len(V)
+        if k == 1:
+            compressed.gather(*arrays, V, lo, hi, out)
+            return
+        for r in range(0, k, 4):  # of all at once fewer stay in the second-level cache
+            side_by_side = np.zeros((V.shape[1], 4))
+            side_by_side[:, : k - r] = V[r : r + 4].T
+            compressed.gather_four(*arrays, side_by_side, lo, hi, out[r : r + 4])
+
+    def _scattered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """Sums of the stored lines times the entries of each row of V, at the places lo <= l < hi."""
+        arrays, k = (self.indptr, self.indices, self.values), len(V)
+        if k == 1:
+            compressed.scatter(*arrays, V, lo, hi, out)
+            return
+        lines = self.indptr.size - 1
+        at, tile = np.empty(lines, dtype=np.int64), np.empty((self._tile_width(k, hi - lo), k))
+        compressed.scatter_many(*arrays, np.ascontiguousarray(V.T), lo, hi, at, tile, out)
+
+    def _tile_width(self, k: int, width: int) -> int:
+        """Places whose sums for k vectors are held at a time: TILE numbers, but a line has some entries in a tile."""
+        full_enough = MIN_VISIT * self.shape[0] * self.shape[1] // max(1, self.entries)
+        return max(1, min(width, max(TILE // k, full_enough)))
+
+    def _transposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, indices, values) in the other storage order: each thread writes a range of the new lines."""
+        lines = self.indptr.size - 1
+        across = CsrBlock((lines, sum(self.shape) - lines), self.indptr, self.indices, self.values, self.workers)
+        work = MOVE_COST * self.entries
+        ranges = across.column_ranges(work=work)
+        indptr = np.zeros(across.shape[1] + 1, dtype=self.indptr.dtype)
+        self.workers.map(
+            lambda lo, hi: compressed.count_range(self.indptr, self.indices, lo, hi, indptr[lo + 1 : hi + 1]),
+            ranges,
+            entries=work,
+        )
+        np.cumsum(indptr, out=indptr)
+        at, indices = indptr[:-1].copy(), np.empty(self.entries, dtype=index_dtype(lines))
+        values = np.empty(self.entries, dtype=self.dtype)
         arrays = self.indptr, self.indices, self.values
-        if V.shape[0] == 1:
-            one(*arrays, V, lo, hi, out)
-        else:
-            side_by_side = np.zeros((hi - lo, V.shape[0]))
-            many(*arrays, np.ascontiguousarray(V.T), lo, hi, side_by_side)
-            out += side_by_side.T
+        self.workers.map(
+            lambda lo, hi: compressed.transpose_range(*arrays, lo, hi, at[lo:hi], indices, values), ranges, entries=work
+        )
+        return indptr, indices, values
 
     def _squares(self, loop: Callable[..., None], weights: np.ndarray, size: int) -> np.ndarray:
         weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
@@ -105,11 +147,11 @@ class CscBlock(_CompressedBlock):
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.gather, compressed.gather_many, V, lo, hi, out)
+        self._gathered(V, lo, hi, out)
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.scatter, compressed.scatter_many, W, lo, hi, out)
+        self._scattered(W, lo, hi, out)
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
@@ -123,9 +165,11 @@ class CscBlock(_CompressedBlock):
         """See Block."""
         return self._filled((self.shape[1], self.shape[0])).T
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges with about equal numbers of stored entries."""
-        pieces = max(self.workers.count * per_worker, self._cuts(most))
+        pieces = max(self._threads(work) * per_worker, self._cuts(most))
         if pieces == 1:
             return [(0, self.shape[1])]
         cuts = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
@@ -145,9 +189,7 @@ class CscBlock(_CompressedBlock):
 
     def reordered(self) -> "CsrBlock":
         """The same values stored by rows, copied."""
-        across = CsrBlock((self.shape[1], self.shape[0]), self.indptr, self.indices, self.values)
-        rows = across.take(np.arange(self.shape[0]))
-        return CsrBlock(self.shape, rows.indptr, rows.indices, rows.values, self.workers)
+        return CsrBlock(self.shape, *self._transposed(), workers=self.workers)
 
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block. Reads every index once."""
@@ -178,8 +220,7 @@ class CscBlock(_CompressedBlock):
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
 
-    # (number of ranges, the ranges) that were computed last
-    _ranges: tuple[int, list[tuple[int, int]]] = (0, [])
+    _sample: np.ndarray | None = None  # some of the column indices, sorted, once they were needed
 
     @property
     def row_entries(self) -> np.ndarray:
@@ -188,11 +229,11 @@ class CsrBlock(_CompressedBlock):
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.scatter, compressed.scatter_many, V, lo, hi, out)
+        self._scattered(V, lo, hi, out)
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._product(compressed.gather, compressed.gather_many, W, lo, hi, out)
+        self._gathered(W, lo, hi, out)
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
@@ -206,40 +247,63 @@ class CsrBlock(_CompressedBlock):
         """See Block."""
         return np.asfortranarray(self._filled(self.shape))
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges with about equal numbers of stored entries, estimated from a sample of the indices.
 
         One range per thread whatever ``per_worker`` is, since every further range searches every row again; large
         matrices or many vectors get more ranges, so that a scan can be interrupted.
         """
-        count = self.workers.count
+        count = self._threads(work)
         pieces = count * max(1, -(-self._cuts(most) // count))
         if pieces == 1:
             return [(0, self.shape[1])]
-        if self._ranges[0] == pieces:
-            return self._ranges[1]
-        sample = self.indices[:: max(1, self.entries // 65536)]
-        if sample.size < pieces:
+        if self._sample is None:
+            self._sample = np.sort(self.indices[:: max(1, self.entries // SAMPLE)])
+        if self._sample.size < pieces:
             return [(0, self.shape[1])]
-        cuts = np.quantile(sample, np.linspace(0, 1, pieces + 1)[1:-1]).astype(np.int64) + 1
-        self._ranges = (pieces, ranges_between(cuts, self.shape[1]))
-        return self._ranges[1]
+        cuts = self._sample[np.arange(1, pieces) * self._sample.size // pieces].astype(np.int64) + 1
+        return ranges_between(cuts, self.shape[1])
 
     def take(self, ids: np.ndarray) -> CscBlock:
-        """See Block; the copy is stored by columns. Reads every index once."""
+        """See Block; the copy is stored by columns. Reads every index once; each thread some of the rows."""
         ids = np.asarray(ids, dtype=np.int64)
-        place = np.full(self.shape[1], -1, dtype=np.int32)
-        wanted, which = np.unique(ids, return_inverse=True)
-        place[wanted] = np.arange(wanted.size)
-        indptr = np.zeros(wanted.size + 1, dtype=np.int64)
-        compressed.count_columns(self.indices, place, indptr[1:])
-        np.cumsum(indptr, out=indptr)
-        indices = np.empty(int(indptr[-1]), dtype=np.int32 if self.shape[0] <= 2**31 - 1 else np.int64)
-        values = np.empty(indices.size, dtype=self.dtype)
-        compressed.pick_columns(self.indptr, self.indices, self.values, place, indptr[:-1].copy(), indices, values)
-        columns = CscBlock((self.shape[0], wanted.size), indptr, indices, values, self.workers)
-        in_order = wanted.size == ids.size and bool(np.all(which == np.arange(ids.size)))
+        if 2 * ids.size > self.shape[1]:
+            columns, which = self.reordered(), ids
+        else:
+            wanted, which = np.unique(ids, return_inverse=True)
+            columns = CscBlock((self.shape[0], wanted.size), *self._some_columns(wanted), workers=self.workers)
+        in_order = columns.shape[1] == ids.size and bool(np.all(which == np.arange(ids.size)))
         return columns if in_order else columns.take(which)
+
+    def _some_columns(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, indices, values) of the columns ``wanted``, which are sorted without duplicates."""
+        place = np.full(self.shape[1], -1, dtype=np.int32)
+        place[wanted] = np.arange(wanted.size)
+        most = max(1, self.entries // (8 * max(1, wanted.size)))  # so that counts stay small beside X
+        cuts = np.linspace(0, self.entries, min(self._threads(None), most) + 1)[1:-1]
+        ranges = ranges_between(np.searchsorted(self.indptr, cuts), self.shape[0])
+        counts = np.zeros((len(ranges), wanted.size), dtype=np.int64)
+        self.workers.map(
+            lambda part, first, last: compressed.count_columns(
+                self.indptr, self.indices, place, first, last, counts[part]
+            ),
+            [(part, *rows) for part, rows in enumerate(ranges)],
+            entries=self.work(1),
+        )
+        indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+        at = indptr[:-1] + np.cumsum(counts, axis=0) - counts  # where each range of rows writes
+        indices = np.empty(int(indptr[-1]), dtype=index_dtype(self.shape[0]))
+        values, arrays = np.empty(indices.size, dtype=self.dtype), (self.indptr, self.indices, self.values)
+        self.workers.map(
+            lambda part, first, last: compressed.pick_columns(
+                *arrays, place, first, last, at[part], indices, values
+            ),
+            [(part, *rows) for part, rows in enumerate(ranges)],
+            entries=self.work(1),
+        )
+        return indptr, indices, values
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; rows without weight are not read."""
@@ -251,7 +315,7 @@ class CsrBlock(_CompressedBlock):
 
     def reordered(self) -> CscBlock:
         """The same values stored by columns, copied."""
-        return self.take(np.arange(self.shape[1]))
+        return CscBlock(self.shape, *self._transposed(), workers=self.workers)
 
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block."""
@@ -263,8 +327,12 @@ class CsrBlock(_CompressedBlock):
 
     def joined(self, other: Self) -> Block:
         """One block with the columns of both, by columns."""
-        mine, theirs = self.take(np.arange(self.shape[1])), other.take(np.arange(other.shape[1]))
-        return mine.joined(theirs)
+        return self.reordered().joined(other.reordered())
+
+
+def index_dtype(length: int) -> type[np.signedinteger]:
+    """The smaller of the two integer types that can index this many places."""
+    return np.int32 if length <= 2**31 - 1 else np.int64
 
 
 def ranges_between(cuts: np.ndarray, length: int) -> list[tuple[int, int]]:

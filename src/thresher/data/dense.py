@@ -11,6 +11,7 @@ from thresher.loops import dense, moments
 WIDEST = 8192  # columns of a range in C order
 COPY_COST = 8  # copying an entry takes as long as reading this many
 ROWS, SQUARED = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
+PAIRED = 4  # vectors from which on they are taken two at a time
 GRAIN = 16  # rows or columns: BLAS sums in the same order if ranges begin at multiples of this and are no narrower
 
 
@@ -29,26 +30,22 @@ class DenseBlock(Block):
         """Number of stored values."""
         return self.shape[0] * self.shape[1]
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """Ranges of equal width; in C order narrow enough for their sums to stay in the second-level cache."""
-        ranges = super().column_ranges(per_worker, most)
+        ranges = super().column_ranges(per_worker, most, work)
         if not self.by_rows:
             return ranges
         return [(start, min(start + WIDEST, hi)) for lo, hi in ranges for start in range(lo, hi, WIDEST)]
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        if self.by_rows:
-            _sum_rows(self.major, V, lo, hi, out)
-        else:
-            dense.row_dots(self.major, V, lo, hi, out)
+        (_row_sums if self.by_rows else _row_dots)(self.major, V, lo, hi, out)
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        if self.by_rows:
-            dense.row_dots(self.major, W, lo, hi, out)
-        else:
-            _sum_rows(self.major, W, lo, hi, out)
+        (_row_dots if self.by_rows else _row_sums)(self.major, W, lo, hi, out)
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
@@ -134,6 +131,23 @@ def _ranges(begin: int, end: int, width: int) -> list[tuple[int, int]]:
     return list(zip(cuts, [*cuts[1:], end], strict=True))
 
 
-def _sum_rows(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+def _row_dots(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+    pairs = _in_pairs(V)
+    if pairs:
+        dense.paired_row_dots(A, V[:pairs], lo, hi, out[:pairs])
+    if pairs < len(V):
+        dense.row_dots(A, V[pairs:], lo, hi, out[pairs:])
+
+
+def _row_sums(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
     used = np.flatnonzero(V.any(axis=0))  # rows whose coefficient is zero in all vectors are not read
-    dense.row_sums(A, V, used, lo, hi, out)
+    pairs = _in_pairs(V)
+    if pairs:
+        dense.paired_row_sums(A, V[:pairs], used, lo, hi, out[:pairs])
+    if pairs < len(V):
+        dense.row_sums(A, V[pairs:], used, lo, hi, out[pairs:])
+
+
+def _in_pairs(V: np.ndarray) -> int:
+    """How many of the vectors are taken two at a time: few are not, since memory limits them."""
+    return len(V) // 2 * 2 if len(V) >= PAIRED else 0

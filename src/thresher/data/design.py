@@ -18,6 +18,8 @@ from thresher.data.sides import Sides
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 
+PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
+
 
 class Cost(NamedTuple):
     """What reading X costs: in full passes over it, and in bytes read."""
@@ -38,14 +40,16 @@ class Design(ABC):
 
     Features have the ids 0..p-1 here; ``ids`` (None or sorted int64) gives their column indices in X if the design
     omits columns of zeros. ``workers`` run the pieces of a scan; ``entries`` is the number of stored values, which
-    determines the cost of a pass. ``scaling`` (None: columns as they are) is passed to scores for the columns of each
-    piece, so that pieces do not depend on it.
+    determines the cost of a pass, and ``entry_cost`` the time that each of them takes, in that of a dense one.
+    ``scaling`` (None: columns as they are) is passed to scores for the columns of each piece, so that pieces do not
+    depend on it.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
     nbytes: int
     entries: int
+    entry_cost: int = 1
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
     scaling: ColumnScaling | None = None
@@ -59,6 +63,15 @@ class Design(ABC):
     def n_columns(self) -> int:
         """Number of columns of X, including columns of zeros that the design omits."""
         return self.width
+
+    @property
+    def scan_work(self) -> float:
+        """The work of a scan by which its number of threads is chosen.
+
+        That of one vector, however many there are: ranking and merging the scores of a piece takes time for each
+        vector, too. It costs more than waking a thread, PIECE_COST times as much.
+        """
+        return self.entries * self.entry_cost / PIECE_COST
 
     @abstractmethod
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
@@ -178,7 +191,7 @@ class Design(ABC):
                 yield piece, score, scaling, reducer, total.bar
 
         index = -1
-        with closing(self.workers.stream(_reduced, jobs(), entries=self.entries * score.vectors)) as parts:
+        with closing(self.workers.stream(_reduced, jobs(), entries=self.scan_work)) as parts:
             for index, part in enumerate(parts):
                 total = total.merged(part) if index else part
                 late = deadline is not None and time.perf_counter() >= deadline

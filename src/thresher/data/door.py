@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from thresher.data.compressed import CscBlock, CsrBlock
+from thresher.data.block import Block
+from thresher.data.compressed import CscBlock, CsrBlock, ranges_between
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Design
 from thresher.data.memory import REORDER_LIMIT, MemoryDesign
@@ -16,10 +17,11 @@ from thresher.loops import compressed
 from thresher.loops.moments import NOT_FINITE
 
 MOST_ROWS = 2**48
+LOOK_COST = 4  # looking at an index takes as long as this many products of dense entries
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def checked_sparse(X: Any) -> Any:
+def checked_sparse(X: Any, workers: Workers = SERIAL) -> Any:
     """A sparse X as CSR or CSC with a valid structure.
 
     CSR and CSC are returned as they are, not copied, if the indices of each row (column) are sorted without duplicates;
@@ -36,7 +38,7 @@ def checked_sparse(X: Any) -> Any:
     by_rows = X.format == "csr"
     major, width = X.shape if by_rows else X.shape[::-1]
     _check_arrays(X, major)
-    bad, canonical = compressed.inspect(X.indptr, X.indices, width)
+    bad, canonical = _inspected(X, width, workers)
     if bad >= 0:
         axis = "column" if by_rows else "row"
         raise InvalidDataError(
@@ -47,6 +49,19 @@ def checked_sparse(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def _inspected(X: Any, width: int, workers: Workers) -> tuple[int, bool]:
+    """(position of the first index outside 0..width-1 or -1, are all lines sorted and unique), on threads."""
+    work = LOOK_COST * X.indices.size
+    cuts = np.linspace(0, X.indices.size, workers.share(work) + 1)[1:-1]
+    ranges = ranges_between(np.searchsorted(X.indptr, cuts), X.indptr.size - 1)
+    found = workers.map(
+        lambda first, last: compressed.inspect(X.indptr, X.indices, width, first, last),
+        ranges,
+        entries=work,
+    )
+    return next((bad for bad, _ in found if bad >= 0), -1), all(canonical for _, canonical in found)
 
 
 def _check_arrays(X: Any, major: int) -> None:
@@ -117,11 +132,11 @@ def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: b
             ids = np.union1d(X.indices, np.asarray(keep, dtype=np.int64)).astype(np.int64)
             indices = np.searchsorted(ids, X.indices).astype(np.int32 if ids.size < 2**31 else np.int64)
             X = sparse.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], ids.size))
+        kind = CsrBlock if X.format == "csr" else CscBlock
+        block: Block = kind(X.shape, X.indptr, X.indices, X.data, workers)
         converted = to_csc and X.format == "csr" and X.data.nbytes + X.indices.nbytes <= REORDER_LIMIT
         if converted:
-            X = X.tocsc()
-        kind = CsrBlock if X.format == "csr" else CscBlock
-        block = kind(X.shape, X.indptr, X.indices, X.data, workers)
+            block = block.reordered()
         return MemoryDesign(block, ids, copied=converted, n_columns=n_columns)
     if not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)

@@ -9,7 +9,7 @@ from thresher.data.design import Cost, Design
 from thresher.data.pieces import MOST_WORK, Piece, Slice
 from thresher.data.sides import Sides
 
-PER_WORKER = 4  # minimum number of pieces, so that no thread waits long for the last one
+PER_WORKER = 2  # minimum number of pieces, so that no thread waits long for the last one; more cost on many threads
 REORDER_LIMIT = 1 << 30  # bytes up to which a sparse matrix may be copied into the other storage order
 
 
@@ -20,6 +20,7 @@ class MemoryDesign(Design):
         self.block, self.ids, self.workers, self.copied = block, ids, block.workers, copied
         self._n_columns = block.shape[1] if n_columns is None else n_columns
         self.shape, self.dtype, self.nbytes, self.entries = block.shape, block.dtype, block.nbytes, block.entries
+        self.entry_cost = block.entry_cost
 
     @property
     def n_columns(self) -> int:
@@ -28,7 +29,8 @@ class MemoryDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design."""
-        for lo, hi in self.block.column_ranges(per_worker=PER_WORKER, most=MOST_WORK // vectors):
+        ranges = self.block.column_ranges(PER_WORKER, most=MOST_WORK // vectors, work=self.scan_work)
+        for lo, hi in ranges:
             yield Slice(lo, self.block, lo, hi)
 
     def take(self, ids: np.ndarray) -> Block:

@@ -1,5 +1,6 @@
 """Reducers: what a scan keeps. They merge, so that the result does not depend on pieces, threads and workers."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
@@ -7,8 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 SLICE = 65536  # scores processed at a time: a slice stays in the second-level cache
+FIRST = 4096  # scores of the first slice: cheap to rank, and few of the others then exceed the bar
 
 Ranked = tuple[np.ndarray, np.ndarray]  # ids and squared scores, best first
+
+
+def _slices(width: int) -> list[tuple[int, int]]:
+    """[0, width) in slices: the first one short."""
+    cuts = [0, *range(min(FIRST, width), width, SLICE), width]
+    return list(itertools.pairwise(cuts))
 
 
 def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -68,19 +76,23 @@ class TopK:
         return np.any(self._squares(bounds) >= bar[:, None], axis=0, keepdims=True)[0]
 
     def _squares(self, scores: np.ndarray) -> np.ndarray:
-        squares = scores * scores
-        return squares.sum(axis=0, keepdims=True) if self.summed else squares
+        if not self.summed:
+            return scores * scores
+        total = np.zeros((1, scores.shape[1]))
+        for row in scores:  # one by one: the order of np.sum depends on the width
+            total += row * row
+        return total
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "TopK":
         """See Reducer."""
-        squares = self._squares(scores)
-        squares[:, self._excluded(ids, scores.shape[1])] = 0.0
-        return self._with([self._best(row, ids) for row in squares])
+        excluded = self._excluded(ids, scores.shape[1])
+        lists = [scores] if self.summed else [scores[r : r + 1] for r in range(len(scores))]
+        return self._with([self._best(rows, excluded, ids) for rows in lists])
 
     def _excluded(self, ids: int | np.ndarray, width: int) -> np.ndarray:
-        """Positions of the excluded features."""
+        """Positions of the excluded features, sorted."""
         if isinstance(ids, np.ndarray):
-            return np.isin(ids, self.exclude)
+            return np.flatnonzero(np.isin(ids, self.exclude))
         begin, end = np.searchsorted(self.exclude, [ids, ids + width])
         return self.exclude[begin:end] - ids
 
@@ -96,11 +108,14 @@ class TopK:
     def _with(self, lists: list[Ranked]) -> "TopK":
         return TopK(self.size, self.exclude, summed=self.summed, lists=lists)
 
-    def _best(self, row: np.ndarray, ids: int | np.ndarray) -> Ranked:
+    def _best(self, scores: np.ndarray, excluded: np.ndarray, ids: int | np.ndarray) -> Ranked:
+        """The best of one list: of a row of scores, or of the sum over all rows."""
         best = (np.empty(0, dtype=np.int64), np.empty(0))
         bar = 0.0  # a score must exceed it; ids are ascending, so of tied scores the first is kept
-        for start in range(0, row.size, SLICE):
-            part = row[start : start + SLICE]
+        for start, stop in _slices(scores.shape[1]):
+            part = self._squares(scores[:, start:stop])[0]
+            begin, end = np.searchsorted(excluded, [start, stop])
+            part[excluded[begin:end] - start] = 0.0
             top = np.flatnonzero(part > bar)
             if top.size > self.size:  # all above the size-th largest, then ties in order of id
                 least = np.partition(part[top], top.size - self.size)[top.size - self.size] if self.size else np.inf

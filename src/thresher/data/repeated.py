@@ -16,7 +16,7 @@ class RepeatedBlock(Block):
     def __init__(self, base: Block, classes: int):
         self.base, self.classes, self.workers = base, classes, base.workers
         self.shape = (classes * base.shape[0], classes * base.shape[1])
-        self.dtype, self.nbytes = base.dtype, base.nbytes
+        self.dtype, self.nbytes, self.entry_cost = base.dtype, base.nbytes, base.entry_cost
 
     @property
     def entries(self) -> int:

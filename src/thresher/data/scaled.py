@@ -51,6 +51,7 @@ class ScaledBlock(Block):
     def __init__(self, base: Block, scaling: Scaling):
         self.base, self.scaling = base, scaling
         self.shape, self.dtype, self.nbytes, self.workers = base.shape, base.dtype, base.nbytes, base.workers
+        self.entry_cost = base.entry_cost
 
     @property
     def entries(self) -> int:
@@ -67,9 +68,11 @@ class ScaledBlock(Block):
         """See Block."""
         return self.base.column_entries
 
-    def column_ranges(self, per_worker: int = 1, most: int | None = None) -> list[tuple[int, int]]:
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
         """The ranges of the base."""
-        return self.base.column_ranges(per_worker, most)
+        return self.base.column_ranges(per_worker, most, work)
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
@@ -139,7 +142,7 @@ class ScaledDesign(Design):
     def __init__(self, base: Design, scaling: Scaling):
         self.base, self.scaling = base, scaling
         self.shape, self.dtype, self.nbytes, self.entries = base.shape, base.dtype, base.nbytes, base.entries
-        self.workers, self.ids = base.workers, base.ids
+        self.workers, self.ids, self.entry_cost = base.workers, base.ids, base.entry_cost
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; scores get the scaling of each piece."""

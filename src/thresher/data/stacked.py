@@ -18,7 +18,7 @@ class StackedBlock(Block):
         first = self.parts[0]
         self.bounds = np.cumsum([0] + [part.shape[1] for part in self.parts])
         self.shape, self.dtype, self.workers = (first.shape[0], int(self.bounds[-1])), first.dtype, first.workers
-        self.nbytes = sum(part.nbytes for part in self.parts)
+        self.nbytes, self.entry_cost = sum(part.nbytes for part in self.parts), first.entry_cost
 
     @property
     def entries(self) -> int:

@@ -1,6 +1,7 @@
 """Threads that run compiled loops over pieces of data."""
 
 import collections
+import math
 import numbers
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import Any, Protocol, Self
 import joblib
 from threadpoolctl import ThreadpoolController
 
-SMALL = 1 << 18  # entries; below this, threads cost more than they save
+SMALL = 1 << 18  # products (entries of dense columns times vectors) formed while a thread wakes: about 50 microseconds
 WINDOW = 3  # pieces per thread that are running or queued
 
 
@@ -30,8 +31,9 @@ def granted_cores() -> int:
 def count_workers(n_jobs: int | None, *, pays: bool = True) -> int:
     """Number of threads for scikit-learn's ``n_jobs``, the same rule in every estimator.
 
-    None means as many as are useful: all available cores, of which ``Workers.map`` uses one for small tasks, or one
-    thread if the caller knows that more do not pay off (``pays=False``). -1 means all available cores, -2 all but one.
+    None means as many as are useful: all available cores, of which ``Workers`` uses as many as each task pays for, or
+    one thread if the caller knows that more do not pay off (``pays=False``). -1 means all available cores, -2 all but
+    one.
     """
     if n_jobs is None:
         return granted_cores() if pays else 1
@@ -96,32 +98,65 @@ class Runner(Protocol):
     """What runs the pieces of a scan: threads, processes or other machines."""
 
     def stream(
-        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
+        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: float
     ) -> Generator[Any, None, None]:
         """Yield function(*task) for each of ``tasks``, in order, with a window of a few at a time.
 
-        ``entries`` is the number of values that all of them read.
+        ``entries`` is the number of products that all of them form: values read, times vectors.
         """
 
 
 class Workers:
-    """A fixed number of threads, which exist from the first large task to ``close()``."""
+    """At most ``count`` threads, which exist from the first large task to ``close()``.
+
+    How many of them a task gets depends on its work alone, so that a small task takes no longer on a large machine.
+    """
 
     def __init__(self, count: int = 1):
         self.count = count
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
 
+    def share(self, entries: float) -> int:
+        """Number of threads that ``entries`` (times vectors) pay for, at least one.
+
+        They are woken one after the other, so t threads take entries / t + t * SMALL, least at the root of the ratio.
+        """
+        return max(1, int(min(self.count, math.sqrt(entries / max(1, SMALL)))))
+
+    def pays(self, entries: float) -> bool:
+        """Whether distributing this many entries over threads pays off."""
+        return self.share(entries) > 1
+
     def map(self, function: Callable[..., Any], tasks: Sequence[tuple], *, entries: float) -> list[Any]:
-        """[function(*task) for task in tasks], on threads if there are enough ``entries`` for that to pay off."""
-        if len(tasks) < 2 or not self.pays(entries):
+        """[function(*task) for task in tasks], on as many threads as ``entries`` pay for, this one among them."""
+        threads = min(len(tasks), self.share(entries))
+        if threads < 2:
             return [function(*task) for task in tasks]
-        futures = [self._threads().submit(function, *task) for task in tasks]
+        results: list[Any] = [None] * len(tasks)
+        left = collections.deque(range(len(tasks)))
+
+        def work() -> None:
+            """Run tasks until none is left; on an error or Ctrl-C nothing that has not begun is run."""
+            while True:
+                try:
+                    index = left.popleft()
+                except IndexError:
+                    return
+                try:
+                    results[index] = function(*tasks[index])
+                except BaseException:
+                    left.clear()
+                    raise
+
+        futures = [self._threads().submit(work) for _ in range(threads - 1)]
         try:
-            return [future.result() for future in futures]
-        finally:  # after an error or Ctrl-C nothing that has not begun is run
+            work()
             for future in futures:
-                future.cancel()
+                future.result()
+        finally:
+            left.clear()
+        return results
 
     def _threads(self) -> ThreadPoolExecutor:
         with self._lock:  # two fits may share a design, and so its threads
@@ -129,26 +164,25 @@ class Workers:
                 self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
             return self._pool
 
-    def pays(self, entries: float) -> bool:
-        """Whether distributing this many entries over threads pays off."""
-        return self.count > 1 and entries >= SMALL
-
     def stream(
-        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: int
+        self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: float
     ) -> Generator[Any, None, None]:
-        """Yield function(*task) for each of ``tasks``, in order; on threads if there are enough ``entries``.
+        """Yield function(*task) for each of ``tasks``, in order; on as many threads as ``entries`` pay for.
 
-        At most WINDOW tasks per thread are taken from ``tasks`` ahead of what has been yielded.
+        At most WINDOW tasks per thread are taken from ``tasks`` ahead of what has been yielded. If not all threads pay
+        off, only as many tasks as should run at once are taken.
         """
-        if not self.pays(entries):
+        threads = self.share(entries)
+        if threads < 2:
             for task in tasks:
                 yield function(*task)
             return
+        window = WINDOW * threads if threads == self.count else threads
         futures: collections.deque[Future[Any]] = collections.deque()
         try:
             for task in tasks:
                 futures.append(self._threads().submit(function, *task))
-                if len(futures) == WINDOW * self.count:
+                if len(futures) == window:
                     yield futures.popleft().result()
             while futures:
                 yield futures.popleft().result()
@@ -156,13 +190,16 @@ class Workers:
             for future in futures:
                 future.cancel()
 
-    def cut(self, length: int, *, per_worker: int = 1, grain: int = 1, at_least: int = 1) -> list[tuple[int, int]]:
-        """[0, length) in at most ``count * per_worker`` ranges of about equal length, multiples of ``grain``.
+    def cut(
+        self, length: int, *, threads: int | None = None, per_worker: int = 1, grain: int = 1, at_least: int = 1
+    ) -> list[tuple[int, int]]:
+        """[0, length) in at most ``threads * per_worker`` ranges of about equal length, multiples of ``grain``.
 
-        There are ``at_least`` ranges if that is more; the grain then gets finer.
+        ``threads`` is ``count`` unless told. There are ``at_least`` ranges if that is more; the grain then gets finer.
         """
         grain = min(grain, max(1, length // at_least))
-        pieces = max(1, min(max(self.count * per_worker, at_least), -(-length // grain)))
+        wanted = (self.count if threads is None else threads) * per_worker
+        pieces = max(1, min(max(wanted, at_least), -(-length // grain)))
         step = max(grain, -(-length // pieces // grain) * grain)
         return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
 

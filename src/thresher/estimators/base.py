@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from thresher.data.design import Design
 from thresher.data.door import checked_sparse
 from thresher.data.space import ColumnSpace, Space
+from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataTypeError
 from thresher.results import Selection
 
@@ -66,7 +67,8 @@ class SpaceEstimator(BaseEstimator):
         if isinstance(X, Design):
             return self._design_given(X, reset=reset, **options)
         if sparse.issparse(X):
-            X = checked_sparse(X)
+            with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:  # of one thread without the parameter
+                X = checked_sparse(X, workers)
         elif not hasattr(X, "shape") and hasattr(X, "collect"):
             raise InvalidDataTypeError("X is a lazy data frame: call its collect() first")
         options |= {"dtype": dtype, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}

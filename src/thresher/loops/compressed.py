@@ -11,7 +11,7 @@ from thresher.loops.jit import compiled
 
 
 @compiled
-def _first_at_least(indices, start, stop, bound):
+def first_at_least(indices, start, stop, bound):
     """Position of the first index >= bound in indices[start:stop]."""
     while start < stop:
         middle = (start + stop) // 2
@@ -49,45 +49,86 @@ def scatter(indptr, indices, values, V, lo, hi, out):
             v = V[r, i]
             if v != 0.0:
                 if start < 0:
-                    start = _first_at_least(indices, indptr[i], indptr[i + 1], lo)
-                    stop = _first_at_least(indices, start, indptr[i + 1], hi)
+                    start = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+                    stop = first_at_least(indices, start, indptr[i + 1], hi)
                 o = out[r]
                 for t in range(start, stop):
                     o[np.uintp(indices[t] - lo)] += values[t] * v
 
 
 @compiled
-def gather_many(indptr, indices, values, V, lo, hi, out):
-    """out[i - lo, r] += sum_l A[i, l] V[l, r] for rows lo <= i < hi: all vectors at one place."""
+def gather_four(indptr, indices, values, V, lo, hi, out):
+    """As ``gather``, and equal to it bit for bit, for up to four vectors: the columns of V (n, 4).
+
+    The vectors at one place share a cache line and the look-up of an index; eight sums, of even and odd entries, stay
+    in registers. ``out`` has as many rows as are wanted.
+    """
     for i in range(lo, hi):
-        o = out[i - lo]
-        for t in range(indptr[i], indptr[i + 1]):
+        t, stop = indptr[i], indptr[i + 1]
+        s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
+        while t + 1 < stop:
             x, v = values[t], V[np.uintp(indices[t])]
-            for r in range(o.size):
-                o[r] += x * v[r]
+            s0 += x * v[0]
+            s1 += x * v[1]
+            s2 += x * v[2]
+            s3 += x * v[3]
+            y, u = values[t + 1], V[np.uintp(indices[t + 1])]
+            t0 += y * u[0]
+            t1 += y * u[1]
+            t2 += y * u[2]
+            t3 += y * u[3]
+            t += 2
+        if t < stop:
+            x, v = values[t], V[np.uintp(indices[t])]
+            s0 += x * v[0]
+            s1 += x * v[1]
+            s2 += x * v[2]
+            s3 += x * v[3]
+        out[0, i - lo] += s0 + t0
+        if out.shape[0] > 1:
+            out[1, i - lo] += s1 + t1
+        if out.shape[0] > 2:
+            out[2, i - lo] += s2 + t2
+        if out.shape[0] > 3:
+            out[3, i - lo] += s3 + t3
 
 
 @compiled
-def scatter_many(indptr, indices, values, V, lo, hi, out):
-    """out[l - lo, r] += sum_i V[i, r] A[i, l] for columns lo <= l < hi: all vectors at one place."""
-    for i in range(indptr.size - 1):
-        v = V[i]
-        start = _first_at_least(indices, indptr[i], indptr[i + 1], lo)
-        stop = _first_at_least(indices, start, indptr[i + 1], hi)
-        for t in range(start, stop):
-            x, o = values[t], out[np.uintp(indices[t] - lo)]
-            for r in range(o.size):
-                o[r] += x * v[r]
+def scatter_many(indptr, indices, values, V, lo, hi, at, tile, out):
+    """As ``scatter``, with the vectors as the columns of V (n, k), for as many columns at a time as ``tile`` has rows.
+
+    ``tile`` (columns, k) should fit a cache; ``at`` (n,) is room for where each row stands. A row is read from where
+    it was left, so the order of each sum does not depend on the size of the tile.
+    """
+    n, width = indptr.size - 1, tile.shape[0]
+    for i in range(n):
+        at[i] = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+    for start in range(lo, hi, width):
+        end = min(start + width, hi)
+        tile[:] = 0.0
+        for i in range(n):
+            t, stop, v = at[i], indptr[i + 1], V[i]
+            while t < stop and indices[t] < end:
+                x, o = values[t], tile[np.uintp(indices[t] - start)]
+                for r in range(o.size):
+                    o[r] += x * v[r]
+                t += 1
+            at[i] = t
+        for r in range(out.shape[0]):
+            o = out[r, start - lo : end - lo]
+            for j in range(o.size):
+                o[j] += tile[j, r]
 
 
 @compiled
-def inspect(indptr, indices, width):
-    """Look at every index once: (position of the first one outside 0..width-1 or -1, are all rows sorted and unique).
+def inspect(indptr, indices, width, first, last):
+    """Look at every index of rows first <= i < last once.
 
+    Returns the position of the first index outside 0..width-1, or -1, and whether all these rows are sorted and unique.
     Reads nothing through an index, so it is safe on any input whose indptr has been checked.
     """
     canonical = True
-    for i in range(indptr.size - 1):
+    for i in range(first, last):
         previous = -1
         for t in range(indptr[i], indptr[i + 1]):
             j = indices[t]
@@ -111,24 +152,50 @@ def pick_rows(indptr, indices, values, rows, new_indices, new_values):
 
 
 @compiled
-def count_columns(indices, place, counts):
-    """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0."""
-    for column in indices:
-        q = place[column]
+def count_columns(indptr, indices, place, first, last, counts):
+    """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0, in rows first <= i < last."""
+    for t in range(indptr[first], indptr[last]):
+        q = place[np.uintp(indices[t])]
         if q >= 0:
             counts[q] += 1
 
 
 @compiled
-def pick_columns(indptr, indices, values, place, at, new_indices, new_values):
-    """Write the columns with place[l] >= 0 as rows of the transposed array; ``at`` holds where each one starts."""
-    for i in range(indptr.size - 1):
+def pick_columns(indptr, indices, values, place, first, last, at, new_indices, new_values):
+    """Write the columns with place[l] >= 0, of rows first <= i < last, as rows of the transposed array.
+
+    ``at`` holds where the entries of each column go.
+    """
+    for i in range(first, last):
         for t in range(indptr[i], indptr[i + 1]):
-            q = place[indices[t]]
+            q = place[np.uintp(indices[t])]
             if q >= 0:
                 new_indices[at[q]] = i
                 new_values[at[q]] = values[t]
                 at[q] += 1
+
+
+@compiled
+def count_range(indptr, indices, lo, hi, counts):
+    """counts[l - lo] += 1 for every stored A[i, l] with lo <= l < hi."""
+    for i in range(indptr.size - 1):
+        t, stop = first_at_least(indices, indptr[i], indptr[i + 1], lo), indptr[i + 1]
+        while t < stop and indices[t] < hi:
+            counts[np.uintp(indices[t] - lo)] += 1
+            t += 1
+
+
+@compiled
+def transpose_range(indptr, indices, values, lo, hi, at, new_indices, new_values):
+    """Write the columns lo <= l < hi as rows of the transposed array; ``at`` holds where each of them starts."""
+    for i in range(indptr.size - 1):
+        t, stop = first_at_least(indices, indptr[i], indptr[i + 1], lo), indptr[i + 1]
+        while t < stop and indices[t] < hi:
+            j = np.uintp(indices[t] - lo)
+            new_indices[np.uintp(at[j])] = i
+            new_values[np.uintp(at[j])] = values[t]
+            at[j] += 1
+            t += 1
 
 
 @compiled

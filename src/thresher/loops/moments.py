@@ -7,6 +7,8 @@ rows without weight count for nothing but finiteness. Sparse loops sum over stor
 the zeros contribute.
 """
 
+from thresher.loops import compressed
+from thresher.loops.compressed import first_at_least
 from thresher.loops.jit import compiled
 
 SUM, SQUARES, LARGEST, NONZERO, NOT_FINITE = range(5)
@@ -90,15 +92,12 @@ def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
             _count(values[t] + 0.0, weights[indices[t]], c, anchor, out)
 
 
-@compiled
+@compiled(uses=compressed)
 def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
     """Statistics of columns lo <= l < hi of a CSR design; as ``of_stored_rows``."""
     for i in range(indptr.size - 1):
-        w = weights[i]
-        for t in range(indptr[i], indptr[i + 1]):
-            c = indices[t] - lo
-            if c < 0:
-                continue
-            if c >= hi - lo:
-                break
-            _count(values[t] + 0.0, w, c, anchor, out)
+        w, stop = weights[i], indptr[i + 1]
+        t = first_at_least(indices, indptr[i], stop, lo)
+        while t < stop and indices[t] < hi:
+            _count(values[t] + 0.0, w, indices[t] - lo, anchor, out)
+            t += 1
