@@ -31,7 +31,7 @@ KS = (10, 50, 100, 200)
 FGM, HALVING, IN_ONE, ABESS = "FGM", "SVM-RFE", "SVM-RFE, all k in one run", "abess"
 ALLOWED, LIMIT = 0.3, 1.0  # seconds that are always within reach; times SVM-RFE's seconds that are beyond
 SLOW = 2.0  # seconds from which on a call is timed once
-ABESS_LIMIT = 10.0  # seconds; once it is over, greater k are not tried
+ABESS_LIMIT = 5.0  # seconds; once it is over, greater k are not tried
 
 
 class Plan(NamedTuple):
