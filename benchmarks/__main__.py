@@ -1,51 +1,69 @@
-"""``python -m benchmarks [name ...] [--quick]``: run benchmarks and write their tables into the docs."""
+"""``python -m benchmarks [name ...] [--quick]``: run benchmarks and write their tables into the docs.
+
+``python -m benchmarks --stale [name ...]`` lists the tables that are older than their code, and runs nothing.
+"""
 
 import argparse
+import importlib
+import sys
 
-from benchmarks import book, reading, startup
-from benchmarks.linear import choice, convergence, picks, real, scan, solvers, synthetic, threads
-from benchmarks.online import accuracy as online_accuracy
-from benchmarks.online import reach as online_reach
-from benchmarks.online import sparsity as online_sparsity
-from benchmarks.sifs import dual as sifs_sdca
-from benchmarks.sifs import reach as sifs_reach
-from benchmarks.sifs import real as sifs_real
-from benchmarks.sifs import synthetic as sifs_synthetic
+from benchmarks import book, freshness
 
 BENCHMARKS = {
-    "synthetic": synthetic,
-    "picks": picks,
-    "real": real,
-    "choice": choice,
-    "scan": scan,
-    "threads": threads,
-    "solvers": solvers,
-    "convergence": convergence,
-    "sifs_reach": sifs_reach,
-    "sifs_synthetic": sifs_synthetic,
-    "sifs_real": sifs_real,
-    "sifs_sdca": sifs_sdca,
-    "online_accuracy": online_accuracy,
-    "online_sparsity": online_sparsity,
-    "online_reach": online_reach,
-    "reading": reading,
-    "startup": startup,
+    "small": "benchmarks.linear.small",
+    "reach": "benchmarks.linear.ratios",
+    "synthetic": "benchmarks.linear.synthetic",
+    "picks": "benchmarks.linear.picks",
+    "real": "benchmarks.linear.real",
+    "choice": "benchmarks.linear.choice",
+    "scan": "benchmarks.linear.scan",
+    "threads": "benchmarks.linear.threads",
+    "solvers": "benchmarks.linear.solvers",
+    "convergence": "benchmarks.linear.convergence",
+    "sifs_reach": "benchmarks.sifs.reach",
+    "sifs_synthetic": "benchmarks.sifs.synthetic",
+    "sifs_real": "benchmarks.sifs.real",
+    "sifs_sdca": "benchmarks.sifs.dual",
+    "online_accuracy": "benchmarks.online.accuracy",
+    "online_sparsity": "benchmarks.online.sparsity",
+    "online_reach": "benchmarks.online.reach",
+    "reading": "benchmarks.reading",
+    "startup": "benchmarks.startup",
 }
+BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHMARKS)}; default: all")
     parser.add_argument("--quick", action="store_true", help="small sizes; writes nothing")
+    parser.add_argument("--stale", action="store_true", help="list tables older than their code; exit 1 if any")
     asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in BENCHMARKS]
+    known = BENCHMARKS | BY_ITSELF if asked.stale else BENCHMARKS
+    unknown = [name for name in asked.names if name not in known]
     if unknown:
-        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
-    for name in asked.names or BENCHMARKS:
-        text = BENCHMARKS[name].report(asked.quick)
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
+    chosen = {name: known[name] for name in asked.names or known}
+    if asked.stale:
+        sys.exit(list_stale(chosen))
+    for name, module in chosen.items():
+        code, _ = freshness.digest(module), freshness.revision()  # kept: files may change while it runs
+        text = importlib.import_module(module).report(asked.quick)
         print(f"{text}\n", flush=True)
         if not asked.quick:
-            book.write(name, f"{text}\n\n{book.machine_line()}")
+            book.write(name, text, code)
+
+
+def list_stale(modules):
+    """Print a line for each stale table; 1 if there are any."""
+    found = freshness.stale(book.PAGE.read_text(encoding="utf-8"), modules)
+    for name, why in found.items():
+        print(f"{name}: {why}")
+    if not found:
+        print(f"{len(modules)} tables, none older than its code")
+    return int(bool(found))
 
 
 if __name__ == "__main__":

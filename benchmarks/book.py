@@ -1,4 +1,4 @@
-"""Where results go: tables between markers in docs/benchmarks.md, each with the machine it was taken on."""
+"""Where results go: tables between markers in docs/benchmarks.md, each with the version and machine that made it."""
 
 import datetime
 import os
@@ -6,7 +6,8 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-import psutil
+from benchmarks.freshness import mark, revision
+from thresher import __version__
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 OPENING = "# Benchmarks\n\nWritten by `make bench`; what stands between markers is overwritten.\n"
@@ -20,12 +21,15 @@ def table(header, rows):
 
 
 def machine_line():
-    """The machine, its cores and memory, versions and the date. Names no host."""
+    """The version measured, the machine, its cores and memory, versions and the date. Names no host."""
+    import psutil  # of the bench extra: tests know this module without it
+
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
-    memory = psutil.virtual_memory().total / 2**30
+    memory, commit = psutil.virtual_memory().total / 2**30, revision()
     return (
-        f"Measured on {processor()}, {os.cpu_count()} cores, {memory:.0f} GiB memory, {platform.system()}; "
-        f"Python {platform.python_version()}, {versions}; {datetime.date.today().isoformat()}."
+        f"thresher {__version__}{f' ({commit})' if commit else ''}, measured on {processor()}, {os.cpu_count()} cores, "
+        f"{memory:.0f} GiB memory, {platform.system()}; Python {platform.python_version()}, {versions}; "
+        f"{datetime.date.today().isoformat()}."
     )
 
 
@@ -39,11 +43,11 @@ def processor():
     return names[0] if names else platform.machine()
 
 
-def write(name, text, page=PAGE):
-    """Put ``text`` between the markers of ``name``; page and markers are made where there are none."""
+def write(name, text, code, page=PAGE):
+    """Put ``text``, version, machine and the digest ``code`` between the markers of ``name``, made where missing."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     old = page.read_text() if page.exists() else OPENING
-    section = f"{begin}\n\n{text.strip()}\n\n{end}"
+    section = f"{begin}\n\n{text.strip()}\n\n{machine_line()}\n\n{mark(code)}\n\n{end}"
     if begin in old and end in old:
         head, rest = old.split(begin, 1)
         new = head + section + rest.split(end, 1)[1]

@@ -16,6 +16,7 @@ FIT = (
     "X = np.random.default_rng(0).standard_normal((100, 200)); y = X[:, 0] > 0\n"
     "t = time.perf_counter(); FGMClassifier(5).fit({}, y); print(0, time.perf_counter() - t)"
 )
+USES = ("thresher.estimators.fgm",)  # what the children import
 SPARSE = "__import__('scipy').sparse.csr_array(X * (X > 1))"
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks import book
+from benchmarks import book, freshness
 from benchmarks.book import table
 from benchmarks.version_jobs import JOBS
 
@@ -59,7 +59,7 @@ def main():
     text = report(asked.revision, asked.rounds, rows)
     print(text)
     if asked.write:
-        book.write("versions", f"{text}\n\n{book.machine_line()}")
+        book.write("versions", text, freshness.digest("benchmarks.versions"))
 
 
 def report(revision, rounds, rows):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks import book
+from benchmarks import book, freshness
 from benchmarks.book import table
 from benchmarks.linear import curves, reach
 from benchmarks.linear.contestants import ALL, CONTESTANTS, FGM, ON_ALL, RANKED, RFE, warm_up
@@ -257,7 +257,7 @@ def main():
     text = tables(FULL, Records(KEPT), curves.PLOT) if asked.tables else report(asked.quick, asked.limit)
     print(text)
     if not asked.quick:
-        book.write("real", f"{text}\n\n{book.machine_line()}")
+        book.write("real", text, freshness.digest("benchmarks.linear.real"))
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def rows_of(data, grid, limit):
         runs[name] = median(lambda order=order: descended(data, grid, order, limit))
         print(data.name, name, runs[name], flush=True)
         yield _row(data, f"SDCA, {name}", runs[name], runs["alone"], grid.points, limit)
-    for name in (None, "auto"):
+    for name in (None, "gap"):
         run = median(lambda name=name: walked(data, grid, name, limit))
         own = Run(run.points, run.seconds, run.screening, run.steps, run.passes, run.gap, run.scaling_before)
         yield _row(data, f"Newton, {name or 'alone'}", own, runs["alone"], grid.points, limit)

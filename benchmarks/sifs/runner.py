@@ -99,7 +99,7 @@ class Clock:
 def screening_clock():
     """A Clock of all tests: building the static ones, running them, and the gap-safe ones."""
     clock, static = Clock(), rules.Static
-    kept = {name: getattr(static, name) for name in ("__init__", "run", "run_free")}
+    kept = {name: getattr(static, name) for name in ("__init__", "run")}
     around = shrinking.around
     try:
         for name, function in kept.items():
@@ -115,9 +115,9 @@ def screening_clock():
 class Counts:
     """What was removed at the points of a walk, and how far they were solved."""
 
-    def __init__(self, svm, name):
+    def __init__(self, svm):
         self.n, self.p = svm.sides.shape
-        self.at_zero, self.rules = svm.at_zero, RULES[name]
+        self.at_zero = svm.at_zero
         self.steps, self.gap, self.points, self.solved = 0, 0.0, 0, []
 
     def add(self, point):
@@ -138,8 +138,7 @@ class Counts:
     def _first(self, log):
         """How many tests of ``log`` were run before the first step of the solve: see ``shrinking.solve``."""
         gaps = [place for place, entry in enumerate(log) if entry[0] == "gap"]
-        end = gaps[1] if len(gaps) > 1 else len(log)
-        return end if self.rules.eager else min(end, self.rules.gap + len(self.rules.order))
+        return gaps[1] if len(gaps) > 1 else len(log)
 
     def _scaling(self, found):
         """Share of the samples x columns that (columns, samples) found takes away."""
@@ -169,7 +168,7 @@ def walked(data, grid, name, limit=np.inf, gamma=GAMMA):
         begun = time.process_time()
         sides, svm = svm_of(data.X, data.y, gamma)
         betas, alphas = grid_of([svm], grid.betas, grid.alphas, grid.beta_ratio, grid.alpha_ratio)
-        counts, spent, screening = Counts(svm, name), time.process_time() - begun, 0.0
+        counts, spent, screening = Counts(svm), time.process_time() - begun, 0.0
         points = walk([svm], betas, alphas, TOL * svm.at_zero, RULES[name])
         while spent < limit:
             resumed, clock.total = time.process_time(), 0.0

@@ -122,7 +122,7 @@ class Sdca:
         svm, begun, found = self.svm, time.process_time(), Screened.nothing(self.svm)
         part, theta, v = self.whole, start.theta.copy(), start.v
         if self.order:
-            Static(svm, start, alpha, found).run(self.order, 0.0)
+            Static(svm, start, alpha, found).run(self.order)
             part = part_of(svm.sides.rows, np.flatnonzero(~found.settled), np.flatnonzero(~found.idle))
             theta[found.settled] = found.one[found.settled]
             v = v + svm.sides.correlate(svm.signed * (theta - start.theta))

@@ -17,7 +17,7 @@ SHARPER = (
     "The same by gamma, the width of the smooth part of the loss, which the paper does not state: samples in it are "
     "active. The paper's scaling ratios of ISS (70 to 90 %) are not reached at gamma = 0.5; small ones come near."
 )
-GAMMAS, FEW = (0.5, 0.1, 0.02), (None, "iss", "sifs", "auto")
+GAMMAS, FEW = (0.5, 0.1, 0.02), (None, "iss", "sifs", "gap")
 GAMMA_HEADER = ("data", "gamma", "rules", "screening s", "all s", "largest gap", "scaling before", "in the end")
 
 

@@ -51,6 +51,24 @@ def test_the_report_and_the_file_are_those_of_the_estimator(folder, report):
     assert f"{path.selection_.features.size} of 60 features" in report
     assert "; no model with these penalties has an objective more than that below this one" in report
     assert lines[-1] == "the models of all points are in grid.json"
+    assert "removed" not in report
+
+
+def test_what_was_removed_is_shown_where_it_was_tested(folder):
+    """Shares at points of which something was proven; with ISS and IFS that is not the first one of a row."""
+    options = (*OPTIONS, "--screening", "sifs", "--intercept", "-o", "sifs.json")
+    report = thresh("grid", "train.svm", *options, folder=folder).stdout
+    grid = thresher.load(folder / "sifs.json").path_
+    assert not grid.screened.all()
+    assert "features removed" in report
+    for i, beta in enumerate(grid.betas):
+        share = grid.features_removed[i, grid.screened[i]].mean() / 60
+        (row,) = (line for line in report.splitlines() if line.split(" ")[0] == f"{beta:.4g}")
+        assert f" {share:.1%} " in row
+    seen = as_json("inspect", "sifs.json", folder=folder)["grid"]
+    assert seen["screened"] == grid.screened.tolist()
+    at = thresh("inspect", "grid.json", "--point", 1, 2, folder=folder).stdout
+    assert "removed: 0 features, 0 samples; no screening tests were run" in at
 
 
 def test_as_json_without_folds_with_an_intercept_and_a_scale(folder):

@@ -422,10 +422,10 @@ def test_empty_columns_count_as_removed(shift):
     A = np.zeros((80, 200))
     A[:, 30:150] = X
     for stored in (A, sparse.csr_array(A), sparse.csc_array(A)):
-        padded, plain = (SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(M, y) for M in (stored, X))
+        padded, plain = (SparseSVC(ALPHA, BETA, fit_intercept=shift, screening="gap").fit(M, y) for M in (stored, X))
         np.testing.assert_array_equal(padded.selection_.features, plain.selection_.features + 30)
         assert padded.features_removed_ == plain.features_removed_ + 80
-        grids = [SparseSVCPath(2, 2, fit_intercept=shift).fit(M, y).path_ for M in (stored, X)]
+        grids = [SparseSVCPath(2, 2, fit_intercept=shift, screening="gap").fit(M, y).path_ for M in (stored, X)]
         np.testing.assert_array_equal(grids[0].features_removed, grids[1].features_removed + 80)
         assert grids[0].n_features_in == 200
 
@@ -743,7 +743,7 @@ BEYOND = np.s_[1:, 1:]  # points that are not known in closed form
 def test_screening_does_not_change_the_weights_and_removes_no_feature_with_one(shift):
     plain = near_points(None, shift)
     assert plain.features_removed[BEYOND].sum() == plain.samples_removed[BEYOND].sum() == 0
-    for screening in tuple(rules.RULES)[:-1]:
+    for screening in (name for name, run in rules.RULES.items() if run.some):
         grid = near_points(screening, shift)
         for i in range(3):
             for j in range(10):
@@ -755,7 +755,7 @@ def test_screening_does_not_change_the_weights_and_removes_no_feature_with_one(s
         assert (grid.samples_removed[BEYOND].sum() > 0) == (screening != "ifs" and not shift), screening
 
 
-@pytest.mark.parametrize("screening", ["sifs", "sifs+gap", "sifs, ifs first", "auto", "gap"])
+@pytest.mark.parametrize("screening", ["sifs", "sifs+gap", "sifs, ifs first", "gap"])
 def test_rejections_add_up_to_what_was_removed(screening):
     grid = near_points(screening, tol=1e-6)
     samples = grid.rejections("iss").sum(axis=0) * np.maximum(1, grid.inactive_samples)
@@ -772,6 +772,30 @@ def test_rejections_add_up_to_what_was_removed(screening):
     left = (80 - grid.samples_removed) * (120 - grid.features_removed)
     np.testing.assert_allclose(grid.scaling_ratio, 1.0 - left / (80 * 120), atol=1e-12)
     assert grid.scaling_ratio[BEYOND].max() > 0.3
+
+
+@SHIFT
+def test_by_default_no_test_is_run_and_the_grid_says_so(shift):
+    """The models, steps and passes are those without screening; with a test every point is marked."""
+    plain, usual, tested = (near_points(screening, shift, tol=1e-6) for screening in (None, "auto", "gap"))
+    for name in ("gap", "objective", "steps", "ids", "weights", "tests"):
+        np.testing.assert_array_equal(getattr(usual, name), getattr(plain, name))
+    assert not usual.screened[BEYOND].any()
+    assert usual.features_removed[BEYOND].sum() == usual.samples_removed[BEYOND].sum() == 0
+    assert not any(usual.tested(rule).any() for rule in RULES if rule != "ends")
+    assert tested.screened.all()
+    fits = [SparseSVC(1e-3, 0.05, fit_intercept=shift, screening=name).fit(X, y) for name in (None, "auto", "gap")]
+    passes = [clf.selection_.trace.passes for clf in fits]
+    assert passes[0] == passes[1] < passes[2]
+
+
+def test_a_point_counts_as_screened_only_if_it_is_in_all_classes():
+    """A class may be known in closed form where another one was solved without a test."""
+    labels = np.argmax(X[:, :3] * np.array([3.0, 1.0, 1.0]), axis=1)
+    grid = SparseSVCPath(3, 12, alpha_ratio=0.3).fit(X, labels).path_
+    known = [SparseSVCPath(betas=grid.betas, alphas=grid.alphas).fit(X, labels == k).path_.screened for k in range(3)]
+    assert not (np.array_equal(known[0], known[1]) and np.array_equal(known[0], known[2]))
+    np.testing.assert_array_equal(grid.screened, np.logical_and.reduce(known))
 
 
 # How a fit ends and what it says.

@@ -121,16 +121,15 @@ def lost(svm, found, optimum):
 
 def verdicts(svm, point, alpha):
     """{name: Screened at alpha} of every way to use the rules from a Point at the same beta."""
-    names = ("iss first", "ifs first", "free", "around", "around, then static")
+    names = ("iss first", "ifs first", "around", "around, then static")
     found = {name: Screened.nothing(svm) for name in names}
     orders = (("ifs",), ("ifs",)) if svm.shift else (("iss", "ifs"), ("ifs", "iss"))
-    Static(svm, point, alpha, found["iss first"]).run(orders[0], 0.0)
-    Static(svm, point, alpha, found["ifs first"]).run(orders[1], 0.0)
-    Static(svm, point, alpha, found["free"]).run_free(orders[0])
+    Static(svm, point, alpha, found["iss first"]).run(orders[0])
+    Static(svm, point, alpha, found["ifs first"]).run(orders[1])
     gap = gap_at(svm, point, alpha, point.beta)
     for name in ("around", "around, then static"):
         around(found[name], svm, point.z, point.v, gap, alpha, point.beta)
-    Static(svm, point, alpha, found["around, then static"]).run(orders[0], 0.0)
+    Static(svm, point, alpha, found["around, then static"]).run(orders[0])
     return found
 
 
@@ -204,7 +203,7 @@ def test_solves_end_within_their_tolerance(kind, shift):
         svm = posed(*drawn[:4], shift=shift)
         start = begun(svm, drawn.beta)
         for ratio in (0.9, 0.1, 1e-2, 1e-4):
-            point = reach(svm, start, ratio * drawn.top, drawn.beta, 1e-9 * svm.at_zero)
+            point = reach(svm, start, ratio * drawn.top, drawn.beta, 1e-9 * svm.at_zero, RULES["sifs+gap"])
             assert point.gap <= 1e-9 * svm.at_zero, (seed, ratio, point.steps)
             optimum = oracle.exact(*drawn[:4], point.alpha, drawn.beta, shift=shift)
             check_point(svm, drawn.X, point, optimum)
@@ -311,7 +310,7 @@ def losses_of(svm, X, y, cost, gap, step):
     for trial in range(6):
         point = inexact(svm, drawn, before, old, gap * svm.at_zero, "both", np.random.default_rng(trial))
         found = Screened.nothing(svm)
-        Static(svm, point, step * old, found).run(("iss", "ifs"), 0.0)
+        Static(svm, point, step * old, found).run(("iss", "ifs"))
         some = lost(svm, found, after)
         columns, samples = columns + some[0], samples + some[1]
     return columns, samples
@@ -388,11 +387,11 @@ def test_rules_test_what_is_left_of_rows_and_columns(stored, share):
         idle, one, rest = found.idle.copy(), found.one.copy(), svm.rows & ~found.settled
         static = Static(svm, point, 0.9, found)
         m = static.balls.multiple
-        static.run(("iss",), 0.0)
+        static.run(("iss",))
         np.testing.assert_allclose(static.margins, m * y * (X[:, ~idle] @ w[~idle]), atol=1e-12)
         np.testing.assert_allclose(static.row_squares, (X[:, ~idle] ** 2).sum(axis=1), rtol=1e-10, atol=1e-10)
         found.one, found.zero = one, ~(one | rest)
-        static.run(("ifs",), 0.0)
+        static.run(("ifs",))
         known = np.where(rest, m * theta + (1.0 - m) / 0.5, one)
         np.testing.assert_allclose(static.scores, X.T @ (cost * y * known), atol=1e-13)
         np.testing.assert_allclose(static.column_squares, cost[rest] @ X[rest] ** 2, rtol=1e-10, atol=1e-10)
@@ -416,8 +415,8 @@ def test_the_order_of_the_rules_does_not_matter(exact):
         )
         for step in (0.99, 0.9, 0.7):
             one, other = Screened.nothing(svm), Screened.nothing(svm)
-            Static(svm, point, step * old, one).run(("iss", "ifs"), 0.0)
-            Static(svm, point, step * old, other).run(("ifs", "iss"), 0.0)
+            Static(svm, point, step * old, one).run(("iss", "ifs"))
+            Static(svm, point, step * old, other).run(("ifs", "iss"))
             np.testing.assert_array_equal(one.idle, other.idle)
             np.testing.assert_array_equal(one.zero, other.zero)
             np.testing.assert_array_equal(one.one, other.one)
@@ -511,7 +510,7 @@ def test_a_grid_is_right_everywhere(shift):
     assert betas[0] == max(largest_beta(svm) for svm in svms)
     assert alphas.shape == (4, 5)
     seen = []
-    for i, j, points in walk(svms, betas, alphas, 1e-12):
+    for i, j, points in walk(svms, betas, alphas, 1e-12, RULES["sifs+gap"]):
         seen.append((i, j))
         for svm, point in zip(svms, points, strict=True):
             assert (point.alpha, point.beta) == (alphas[i, j], betas[i])

@@ -49,7 +49,8 @@ def fitted(kind="cv"):
     """Fitted once for all tests."""
     if kind not in FITTED:
         FITTED[kind] = {
-            "cv": lambda: fit(cv=3),
+            "cv": lambda: fit(cv=3, screening="sifs+gap"),
+            "auto": fit,
             "sifs": lambda: fit(screening="sifs"),
             "gap": lambda: fit(screening="gap"),
             "iss": lambda: fit(screening="iss"),
@@ -213,7 +214,16 @@ def test_without_folds_there_is_no_ring():
     display = GridDisplay.from_estimator(fitted("sifs"))
     assert display.best_ is None
     assert len(display.ax_.get_lines()) == 0
-    assert display.ax_.get_title() == "Samples × features removed by screening"
+    assert display.ax_.get_title() == "Size of the models"
+
+
+@pytest.mark.parametrize("what", ["scaling", "features_removed", "samples_removed"])
+def test_points_where_nothing_was_tested_are_white(what):
+    """By default only closed forms are known: the largest beta, and the largest alpha of the others."""
+    known = np.zeros(SHAPE, dtype=bool)
+    known[0], known[:, 0] = True, True
+    assert np.array_equal(~np.ma.getmaskarray(drawn(GridDisplay.from_estimator(fitted("auto"), what).image_)), known)
+    assert not np.ma.is_masked(drawn(GridDisplay.from_estimator(fitted("auto"), "selected").image_))
 
 
 def test_what_is_written():

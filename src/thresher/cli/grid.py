@@ -36,26 +36,32 @@ def run(
 
 
 def show_rows(reporter, path):
-    """One row for each beta: features, what was removed, and the best score."""
+    """One row for each beta: features, what was removed if that was tested, and the best score."""
     results, mean = path.path_, None if not hasattr(path, "scores_") else path.scores_.mean(axis=0)
+    tested = any(results.tested(rule).any() for rule in ("gap", "iss", "ifs"))
     heads = [
         "features",
-        "features removed",
-        "samples removed",
+        *(["features removed", "samples removed"] if tested else []),
         *(["best score", "at alpha"] if mean is not None else []),
     ]
     table = new_table("beta", *heads, title=f"\n{int(results.solved.sum()):,} points")
     for i in np.flatnonzero(results.solved.any(axis=1)):
         solved = results.solved[i]
-        removed = results.features_removed[i, solved].mean() / results.n_features_in
-        samples = results.samples_removed[i, solved].mean() / results.n_samples
-        cells = [
-            f"{results.n_features[i, solved].min()} to {results.n_features[i, solved].max()}",
-            f"{removed:.1%}",
-            f"{samples:.1%}",
-        ]
+        cells = [f"{results.n_features[i, solved].min()} to {results.n_features[i, solved].max()}"]
+        if tested:
+            cells += shares_removed(results, i)
         if mean is not None:
             j = int(np.argmax(mean[i]))
             cells += [f"{mean[i, j]:.4f}" + (" *" if (i, j) == path.best_index_ else ""), f"{results.alphas[i, j]:.3g}"]
         add(table, f"{results.betas[i]:.4g}", *cells)
     reporter.table(table)
+
+
+def shares_removed(results, i):
+    """Mean shares of features and of samples removed at the points of a beta of which something was proven."""
+    points = results.screened[i]
+    if not points.any():
+        return ["not tested"] * 2
+    removed = results.features_removed[i, points].mean() / results.n_features_in
+    samples = results.samples_removed[i, points].mean() / results.n_samples
+    return [f"{removed:.1%}", f"{samples:.1%}"]

@@ -12,7 +12,7 @@ from thresher.models import read as read_model
 from thresher.results import format_ranges
 
 CLASSES_SHOWN = 6
-REMOVED = ("features_removed", "samples_removed")
+SCREENING = ("features_removed", "samples_removed", "screened")
 
 
 def run(model, features, point, top, names_only, json):
@@ -112,7 +112,8 @@ def origin(reporter, model):
     elif isinstance(clf, StreamClassifier):
         say_settings(reporter, clf)
     else:
-        reporter.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples")
+        tested = "" if clf.screening not in ("auto", None) else "; no screening tests were run"
+        reporter.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples{tested}")
     data, file = document["data"] or {}, model.source.file
     fingerprint = f"{data['rows']:,} x {data['columns']:,}, fingerprint {data['digest'][:16]}" if data else "unknown"
     fingerprint = f"{clf.n_examples_:,} examples" if isinstance(clf, StreamClassifier) else fingerprint
@@ -174,7 +175,7 @@ def own_facts(clf):
         removed = {"features_removed": clf.features_removed_, "samples_removed": clf.samples_removed_}
         return {"alpha": clf.alpha, "beta": clf.beta} | removed
     results, (i, j) = clf.path_, point_of(clf)
-    arrays = {name: getattr(results, name) for name in ("betas", "alphas", "gap", *REMOVED)}
+    arrays = {name: getattr(results, name) for name in ("betas", "alphas", "gap", *SCREENING)}
     arrays |= {"selected": results.n_features}
     scores = {"scores": clf.scores_.mean(axis=0), "best_score": clf.best_score_} if hasattr(clf, "scores_") else {}
     return {"point": [i, j], "alpha": results.alphas[i, j], "beta": results.betas[i], "grid": arrays} | scores

@@ -155,7 +155,7 @@ def grid(
     scale
         How features are scaled.
     screening
-        Which safe screening tests remove features and samples; the result does not depend on it.
+        Which safe screening tests remove features and samples; auto: none, which is fastest. The models are the same.
     tol
         Duality gap to reach at each point, relative to the objective without features.
     max_time

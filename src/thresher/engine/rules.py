@@ -8,32 +8,31 @@ import numpy as np
 
 from thresher.optim import screening
 
-LEAST = 0.02  # share of the remaining ones that a test must remove for the alternation to continue
 SLIP = 1e-13  # rounding error, as a share of a sum of squares from which parts are subtracted
 
 
 class Rules(NamedTuple):
-    """Which tests are run: static ones in this ``order``, gap-safe ones (``gap``).
+    """Which tests are run: static ones in this ``order``, alternately, before a solve; gap-safe ones (``gap``)."""
 
-    With ``eager`` the static tests alternate until they remove no more than ``least`` of the remaining ones, before the
-    solve; else they read nothing of X before the first step of the solve, and alternate only if a step is not enough.
-    """
+    order: tuple = ()
+    gap: bool = False
 
-    order: tuple = ("iss", "ifs")
-    gap: bool = True
-    eager: bool = False
-    least: float = LEAST
+    @property
+    def some(self):
+        """Whether any test is run."""
+        return self.gap or bool(self.order)
 
 
+# "auto" is what is fastest: no tests, since the solver reads the active rows and columns only (docs/theory/sifs.md)
 RULES = {
     "auto": Rules(),
-    "sifs+gap": Rules(eager=True, least=0.0),
-    "sifs": Rules(gap=False, eager=True, least=0.0),
-    "sifs, ifs first": Rules(("ifs", "iss"), gap=False, eager=True, least=0.0),
-    "iss": Rules(("iss",), gap=False, eager=True, least=0.0),
-    "ifs": Rules(("ifs",), gap=False, eager=True, least=0.0),
-    "gap": Rules(()),
-    None: Rules((), gap=False),
+    "sifs+gap": Rules(("iss", "ifs"), gap=True),
+    "sifs": Rules(("iss", "ifs")),
+    "sifs, ifs first": Rules(("ifs", "iss")),
+    "iss": Rules(("iss",)),
+    "ifs": Rules(("ifs",)),
+    "gap": Rules(gap=True),
+    None: Rules(),
 }
 
 
@@ -104,20 +103,13 @@ class Static:
         self.scores = m * point.v + ((1.0 - m) / svm.gamma) * svm.ones
         self.column_squares, self.rows_seen = svm.column_squares, ~svm.rows
 
-    def run(self, order, least):
-        """Alternate until a test removes no more than the share ``least`` of the remaining ones; each at least once."""
+    def run(self, order):
+        """Alternate until a test removes nothing; each is run at least once."""
         tests = {"iss": self._samples, "ifs": self._columns}
         for run in itertools.count(1):
-            rule = order[(run - 1) % len(order)]
-            left = np.count_nonzero(~(self.screened.settled if rule == "iss" else self.screened.idle))
-            new = tests[rule]()
-            if len(order) == 1 or (run >= len(order) and new <= least * left):
+            new = tests[order[(run - 1) % len(order)]]()
+            if len(order) == 1 or (run >= len(order) and new == 0):
                 return
-
-    def run_free(self, order):
-        """Each test once, without reading X: the balls are not reduced by the results of other tests."""
-        for rule in order:
-            self._test_samples(self.balls.primal) if rule == "iss" else self._test_columns(self.balls.dual)
 
     def _samples(self):
         """ISS (lemma 5, theorem 5): the ball of w, smaller by the columns known to be idle."""

@@ -1,11 +1,12 @@
 """One point of an elastic-net SVM's grid from its neighbour: screen, solve on the rest, certify on all of X."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from thresher.engine.rules import LEAST, RULES, Screened, Static, Tested, around
-from thresher.optim.elastic_newton import ElasticNewton, column_terms, sample_terms
+from thresher.engine.rules import RULES, Screened, Static, Tested, around
+from thresher.optim.elastic_newton import ElasticNewton, active_columns, column_terms, sample_terms
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
@@ -19,16 +20,34 @@ LOOSE = 1e-3  # gap of intermediate solutions
 class Svm:
     """A problem of two classes: costs c sum to 1; ``ones`` is X'(c y), squares are those of all of X.
 
-    Samples with cost 0 have margins, but do not influence the model.
+    Samples with cost 0 have margins, but do not influence the model. Squares and norms take a pass over X each; they
+    are computed when a test first needs them, those of rows once for all problems that are ``like`` each other.
     """
 
-    def __init__(self, sides, y, cost, gamma, *, shift=False, row_squares=None):
+    def __init__(self, sides, y, cost, gamma, *, shift=False, like=None):
         self.sides, self.y, self.cost, self.gamma, self.shift = sides, y, cost, gamma, shift
-        self.rows, self.signed = cost > 0.0, cost * y
+        self.rows, self.signed, self._like = cost > 0.0, cost * y, like
         self.ones = sides.correlate(self.signed)
-        self.row_squares = sides.row_squares() if row_squares is None else row_squares
-        self.column_squares = sides.column_squares(cost)
-        self.row_norms, self.column_norms = np.sqrt(self.row_squares), np.sqrt(self.column_squares)
+
+    @cached_property
+    def row_squares(self):
+        """||x_i||^2 of every row."""
+        return self.sides.row_squares() if self._like is None else self._like.row_squares
+
+    @cached_property
+    def row_norms(self):
+        """||x_i|| of every row."""
+        return np.sqrt(self.row_squares) if self._like is None else self._like.row_norms
+
+    @cached_property
+    def column_squares(self):
+        """sum_i c_i x_ij^2 of every column."""
+        return self.sides.column_squares(self.cost)
+
+    @cached_property
+    def column_norms(self):
+        """The root of ``column_squares``."""
+        return np.sqrt(self.column_squares)
 
     @property
     def at_zero(self):
@@ -138,18 +157,11 @@ def solve(svm, start, alpha, beta, tol, rules=RULES["auto"], most=MOST_STEPS):
     if rules.gap:
         around(screened, svm, start.z, start.v, gap, alpha, beta)
     order = [rule for rule in rules.order if not (svm.shift and rule == "iss")]
-    static = Static(svm, start, alpha, screened) if order and start.beta == beta else None
-    if static is not None and rules.eager:
-        static.run(order, rules.least)
-        static = None
-    elif static is not None:
-        static.run_free(order)
+    if order and start.beta == beta:
+        Static(svm, start, alpha, screened).run(order)
     work = _Work(svm, start, gap, screened, alpha, beta, tol, most)
     while not work.done:
-        if work.steps and static is not None:
-            static.run(order, LEAST)
-            static = None
-        work.go_on(rules.gap)
+        work.go_on(rules)
     return work.point(rules.gap)
 
 
@@ -157,7 +169,8 @@ def gap_at(svm, point, alpha, beta):
     """The gap that a point solved elsewhere has at (alpha, beta)."""
     w = np.zeros(point.v.size)
     w[point.ids] = point.weights
-    terms = column_terms(w, point.v, alpha, beta).sum()
+    active = active_columns(w, point.v, beta)
+    terms = column_terms(w[active], point.v[active], alpha, beta).sum()
     return float(svm.cost @ sample_terms(1.0 - point.z, point.theta, svm.gamma) + terms)
 
 
@@ -188,11 +201,11 @@ class _Work:
         """Whether the gap is small enough, or more steps would not help."""
         return self.solver.gap <= self.tol or self.solver.stuck or self.steps >= self.most
 
-    def go_on(self, gap_safe):
-        """One step on all of X; or, if a first step was not enough, all further steps on the remaining part."""
+    def go_on(self, rules):
+        """One step on all of X; or, if there are tests and a step was not enough, all further ones on what is left."""
         svm, screened, solver = self.svm, self.screened, self.solver
-        if self.steps:
-            if gap_safe:
+        if self.steps and rules.some:
+            if rules.gap:
                 around(screened, svm, solver.z, solver.v, solver.gap, self.alpha, self.beta)
             kept, columns = np.flatnonzero(svm.rows & ~screened.settled), np.flatnonzero(~screened.idle)
             left = min(svm.sides.entries_of(rows=kept), svm.sides.entries_of(columns=columns))

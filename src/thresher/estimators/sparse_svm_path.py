@@ -30,8 +30,8 @@ class SparseSVCPath(ElasticSVC):
     """SparseSVC at every point of a grid of (alpha, beta), each solved from its neighbour; cross-validation on top.
 
     The grid runs from the largest beta, at which no feature is selected, downwards; for each beta from the largest
-    alpha, where the model is known in closed form, downwards. Safe screening tests remove features and samples at each
-    point.
+    alpha, where the model is known in closed form, downwards. On request, safe screening tests prove at each point
+    which features and samples cannot affect its model.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class SparseSVCPath(ElasticSVC):
     ----------
     path_ : Grid
         ``betas`` (n_betas,); ``alphas``, ``gap``, ``n_features``, ``features_removed``, ``samples_removed``, ... of
-        shape (n_betas, n_alphas); ``at(i, j)`` the model at a point, ``coef(i, j)`` its weights as a sparse matrix.
+        shape (n_betas, n_alphas); ``screened`` marks the points where something was tested; ``at(i, j)`` is the model
+        at a point, ``coef(i, j)`` its weights as a sparse matrix.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC

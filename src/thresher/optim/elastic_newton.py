@@ -40,6 +40,11 @@ def column_terms(w, v, alpha, beta):
     return 0.5 * alpha * (w - (v - inside) / alpha) ** 2 + (beta * np.abs(w) - w * inside)
 
 
+def active_columns(w, v, beta):
+    """Columns with a weight or with |v| > beta, sorted; the terms of all others are zero."""
+    return np.flatnonzero((np.abs(v) > beta) | (w != 0.0))
+
+
 class ElasticNewton:
     """A solve in progress. ``sides`` is X; y and cost belong to its rows, w, v and idle to its columns.
 
@@ -60,7 +65,7 @@ class ElasticNewton:
         if gap is None:
             self._look()
         else:
-            self.z, self.gap = y * (scores + b), gap
+            self.z, self.gap, self.active = y * (scores + b), gap, active_columns(w, v, beta)
 
     def _look(self):
         """Update theta, v and the gap for the current w and b."""
@@ -72,7 +77,8 @@ class ElasticNewton:
             theta = balanced(theta, self.cost, self.y)
         self.v = self.v + self.sides.correlate(self.signed * (theta - self.theta))
         self.theta = theta
-        self.gap = float(column_terms(self.w, self.v, self.alpha, self.beta).sum())
+        self.active = active = active_columns(self.w, self.v, self.beta)
+        self.gap = float(column_terms(self.w[active], self.v[active], self.alpha, self.beta).sum())
         if self.shift:
             self.gap += float(self.cost @ sample_terms(1.0 - self.z, theta, self.gamma))
 
@@ -83,10 +89,9 @@ class ElasticNewton:
         if self.crossing is not None:
             inside |= self.crossing
         rows = np.flatnonzero(inside & (self.cost > 0.0))
-        reach = np.abs(self.v) > self.beta
+        columns = self.active
         if self.idle is not None:
-            reach &= ~self.idle
-        columns = np.flatnonzero(reach | (self.w != 0.0))
+            columns = columns[~self.idle[columns] | (self.w[columns] != 0.0)]
         signs = np.where(self.w[columns] != 0.0, np.sign(self.w[columns]), np.sign(self.v[columns]))
         move, b_move = self._direction(rows, columns, signs)
         if not self.careful and not self._slope(columns, move) < 0.0:

@@ -9,6 +9,7 @@ from thresher.report.drawing import cell_edges, count_ticks, plain_ticks, pyplot
 
 LEAST_GAP = np.finfo(float).eps  # smaller gaps, of models in closed form, are rounding
 TESTS = ("ifs", "iss")  # rows of the rejection ratios: tests of features, of samples
+REMOVED = ("scaling", "features_removed", "samples_removed")  # maps of what screening tests have proven
 PANEL = 2.4, 2.3  # inches of a panel where there are many
 
 
@@ -103,17 +104,19 @@ class GridDisplay:
         self.least = least
 
     @classmethod
-    def from_estimator(cls, estimator: Any, what: str = "scaling", ax: Any = None, **kwargs: Any) -> Self:
+    def from_estimator(cls, estimator: Any, what: str = "selected", ax: Any = None, **kwargs: Any) -> Self:
         """Draw a quantity at each point of the grid of a fitted estimator.
 
-        Points that were not solved are left white. The axes are alpha / alpha_max(beta) and beta / beta_max, or alpha
-        and beta if they were passed to the estimator; indices in the grid if the rows cannot share an axis.
+        Points that were not solved are left white, as are, in maps of what screening removed, points where nothing was
+        tested (by default no tests are run: fit with ``screening="gap"``). The axes are alpha / alpha_max(beta) and
+        beta / beta_max, or alpha and beta if they were passed to the estimator; indices in the grid if the rows cannot
+        share an axis.
 
         Parameters
         ----------
         estimator : fitted SparseSVCPath
             The estimator.
-        what : str, default="scaling"
+        what : str, default="selected"
             * "scaling": scaling ratio, the share of samples x features that was removed by screening;
             * "features_removed", "samples_removed": share of the features, of the samples, that was removed;
             * "selected": number of selected features, in logarithmic colours;
@@ -250,7 +253,8 @@ class GridDisplay:
     def _colorbar(self):
         axes = [ax for ax in self.axes_.flat if ax is not None]
         norm, drawn = self.image_.norm, [image.get_array() for image in self.images_.flat if image is not None]
-        beyond = min(map(np.ma.min, drawn)) < norm.vmin, max(map(np.ma.max, drawn)) > norm.vmax
+        # bool: of a map without any value both are masked
+        beyond = bool(min(map(np.ma.min, drawn)) < norm.vmin), bool(max(map(np.ma.max, drawn)) > norm.vmax)
         bar = self.figure_.colorbar(
             self.image_,
             ax=axes if len(axes) > 1 else axes[0],
@@ -317,7 +321,8 @@ def _values(estimator, grid, what):
         values = grid.samples_removed / grid.n_samples
     else:
         values = grid.n_features if what == "selected" else grid.scaling_ratio
-    return np.ma.array(values, mask=~grid.solved)
+    missing = ~(grid.solved & grid.screened) if what in REMOVED else ~grid.solved
+    return np.ma.array(values, mask=missing)
 
 
 def _mean_scores(estimator):

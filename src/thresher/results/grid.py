@@ -62,7 +62,7 @@ class Grid:
         Objectives; with many classes their sum.
     features_removed, samples_removed : ndarray of int of shape (n_betas, n_alphas)
         How many were proven to have weight zero, or to lie off the margin, before and during the solve; with many
-        classes in all of them.
+        classes in all of them. Where no test was run (see ``screened``) only columns that were left out as empty count.
     inactive_samples : ndarray of int of shape (n_betas, n_alphas)
         How many samples lie off the margin in the solution.
     steps : ndarray of int of shape (n_betas, n_alphas)
@@ -118,6 +118,11 @@ class Grid:
     def n_features(self) -> np.ndarray:
         """Number of features with a non-zero weight (in any class) at each point: int64, (n_betas, n_alphas)."""
         return np.diff(self.begins).reshape(self.shape)
+
+    @property
+    def screened(self) -> np.ndarray:
+        """Mask of the points where screening tests were run, or whose model is known in closed form."""
+        return (np.diff(self.test_begins) > 0).reshape(self.shape)
 
     @property
     def scaling_ratio(self) -> np.ndarray:

@@ -40,7 +40,8 @@ class GridMaker:
         per["inactive_samples"][s] = np.count_nonzero(off & svms[0].rows)
         per["steps"][s] = sum(point.steps for point in points)
         self.ids[s], self.weights[s], self.intercepts[s] = in_units_of_X(self.training.design, points)
-        self.tests[s] = [(RULES.index(test.rule), test.columns, test.samples) for test in points[0].screened.log]
+        if all(point.screened.log for point in points):  # else nothing is known of all classes
+            self.tests[s] = [(RULES.index(test.rule), test.columns, test.samples) for test in points[0].screened.log]
         per["gap"][s] = max(point.gap for point in points) / svms[0].at_zero  # last: this marks the point as solved
 
     def grid(self):

@@ -13,10 +13,10 @@ POLISH, POLISH_STEPS = 1e-25, 8  # gap to which a single point is polished, and 
 SAME = 1e-9  # how far a margin may exceed a kink of the loss in the bisection
 
 
-def problems(sides, signs, costs, gamma, shift, row_squares=None):
-    """One Svm for each row of ``signs`` (one row: two classes); they share the data and its norms."""
-    first = Svm(sides, signs[0], costs, gamma, shift=shift, row_squares=row_squares)
-    return [first] + [Svm(sides, y, costs, gamma, shift=shift, row_squares=first.row_squares) for y in signs[1:]]
+def problems(sides, signs, costs, gamma, shift, like=None):
+    """One Svm for each row of ``signs`` (one row: two classes); they, and ``like``, share the norms of the rows."""
+    first = Svm(sides, signs[0], costs, gamma, shift=shift, like=like)
+    return [first] + [Svm(sides, y, costs, gamma, shift=shift, like=first) for y in signs[1:]]
 
 
 def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas=None):

@@ -40,15 +40,15 @@ class Training:
         """Number of columns of zeros that the design omits."""
         return self.n_features_in - self.design.shape[1]
 
-    def problems(self, weights, row_squares=None):
+    def problems(self, weights, like=None):
         """One Svm for each class (of two: one), with these weights of the samples."""
-        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift, row_squares)
+        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift, like)
 
     def without(self, rows):
         """The problems in which the samples ``rows`` have weight zero: held out, but with margins."""
         weights = self.weights.copy()
         weights[rows] = 0.0
-        return self.problems(weights, self.svms[0].row_squares)
+        return self.problems(weights, self.svms[0])
 
     def record(self, trace, begun, passes_before):
         """Add a step of solving to the trace, which began at those seconds and passes over X."""
