@@ -41,6 +41,20 @@ class Grown:
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class PickBound:
+    """A lower bound of the objective on any n units: ``best`` of all turns if n were wanted, else that of a scan."""
+
+    wanted: int | None
+    forced: int
+    best: float
+    scan: ScanResult
+
+    def __call__(self, n_units: int) -> float:
+        """The bound for ``n_units`` units."""
+        return self.best if n_units == self.wanted else self.scan.bound(n_units - self.forced)
+
+
 def is_large(block: Block) -> bool:
     """Whether the block is so large that accuracy is expensive."""
     return block.shape[0] * block.shape[1] > LARGE
@@ -224,12 +238,6 @@ class Machine(ABC):
             )
         self.taken = taken.solved(solution)
 
-    def pick_bound(self, used: int) -> float:
-        """The bound for models on ``used`` units: the best of all turns if that many were wanted, else the last."""
-        if used == self.plan.wanted:
-            return self.best_pick_bound
-        return self.last_scan.bound(used - self.forced)
-
     def result(self, interrupted: bool) -> Grown:
         """The result of this machine."""
         return Grown(
@@ -237,7 +245,7 @@ class Machine(ABC):
             tuple(self.turns),
             self.budget,
             self.lower_bound,
-            self.pick_bound,
+            PickBound(self.plan.wanted, self.forced, self.best_pick_bound, self.last_scan),
             self.at_zero,
             Stop(StopReason.INTERRUPTED) if interrupted or self.stop is None else self.stop,
             interrupted,

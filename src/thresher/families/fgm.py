@@ -14,9 +14,10 @@ from thresher.engine.machines import Grown
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
+from thresher.families.fgm_path import Rest, forced_columns, members, path, station
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for
-from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
+from thresher.results import Certificate, Selection, Stop, StopReason, Trace, Turn, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # if no number is requested, the path has every number of features up to this one
@@ -95,7 +96,8 @@ def fgm(
                 model.refit()
     except KeyboardInterrupt:
         interrupted = True
-    return selection(design, models, trace, interrupted)
+    threshed = overshoot is not None and not interrupted
+    return selection(design, models, trace, interrupted=interrupted, threshed=threshed)
 
 
 def held_out(
@@ -167,7 +169,8 @@ def planned(
 class _Model:
     """One problem during a fit: the turns of growth, the stations of elimination, and its pick.
 
-    ``candidates`` are the results of growth under each of ``plans``; the pick comes from ``grown``.
+    ``candidates`` are the results of growth under each of ``plans``; the pick comes from ``grown``; ``last`` is where
+    elimination ended, with its columns.
     """
 
     def __init__(self, problem: Problem, candidates: Sequence[Grown], plans: Sequence[Plan], trace: Trace):
@@ -175,7 +178,7 @@ class _Model:
         self.grown, self.plan = candidates[-1], plans[-1]
         self.stations: dict[int, Taken] = {}  # of elimination, by number of units
         self.stop = self.grown.stop
-        taken = self.grown.taken
+        taken = self.last = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
     @property
@@ -183,23 +186,21 @@ class _Model:
         """Scores of the pick, (samples, classes)."""
         return self.problem.by_class(self.pick.solution.z).T + self.pick.solution.b
 
-    def pick_bound(self, number: int) -> float:
-        """A lower bound of the objective over all subsets of ``number`` columns."""
-        return max(grown.pick_bound(number) for grown in self.candidates)
-
     def thresh(self) -> None:
-        """Eliminate; if a number is wanted, the pick is the station with that number.
+        """Eliminate down to the pick, which has the number wanted; the rest of the path is left for later.
 
         The pick comes from the largest pool, unless that from a smaller one has a clearly lower objective.
         """
-        self.thresh_all()
+        if self.plan.wanted is None:
+            return
+        self.thresh_carefully()
         for grown, plan in list(zip(self.candidates, self.plans, strict=True))[-2::-1]:
             trial = _Model(self.problem, [grown], [plan], self.trace)
             trial.thresh_to_pick()
             if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
-                trial.thresh_all()
+                trial.thresh_carefully()
                 self.grown, self.plan, self.stations = grown, plan, trial.stations
-                self.pick, self.stop = trial.pick, trial.stop
+                self.last, self.pick, self.stop = trial.last, trial.pick, trial.stop
 
     @property
     def objective(self) -> float:
@@ -207,35 +208,51 @@ class _Model:
         solution = self.pick.solution
         return 0.5 * float(solution.w @ solution.w) + solution.loss
 
-    def thresh_all(self) -> None:
-        """Eliminate down to one column, with every number of columns from twice the wanted one on."""
-        taken, wanted = (self.pick if self.plan.wanted is None else self.grown.taken), self.plan.wanted
-        most = taken.units.size
-        if most:
-            counts = stops(most, min(2 * wanted if wanted else FINE, most), max(1, taken.forced))
-            self.eliminate(taken, counts, exact=None if wanted is None else min(wanted, most))
+    @property
+    def pool(self) -> Taken:
+        """The units that the pick comes from: those beyond the plan's reach are for the path alone."""
+        taken, size = self.grown.taken, self.plan.reach
+        return taken if size is None or size >= taken.units.size else taken.restricted(self.problem, np.arange(size))
+
+    def thresh_carefully(self) -> None:
+        """Eliminate down to the pick, with every number of units from twice the wanted one on."""
+        pool, wanted = self.pool, self.plan.wanted
+        if pool.units.size and wanted is not None:
+            target = min(wanted, pool.units.size)
+            self.eliminate(pool, stops(pool.units.size, min(2 * wanted, pool.units.size), target), exact=target)
 
     def thresh_to_pick(self) -> None:
-        """Eliminate down to the pick only, a tenth of the columns at a time."""
-        taken, wanted = self.grown.taken, self.plan.wanted
-        if taken.units.size and wanted is not None:
-            target = min(wanted, taken.units.size)
-            self.eliminate(taken, stops(taken.units.size, target, target))
+        """Eliminate down to the pick only, a tenth of the units at a time."""
+        pool, wanted = self.pool, self.plan.wanted
+        if pool.units.size and wanted is not None:
+            target = min(wanted, pool.units.size)
+            self.eliminate(pool, stops(pool.units.size, target, target))
 
-    def eliminate(self, taken: Taken, counts: Sequence[int], exact: int | None = None) -> None:
-        """Eliminate to each of ``counts``; the pick is the station with the wanted number, or the last before it."""
-        wanted, plan = self.plan.wanted, self.plan
+    def eliminate(self, pool: Taken, counts: Sequence[int], exact: int | None = None) -> None:
+        """Eliminate to each of ``counts``; the pick is the last station."""
+        plan = self.plan
         for left in thresh(
-            taken, self.problem, self.grown.at_zero, counts, self.trace, pool=plan.reach, exact=exact, rough=plan.rough,
+            pool, self.problem, self.grown.at_zero, counts, self.trace, exact=exact, rough=plan.rough,
             deadline=plan.deadline,
         ):  # fmt: skip
             self.stations[left.units.size] = left
-        if wanted is not None:
-            target = min(wanted, taken.units.size)
-            if target not in self.stations:
-                self.stop = Stop(StopReason.MAX_TIME)
-            last = taken.like(self.stations.get(target, self.stations[min(self.stations)]))
-            self.pick = last.heaviest(self.problem, target)
+        if counts[-1] not in self.stations:
+            self.stop = Stop(StopReason.MAX_TIME)
+        self.last = pool.like(self.stations[min(self.stations)])
+        self.pick = self.last.heaviest(self.problem, counts[-1])
+
+    def rest(self) -> list[Rest]:
+        """What remains to be eliminated for the path: above the pool, and below the pick."""
+        if self.stop.reason is StopReason.MAX_TIME or not self.pick.units.size:
+            return []
+        taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
+        below = self.pick if wanted is None else self.last
+        fine, least = (FINE if wanted is None else below.units.size), max(1, taken.forced)
+        rests = [Rest(below, self.problem, self.grown.at_zero, stops(below.units.size, fine, least)[1:])]
+        if wanted is not None and reach is not None and taken.units.size > reach:
+            counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
+            rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach))
+        return rests
 
     def refit(self) -> None:
         """Refit the pick with the plain penalty 1/2 ||w||^2."""
@@ -250,10 +267,12 @@ class _Model:
         return Stop(StopReason.REACHED, reached_text(self.pick.used)) if reached else self.stop
 
 
-def selection(design: Design, models: Sequence[_Model], trace: Trace, interrupted: bool) -> Selection:
+def selection(
+    design: Design, models: Sequence[_Model], trace: Trace, *, interrupted: bool, threshed: bool
+) -> Selection:
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
-    pick = station(design, models, "pick", [model.pick for model in models])
+    pick = station(design, members(models), "pick", [model.pick for model in models])
     short = [model for model in models if model.pick.used != model.plan.wanted]
     stop = Stop(StopReason.INTERRUPTED) if interrupted else (short or models)[0].why()
     certificate = Certificate(
@@ -270,65 +289,10 @@ def selection(design: Design, models: Sequence[_Model], trace: Trace, interrupte
         stop.text,
         certificate,
         trace,
-        path(design, models),
+        path(design, models, threshed=threshed),
         budget=max(result.budget for result in grown),
         forced=forced_columns(design, models[0].plan),
         interrupted=interrupted,
         stop=stop.reason,
         units=pick.units,
-    )
-
-
-def path(design: Design, models: Sequence[_Model]) -> Path:
-    """The turns of growth, then the stations of elimination that all models have."""
-    turns = max(len(model.grown.turns) for model in models)
-    growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
-    counts = set.intersection(*(set(model.stations) for model in models))
-    if models[0].plan.wanted is None:  # the grown models are the pick, which is the station with its number
-        counts.discard(max(model.pick.used for model in models))
-    stations = [station(design, models, "grow", parts) for parts in growth]
-    stations += [
-        station(design, models, "thresh", [model.stations[count] for model in models])
-        for count in sorted(counts, reverse=True)
-    ]
-    return Path(reached for reached in stations if reached.features.size)
-
-
-def forced_columns(design: Design, plan: Plan) -> np.ndarray:
-    """Column indices in X of the features that must be in the model."""
-    columns = plan.units.members(np.asarray(plan.forced, dtype=np.int64)).columns
-    return np.unique(design.ids_in_X(columns))
-
-
-def station(design: Design, models: Sequence[_Model], phase: str, parts: Sequence[Taken]) -> Station:
-    """The Taken of each model in ``parts`` as one Station, in the units and columns of X.
-
-    The weight of a column that several units share is the sum of its weights in them.
-    """
-    grouped = models[0].plan.units.grouped
-    kept = [part.positions for part in parts]
-    places = [part.layout.columns(positions) for part, positions in zip(parts, kept, strict=True)]
-    ids = np.unique(np.concatenate([part.columns[at] for part, at in zip(parts, places, strict=True)]))
-    classes = sum(part.layout.classes for part in parts)
-    number = max(positions.size for positions in kept)
-    W, first, objective, bound = np.zeros((ids.size, classes)), 0, 0.0, 0.0
-    for model, part, positions, at in zip(models, parts, kept, places, strict=True):
-        weights, last = part.weights[at], first + part.layout.classes
-        in_design = model.plan.units.in_design(part.units[positions], weights)
-        np.add.at(W[:, first:last], np.searchsorted(ids, part.columns[at]), in_design)
-        objective += 0.5 * float((weights**2).sum()) + part.solution.loss
-        bound += model.pick_bound(number)
-        first = last
-    weights, offset = design.in_units_of_X(ids, W)
-    intercept = np.concatenate([np.broadcast_to(part.solution.b, part.layout.classes) for part in parts]) + offset
-    chosen = [part.units[positions] for part, positions in zip(parts, kept, strict=True)]
-    return Station(
-        phase,
-        number,
-        design.ids_in_X(ids),
-        weights[:, 0] if classes == 1 else weights,
-        float(intercept[0]) if classes == 1 else intercept,
-        objective,
-        bound,
-        np.unique(np.concatenate(chosen)) if grouped else None,
     )

@@ -1,6 +1,7 @@
 """A selection of features, and what belongs to it: why the fit ended, certificate and path."""
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple, overload
@@ -142,18 +143,44 @@ class Station:
 
 
 class Path(Sequence[Station]):
-    """The stations of a fit in the order in which they were reached: growth, then elimination.
+    """The stations of a fit: growth in the order of its turns, then elimination from many features to few.
 
     Parameters
     ----------
     stations : iterable of Station, default=()
         The models; of several with the same number of features ``at`` returns the last.
+    later : callable, default=None
+        Returns more stations of elimination. It is called once, when the first of them is needed, and before the path
+        is pickled or saved: a fit need not wait for models that nobody asks for.
     """
 
-    def __init__(self, stations: Iterable[Station] = ()):
-        self.stations = tuple(stations)
+    def __init__(self, stations: Iterable[Station] = (), later: Callable[[], Iterable[Station]] | None = None):
+        self._lock = threading.Lock()
+        self._later = later
+        self._set(stations)
+
+    def _set(self, stations: Iterable[Station]) -> None:
+        self._stations = tuple(stations)
         # of several with the same number of features, the last one wins: elimination comes after growth
-        self._at = {station.number: station for station in self.stations}
+        self._at = {station.number: station for station in self._stations}
+
+    @property
+    def stations(self) -> tuple[Station, ...]:
+        """All stations."""
+        with self._lock:  # two threads may ask at the same time
+            if self._later is not None:
+                growth = [station for station in self._stations if station.phase == "grow"]
+                rest = [station for station in self._stations if station.phase != "grow"]
+                rest = sorted([*rest, *self._later()], key=lambda station: -station.number)
+                self._set([*growth, *rest])
+                self._later = None  # the columns that it needed are free
+            return self._stations
+
+    def __getstate__(self) -> tuple[Station, ...]:
+        return self.stations
+
+    def __setstate__(self, stations: tuple[Station, ...]) -> None:
+        self.__init__(stations)  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self.stations)
@@ -170,7 +197,7 @@ class Path(Sequence[Station]):
     @property
     def numbers(self) -> np.ndarray:
         """Numbers of features that ``at`` accepts, in ascending order."""
-        return np.array(sorted(self._at), dtype=np.int64)
+        return np.array(sorted({station.number for station in self.stations}), dtype=np.int64)
 
     @property
     def n_features(self) -> np.ndarray:
@@ -195,9 +222,13 @@ class Path(Sequence[Station]):
         ValueError
             If no station has this number of features.
         """
-        if number not in self._at:
-            raise ValueError(f"no station of the path has {number!r} features; there are {format_ranges(self.numbers)}")
-        return self._at[number]
+        known = self._at.get(number)
+        if known is None or known.phase == "grow":  # a station of elimination may come later, and counts more
+            if number not in self.numbers:
+                there = format_ranges(self.numbers)
+                raise ValueError(f"no station of the path has {number!r} features; there are {there}")
+            known = self._at[number]
+        return known
 
     def __repr__(self) -> str:
         phases = [station.phase for station in self.stations]

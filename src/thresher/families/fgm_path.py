@@ -1,0 +1,190 @@
+"""The path of a fit: models of growth and of elimination as stations, in the units and columns of X.
+
+A fit eliminates down to the number of features requested and no further. The rest of the path, from twice as many down
+to one, is computed when it is first asked for, from the columns that are kept in memory until then.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from thresher.data.design import Design
+from thresher.data.units import Units
+from thresher.data.workers import ONE_BLAS_THREAD
+from thresher.engine.machines import Grown
+from thresher.engine.plans import Plan
+from thresher.engine.taken import Taken
+from thresher.engine.threshing import thresh
+from thresher.optim.problem import Problem
+from thresher.results import Path, Station, Trace
+
+KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once
+CHUNK = 256  # columns whose translation is computed at a time
+
+
+class InX(Protocol):
+    """How columns of a design and weights on them translate to X as given; a Design is one."""
+
+    def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
+        """Numbers of the columns in X."""
+
+    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
+        """(weights on the columns of X, offset of the scores)."""
+
+
+class Model(Protocol):
+    """A fitted problem: what was grown, the stations by number of units, and what remains to be eliminated."""
+
+    candidates: Sequence[Grown]
+    grown: Grown
+    plan: Plan
+    stations: dict[int, Taken]
+
+    def rest(self) -> "list[Rest]":
+        """What remains to be eliminated for the path."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """What the stations of one problem need besides their weights: units, and lower bounds for numbers of them."""
+
+    units: Units
+    bounds: tuple[Callable[[int], float], ...]
+
+    def bound(self, number: int) -> float:
+        """A lower bound of the objective over all subsets of ``number`` units."""
+        return max(bound(number) for bound in self.bounds)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Elimination that is left for later: from ``taken`` to each of ``counts``; see ``thresh`` for ``pool``."""
+
+    taken: Taken
+    problem: Problem
+    at_zero: float
+    counts: list[int]
+    pool: int | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns that it needs."""
+        return self.taken.in_memory.nbytes
+
+    def stations(self, deadline: float | None = None) -> Iterator[Taken]:
+        """What is left at each of the counts."""
+        with self.taken.in_memory.workers, ONE_BLAS_THREAD:
+            yield from thresh(
+                self.taken, self.problem, self.at_zero, self.counts, Trace(), pool=self.pool, deadline=deadline
+            )
+
+
+class Few:
+    """The translation of some columns to X, without the design that it was made from."""
+
+    def __init__(self, design: Design, ids: np.ndarray):
+        self.ids, self.in_X = ids, design.ids_in_X(ids)
+        self.factor, self.offset = np.ones(ids.size), np.zeros(ids.size)
+        for lo in range(0, ids.size, CHUNK):
+            some = ids[lo : lo + CHUNK]
+            weights, offset = design.in_units_of_X(some, np.eye(some.size))
+            self.factor[lo : lo + CHUNK], self.offset[lo : lo + CHUNK] = weights.diagonal(), offset
+
+    def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
+        """See InX."""
+        return self.in_X[np.searchsorted(self.ids, ids)]
+
+    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
+        """See InX."""
+        at = np.searchsorted(self.ids, ids)
+        return (w.T * self.factor[at]).T, self.offset[at] @ w
+
+
+class Later:
+    """Computes the stations of elimination that a fit left out, when called."""
+
+    def __init__(self, design: Design, models: Sequence[Model]):
+        self.members = members(models)
+        self.rests, self.known = [model.rest() for model in models], [model.stations for model in models]
+        ids = [rest.taken.columns for rests in self.rests for rest in rests]
+        self.in_X = Few(design, np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *ids])))
+        self.deadline = models[0].plan.deadline
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns that are kept for it."""
+        return sum(rest.nbytes for rests in self.rests for rest in rests)
+
+    def __call__(self, deadline: float | None = None) -> list[Station]:
+        """The stations that all models have and the fit has not."""
+        found = [
+            {left.units.size: left for rest in rests for left in rest.stations(deadline)} | known
+            for rests, known in zip(self.rests, self.known, strict=True)
+        ]
+        known = set.intersection(*map(set, self.known))
+        numbers = sorted(set.intersection(*map(set, found)) - known, reverse=True)
+        return [station(self.in_X, self.members, "thresh", [stations[n] for stations in found]) for n in numbers]
+
+
+def members(models: Sequence[Model]) -> list[Member]:
+    """The Member of each model."""
+    return [Member(model.plan.units, tuple(grown.pick_bound for grown in model.candidates)) for model in models]
+
+
+def path(design: Design, models: Sequence[Model], *, threshed: bool) -> Path:
+    """The turns of growth, then the stations of elimination that all models have; the rest later, if ``threshed``."""
+    turns = max(len(model.grown.turns) for model in models)
+    growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
+    counts = set.intersection(*(set(model.stations) for model in models))
+    each = members(models)
+    stations = [station(design, each, "grow", parts) for parts in growth]
+    stations += [
+        station(design, each, "thresh", [model.stations[count] for model in models])
+        for count in sorted(counts, reverse=True)
+    ]
+    reached = [one for one in stations if one.features.size]
+    if not threshed:
+        return Path(reached)
+    later = Later(design, models)
+    return Path(reached, later) if later.nbytes <= KEEP else Path([*reached, *later(later.deadline)])
+
+
+def forced_columns(design: Design, plan: Plan) -> np.ndarray:
+    """Column indices in X of the features that must be in the model."""
+    columns = plan.units.members(np.asarray(plan.forced, dtype=np.int64)).columns
+    return np.unique(design.ids_in_X(columns))
+
+
+def station(in_X: InX, members: Sequence[Member], phase: str, parts: Sequence[Taken]) -> Station:
+    """The Taken of each model in ``parts`` as one Station, in the units and columns of X.
+
+    The weight of a column that several units share is the sum of its weights in them.
+    """
+    kept = [part.positions for part in parts]
+    places = [part.layout.columns(positions) for part, positions in zip(parts, kept, strict=True)]
+    ids = np.unique(np.concatenate([part.columns[at] for part, at in zip(parts, places, strict=True)]))
+    classes = sum(part.layout.classes for part in parts)
+    number = max(positions.size for positions in kept)
+    W, first, objective, bound = np.zeros((ids.size, classes)), 0, 0.0, 0.0
+    for member, part, positions, at in zip(members, parts, kept, places, strict=True):
+        weights, last = part.weights[at], first + part.layout.classes
+        in_design = member.units.in_design(part.units[positions], weights)
+        np.add.at(W[:, first:last], np.searchsorted(ids, part.columns[at]), in_design)
+        objective += 0.5 * float((weights**2).sum()) + part.solution.loss
+        bound += member.bound(number)
+        first = last
+    weights, offset = in_X.in_units_of_X(ids, W)
+    intercept = np.concatenate([np.broadcast_to(part.solution.b, part.layout.classes) for part in parts]) + offset
+    chosen = [part.units[positions] for part, positions in zip(parts, kept, strict=True)]
+    return Station(
+        phase,
+        number,
+        in_X.ids_in_X(ids),
+        weights[:, 0] if classes == 1 else weights,
+        float(intercept[0]) if classes == 1 else intercept,
+        objective,
+        bound,
+        np.unique(np.concatenate(chosen)) if members[0].units.grouped else None,
+    )
