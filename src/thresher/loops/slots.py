@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 M1, M2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 HALF = np.uint64(33)
 
 
-@compiled
+@helper
 def mixed(number):
     """64 bits that depend on every bit of ``number``."""
     bits = np.uint64(number)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 OK, HARD, NOT_A_NUMBER = range(3)
 # what is wrong with a text: with a label, an index, the colon after it, a value, the number of fields, quotes
@@ -48,7 +48,7 @@ FIVES_HIGH = np.array([five >> 64 for five in _FIVES], dtype=np.uint64)
 FIVES_LOW = np.array([five & (2**64 - 1) for five in _FIVES], dtype=np.uint64)
 
 
-@compiled
+@helper
 def _product(a, b):
     """(high, low) 64 bits of a * b."""
     a_low, a_high, b_low, b_high = a & HALF, a >> U32, b & HALF, b >> U32
@@ -57,7 +57,7 @@ def _product(a, b):
     return a_high * b_high + (middle >> U32) + (carried >> U32), (carried << U32) | (low & HALF)
 
 
-@compiled
+@helper
 def _leading_zeros(w):
     """Of 64 bits, w > 0."""
     count = 0
@@ -68,7 +68,7 @@ def _leading_zeros(w):
     return count
 
 
-@compiled
+@helper
 def _rounded(w, q):
     """(w * 10^q rounded to float64, OK), or (0, HARD) where 128 bits do not decide or it is not a normal number."""
     if q < -LARGEST_POWER or q > LARGEST_POWER:
@@ -94,7 +94,7 @@ def _rounded(w, q):
     return math.ldexp(np.float64(mantissa), power - 52), OK
 
 
-@compiled
+@helper
 def _number(text, at, end):
     """(value, where it ends, status) of the number that begins at ``at``."""
     sign = 1.0
@@ -142,31 +142,31 @@ def _number(text, at, end):
     return sign * value, at, status
 
 
-@compiled
+@helper
 def _is_blank(byte):
     return byte == BLANK or (TAB <= byte <= RETURN and byte != NEWLINE)
 
 
-@compiled
+@helper
 def _ends_token(text, at, end):
     return at >= end or text[at] == NEWLINE or text[at] == HASH or _is_blank(text[at])
 
 
-@compiled
+@helper
 def _after_blanks(text, at, end):
     while at < end and _is_blank(text[at]):
         at += 1
     return at
 
 
-@compiled
+@helper
 def _next_line(text, at, end):
     while at < end and text[at] != NEWLINE:
         at += 1
     return at + 1
 
 
-@compiled
+@helper
 def _index(text, at, end):
     """(index, where it ends), or -1 where there is none, or a negative or a far too large one."""
     if at < end and text[at] == PLUS:
@@ -181,7 +181,7 @@ def _index(text, at, end):
     return (index if at > begun else np.int64(-1)), at
 
 
-@compiled
+@helper
 def _after_query(text, at, end):
     """Where the token ends if it is a query number, else ``at``."""
     if end - at < QID.size:
@@ -194,7 +194,7 @@ def _after_query(text, at, end):
     return at
 
 
-@compiled
+@helper
 def _row_of_pairs(text, at, entries, indices, values, hard, hards):
     """(where the row ends, entries, hards, what is wrong, whether its indices rise): the pairs after a label."""
     end, last, rising = text.size, np.int64(-1), True
@@ -259,7 +259,7 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
     return OK, at, rows, hards, entries, tidy, bads
 
 
-@compiled
+@helper
 def _field(text, at, end, delimiter):
     """(begin, end, next) of the field at ``at`` without quotes; next is -1 where a quote stays open."""
     if at < end and text[at] == QUOTE:
@@ -282,7 +282,7 @@ def _field(text, at, end, delimiter):
     return begun, stop, at
 
 
-@compiled
+@helper
 def _skip(text, at, end, delimiter):
     """Past blanks that are no delimiters."""
     while at < end and _is_blank(text[at]) and text[at] != delimiter:
