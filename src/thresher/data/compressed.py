@@ -231,7 +231,7 @@ class CsrBlock(_CompressedBlock):
         place = np.full(self.shape[1], -1, dtype=np.int32)
         wanted, which = np.unique(ids, return_inverse=True)
         place[wanted] = np.arange(wanted.size)
-        indptr = np.zeros(wanted.size + 1, dtype=np.int64)
+        indptr = np.zeros(wanted.size + 1, dtype=self.indptr.dtype)  # the same compiled loops serve both orders
         compressed.count_columns(self.indices, place, indptr[1:])
         np.cumsum(indptr, out=indptr)
         indices = np.empty(int(indptr[-1]), dtype=np.int32 if self.shape[0] <= 2**31 - 1 else np.int64)

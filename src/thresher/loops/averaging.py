@@ -1,7 +1,8 @@
 """Dual averaging (B-ARDA, l1-ARDA), where the weight of every feature ever seen changes in every round.
 
 Arguments are those of ``descent``. The features kept are in a tournament tree that the lowest score wins, the others in
-one that the highest score wins; while the latter exceeds the former, the two features are exchanged.
+one that the highest score wins; while the latter exceeds the former, the two features are exchanged. Slots go from
+loop to loop as 64-bit numbers, so that each loop is compiled once.
 
 For a feature not updated, the root of its score is root(H) (|G| - l1 t) / (H + l2 step t) with l1 or l2 zero: the order
 of two features changes at most once, at a round that can be computed. So each match stores until which round its result
@@ -197,9 +198,9 @@ def _play_touched(todo, count, trees, t, seen, params):
     kept, out, _, _ = trees
     place = seen[2]
     for k in range(count):
-        slot = todo[k]
+        slot = np.int64(todo[k])
         if place[slot] >= 0:
-            _climb(place[slot], kept, t, seen, params)
+            _climb(np.int64(place[slot]), kept, t, seen, params)
         else:
             _climb(slot, out, t, seen, params)
 
@@ -227,7 +228,7 @@ def _exchange(trees, t, seen, params):
     kept, out, pace, _ = trees
     table, ids, place = seen
     while True:
-        best, worst = out[1][1], kept[1][1]
+        best, worst = np.int64(out[1][1]), np.int64(kept[1][1])
         least = _merit(worst, t, table, params)
         if least < pace[FLOOR]:
             _lower(least, out, pace, t, seen, params)
@@ -242,7 +243,7 @@ def _exchange(trees, t, seen, params):
             return
         place[best], place[worst] = place[worst], PLAYS
         kept[0][place[best]] = best
-        _climb(place[best], kept, t, seen, params)
+        _climb(np.int64(place[best]), kept, t, seen, params)
         _climb(best, out, t, seen, params)
         _climb(worst, out, t, seen, params)
 
@@ -290,7 +291,7 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
         row, score, t = order[k], 0.0, clock[ROUNDS]
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _averaged(slots[e], t, table, params) * values[e]
+                score += _averaged(np.int64(slots[e]), t, table, params) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):

@@ -63,7 +63,7 @@ def _part(kept, keys, ids, low, high):
 @helper
 def _put_first(kept, keys, ids, count, budget):
     """Move the ``budget`` largest of ``count`` to the front; ties: the larger id counts as larger."""
-    low, high = 0, count
+    low, high = np.int64(0), count  # not a literal, for which ``_part`` would be compiled once more
     while high - low > 1:
         at = _part(kept, keys, ids, low, high)
         if at == budget:

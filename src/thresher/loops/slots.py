@@ -46,14 +46,3 @@ def find(wanted, cells, ids, count, out, insert):
             count += 1
         out[at] = slot
     return wanted.size, count
-
-
-@compiled
-def place(cells, ids, count):
-    """Fill empty ``cells`` with the slots of ``ids``."""
-    mask = np.uint64(cells.size - 1)
-    for slot in range(count):
-        cell = mixed(ids[slot]) & mask
-        while cells[cell] >= 0:
-            cell = (cell + np.uint64(1)) & mask
-        cells[cell] = slot

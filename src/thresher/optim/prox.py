@@ -14,28 +14,16 @@ def k_support_scaling(u, k, step):
     size = np.abs(u)
     if np.count_nonzero(size) <= k:
         return (size > 0).astype(float)
-    down = np.sort(size)[::-1].copy()
-    heads = np.zeros(down.size + 1)
-    np.cumsum(down, out=heads[1:])
-    return np.clip(support.slope(down, heads, k, step) * size - step, 0.0, 1.0)
+    out = np.empty_like(size)
+    support.scaling(np.sort(size), size, k, step, np.empty(size.size + 1), out)
+    return out
 
 
 def k_support_norm_squared(w, k):
-    """||w||_k^2; k >= len(w) gives the plain squared length.
-
-    It is sum_{i <= r} |w|_(i)^2 + (sum_{i > r} |w|_(i))^2 / (k - r), with r in 0..k-1 such that
-    |w|_(r) > (sum_{i > r} |w|_(i)) / (k - r) >= |w|_(r+1).
-    """
+    """||w||_k^2; k >= len(w) gives the plain squared length."""
     if np.count_nonzero(w) <= k:
         return float(w @ w)
-    up = np.sort(np.abs(w))
-    sums = np.cumsum(up)[up.size - k :]  # of all but the k - 1, k - 2, ... 0 largest
-    stands_out = np.flatnonzero(up[up.size - k + 1 :] > sums[:-1] / np.arange(1, k))
-    r = k - 1 - int(stands_out[0]) if stands_out.size else 0
-    rest = sums[k - 1 - r]
-    largest = up[up.size - r :]
-    # summed one by one: equal terms in any arrangement of zeros give equal bits
-    return float(np.cumsum(np.append(rest * rest / (k - r), largest * largest))[-1])
+    return support.norm_squared(np.sort(np.abs(w)), k)
 
 
 def top_squares(c, k):
