@@ -29,7 +29,7 @@ EXACT = np.uint64(2**53)
 TENS = np.array([10.0**q for q in range(23)])  # exact in float64
 U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
 HALF, LOW_NINE, ALL = np.uint64(2**32 - 1), np.uint64(2**9 - 1), np.uint64(2**64 - 1)
-TOP = np.uint64(2**53)
+START = np.int64(0)  # a literal 0 as an argument would have its loop compiled once more
 
 
 def _power_of_five(q):
@@ -216,7 +216,7 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
         if status == HARD:
             if hards == len(hard):
                 return begun, entries, hards, FULL, rising
-            hard[hards] = entries, begun, at
+            hard[hards, 0], hard[hards, 1], hard[hards, 2] = entries, begun, at
             hards += 1
         rising = rising and index > last
         indices[entries] = last = index
@@ -231,7 +231,8 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
     -1 - row for a label, and where its text begins and ends. As long as there is room in ``bad``, bad rows are left
     out: a line of it has what is wrong and where.
     """
-    at, end, rows, entries, hards, tidy, bads = 0, text.size, 0, 0, 0, True, 0
+    at, entries, hards = START, START, START
+    end, rows, tidy, bads = text.size, 0, True, 0
     while at < end:
         at = _after_blanks(text, at, end)
         if at < end and text[at] != NEWLINE and text[at] != HASH:
@@ -243,13 +244,13 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
                 wrong = FULL
             else:
                 if status == HARD:
-                    hard[hards] = -1 - rows, begun, at
+                    hard[hards, 0], hard[hards, 1], hard[hards, 2] = -1 - rows, begun, at
                     hards += 1
                 at, entries, hards, wrong, rising = _row_of_pairs(text, at, entries, indices, values, hard, hards)
             if wrong == FULL or (wrong != OK and bads == len(bad)):
                 return wrong, at, rows, hards_before, entries_before, tidy, bads
             if wrong != OK:
-                bad[bads] = wrong, at
+                bad[bads, 0], bad[bads, 1] = wrong, at
                 bads, entries, hards = bads + 1, entries_before, hards_before
             else:
                 tidy = tidy and rising
@@ -297,7 +298,7 @@ def table(text, delimiter, kinds, values, spans, hard):
     Numbers go into the rows of ``values``; where the label begins and ends, into ``spans``. A line of ``hard`` has row,
     column of ``values``, begin and end.
     """
-    at, end, rows, hards = 0, text.size, 0, 0
+    at, end, rows, hards = START, text.size, 0, 0
     while at < end:
         at = _skip(text, at, end, delimiter)
         if at >= end or text[at] == NEWLINE:
@@ -320,7 +321,8 @@ def table(text, delimiter, kinds, values, spans, hard):
                 if status == HARD:
                     if hards == len(hard):
                         return FULL, begun, rows, hards, column
-                    hard[hards] = rows, place, begun, stop
+                    hard[hards, 0], hard[hards, 1] = rows, place
+                    hard[hards, 2], hard[hards, 3] = begun, stop
                     hards += 1
                 place += 1
             at = _skip(text, at, end, delimiter)
