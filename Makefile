@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 300
+# One process for each core; each one is handed a run of tests, and takes over half of another's when its own are done.
+# So tests of a file, which share what is fitted once for it, mostly stay together.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: demo test test-slow bench fuzz lint clean
 
@@ -32,10 +35,10 @@ lint: $(VENV)/.test  ## style, layers and types
 	$(BIN)/mypy
 
 test: lint  ## lint, layers, tests, doctests of README and docs
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-slow: $(VENV)/.test  ## the long runs
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 bench: $(VENV)/.bench  ## benchmarks; writes the tables of docs/benchmarks.md
 	$(BIN)/python -m benchmarks

@@ -1,61 +1,132 @@
-"""What starting costs: import, and a first small fit with an empty and with a warm cache of compiled loops."""
+"""What starting costs: whole processes, from the prompt to their end, with an empty and with a warm cache of loops."""
 
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 
 from benchmarks import alone
 from benchmarks.book import table
+from thresher.families.online import METHODS
 
-BASE = "import time; t = time.perf_counter(); import numba, sklearn.base; base = time.perf_counter() - t\n"
-OURS = BASE + "t = time.perf_counter(); {}; print(base, time.perf_counter() - t)"
-FIT = (
-    "import numpy as np, time; from thresher import FGMClassifier\n"
-    "X = np.random.default_rng(0).standard_normal((100, 200)); y = X[:, 0] > 0\n"
-    "t = time.perf_counter(); FGMClassifier(5).fit({}, y); print(0, time.perf_counter() - t)"
+SHAPE = (100, 200)
+DATA = f"""
+import numpy as np
+from scipy import sparse
+X = np.random.default_rng(0).standard_normal({SHAPE}); y = X[:, 0] > 0
+S = sparse.csr_array(X * (X > 1))
+"""
+FGM, SVC = "from thresher import FGMClassifier; FGMClassifier(5)", "from thresher import SparseSVC; SparseSVC()"
+STREAM = "from thresher import StreamClassifier; StreamClassifier(5, {!r}).partial_fit({}, y, [False, True])"
+STORAGES = {
+    "C, float64": "X",
+    "C, float32": "X.astype(np.float32)",
+    "Fortran, float64": "np.asfortranarray(X)",
+    "Fortran, float32": "np.asfortranarray(X, dtype=np.float32)",
+    "CSR": "S",
+    "CSC": "S.tocsc()",
+    "DataFrame": "__import__('pandas').DataFrame(X).add_prefix('a')",
+}
+# what is given to python, and the most seconds that it may take: with an empty cache, with a warm one
+FITS = (
+    {f"FGMClassifier, {name}": (f"{FGM}.fit({X}, y)", 3.0) for name, X in STORAGES.items()}
+    | {f"SparseSVC, {name}": (f"{SVC}.fit({STORAGES[name]}, y)", 3.0) for name in ("C, float64", "CSR", "CSC")}
+    | {
+        f"StreamClassifier, {method}, {name}": (STREAM.format(method, STORAGES[name]), 4.0)
+        for method in METHODS
+        for name in ("C, float64", "CSR")
+    }
 )
-USES = ("thresher.estimators.fgm",)  # what the children import
-SPARSE = "__import__('scipy').sparse.csr_array(X * (X > 1))"
+USES = (
+    "thresher.cli.app", "thresher.estimators.fgm", "thresher.estimators.sparse_svm", "thresher.estimators.stream",
+)  # fmt: skip  # what the children import
+SELECTS = {
+    "thresher select, csv": ("train.csv",),
+    "thresher select, svmlight": ("train.svm",),
+    "thresher select, npz": ("train.npz", "--labels", "labels.npy"),
+}
 
 
-def child(code, cache):
-    """(first, second) numbers that the code prints in a new process."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    return [float(number) for number in out.stdout.split()]
+def seconds(arguments, cache, folder):
+    """How long a Python process with these arguments takes, imports and the interpreter's start counted."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": os.fspath(cache)}
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], capture_output=True, check=True, env=environment, cwd=folder)
+    return time.perf_counter() - begun
+
+
+def write_files(folder):
+    """Small training data in three formats."""
+    X = np.random.default_rng(0).standard_normal(SHAPE)
+    y, rare = (X[:, 0] > 0).astype(int), sparse.csr_array(X * (X > 1))
+    names = ",".join(f"a{j}" for j in range(X.shape[1]))
+    lines = np.column_stack([y, X])
+    np.savetxt(folder / "train.csv", lines, "%.6g", ",", header=f"label,{names}", comments="")
+    dump_svmlight_file(rare, y, os.fspath(folder / "train.svm"), zero_based=False)
+    sparse.save_npz(folder / "train.npz", rare)
+    np.save(folder / "labels.npy", y)
+
+
+def jobs():
+    """{what: (arguments of python, limit with an empty cache, limit with a warm one)}; None is no limit."""
+    command, found = ("-m", "thresher"), {}
+    for name, (code, limit) in FITS.items():
+        found[name] = (("-c", DATA + code), limit, None)
+    for name, files in SELECTS.items():
+        found[name] = ((*command, "select", *files, "-k", "5", "--out", "model.json"), 6.0, None)
+    found["thresher --help"] = ((*command, "--help"), None, 0.3)
+    found["thresher inspect"] = ((*command, "inspect", "model.json"), None, 1.0)  # of what was selected last
+    found["import numba, sklearn.base (the yardstick)"] = (("-c", "import numba, sklearn.base"), None, None)
+    found["import thresher"] = (("-c", "import thresher"), None, None)
+    return found
+
+
+def measured(repeats):
+    """{what: (median with an empty cache or None, median with a warm one)}; the jobs take turns."""
+    empty, warm = {}, {}
+    with tempfile.TemporaryDirectory() as made:
+        folder = pathlib.Path(made)
+        write_files(folder)
+        for _ in range(repeats):
+            for name, (arguments, limit, _) in jobs().items():
+                with tempfile.TemporaryDirectory() as cache:
+                    if limit is not None:
+                        empty.setdefault(name, []).append(seconds(arguments, cache, folder))
+                    else:
+                        seconds(arguments, cache, folder)
+                    warm.setdefault(name, []).append(seconds(arguments, cache, folder))
+    return {
+        name: (statistics.median(empty[name]) if name in empty else None, statistics.median(times))
+        for name, times in warm.items()
+    }
 
 
 def report(quick=False):
     """The table."""
-    repeats = 1 if quick else 5
-    with tempfile.TemporaryDirectory() as cache:
-        child(FIT.format("X"), cache)
-        child(FIT.format(SPARSE), cache)
-        imports = {
-            "import thresher": [child(OURS.format("import thresher"), cache) for _ in range(repeats)],
-            "from thresher import FGMClassifier": [
-                child(OURS.format("from thresher import FGMClassifier"), cache) for _ in range(repeats)
-            ],
-        }
-        warm = {kind: [child(FIT.format(X), cache)[1] for _ in range(repeats)] for kind, X in KINDS.items()}
-    cold = {}
-    for kind, X in KINDS.items():
-        cold[kind] = []
-        for _ in range(1 if quick else 3):
-            with tempfile.TemporaryDirectory() as cache:
-                cold[kind].append(child(FIT.format(X), cache)[1])
-    rows = [(name, f"{statistics.median(t for _, t in times):.3f}") for name, times in imports.items()]
-    base = statistics.median(t for times in imports.values() for t, _ in times)
-    rows.insert(0, ("import numba, sklearn.base (the yardstick)", f"{base:.3f}"))
-    for kind in KINDS:
-        rows.append((f"first fit of 100 x 200, {kind}, empty cache", f"{statistics.median(cold[kind]):.2f}"))
-        rows.append((f"first fit of 100 x 200, {kind}, warm cache", f"{statistics.median(warm[kind]):.3f}"))
-    return "## Starting\n\nIn new processes, beyond what stands above each line.\n\n" + table(("what", "seconds"), rows)
+    rows = []
+    for name, (empty, warm) in measured(1 if quick else 3).items():
+        _, most_empty, most_warm = jobs()[name]
+        rows.append((name, beside(empty, most_empty), beside(warm, most_warm)))
+    return (
+        f"## Starting\n\nWhole processes with {SHAPE[0]} x {SHAPE[1]} numbers, in seconds: the interpreter's start, "
+        "all imports and the first call; in parentheses the limit. Cache: of compiled loops.\n\n"
+        + table(("what", "empty cache", "warm cache"), rows)
+    )
 
 
-KINDS = {"dense": "X", "CSR": SPARSE}
+def beside(value, limit):
+    """A time with its limit; marked if it is above."""
+    if value is None:
+        return ""
+    return f"{value:.2f}" + ("" if limit is None else f" ({limit:g}{', exceeded' if value > limit else ''})")
+
 
 if __name__ == "__main__":
     alone.run(report, __doc__)

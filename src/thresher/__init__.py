@@ -3,6 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from thresher._garbage import uncollected
 from thresher._version import __version__
 
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
@@ -115,7 +116,9 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
+        with uncollected():
+            module = importlib.import_module(_MODULES[name])
+        return getattr(module, name)
     raise AttributeError(f"module 'thresher' has no attribute {name!r}")
 
 

@@ -615,7 +615,7 @@ def test_sigterm_is_the_same(folder, child):
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err == ""
+    assert not [line for line in err.splitlines() if "compiling loops" not in line]  # the cache may be empty
     assert "interrupted; the model learnt so far is in model.json" in out
     same_checkpoint("s.npz", straight(TWO[:50]), lines=50, bad=0, out="model.json")
 

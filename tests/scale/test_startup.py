@@ -1,36 +1,121 @@
 """What starting costs: nothing is compiled or loaded before it is used, and no directory need be writable."""
 
+import logging
+import os
 import subprocess
 import sys
 import textwrap
 
+import pytest
 
-def child(code):
+from thresher.cli.show import Reporter
+
+DATA = """
+import numpy as np
+from scipy import sparse
+X = np.random.default_rng(0).standard_normal((100, 200))
+y = X[:, 0] > 0
+S = sparse.csr_array(X * (X > 1))
+"""
+COUNTED = """
+import collections
+from numba.core import event
+with event.install_recorder("numba:compile") as compiled:
+    {}
+loops = collections.Counter()
+for _, told in compiled.buffer:
+    function = told.data["dispatcher"].py_func
+    if told.is_start and str(function.__module__).startswith("thresher."):
+        loops[function.__module__ + "." + function.__name__] += 1
+print(loops.total(), *(name for name, count in loops.items() if count > 1))
+"""
+# first calls, and the largest number of loops, with their helpers, that each may compile
+FIRST = {
+    "FGM, C order": ("from thresher import FGMClassifier as C; C(5).fit(X, y)", 8),
+    "FGM, CSR": ("from thresher import FGMClassifier as C; C(5).fit(S, y)", 14),
+    "SparseSVC, C order": ("from thresher import SparseSVC as C; C().fit(X, y)", 6),
+    "SparseSVC, CSR": ("from thresher import SparseSVC as C; C().fit(S, y)", 16),
+    "b-arda": ("from thresher import StreamClassifier as C; C(5).partial_fit(X, y, [False, True])", 24),
+    "sofs, CSR": ("from thresher import StreamClassifier as C; C(5, 'sofs').partial_fit(S, y, [False, True])", 14),
+}
+
+
+def child(code, cache=None):
+    """What the code prints to standard output and standard error in a new process."""
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    environment = os.environ if cache is None else os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def test_import_loads_nothing_and_compiles_nothing():
-    out = child("""
+    out, _ = child("""
         import sys
         import thresher
         assert "numba" not in sys.modules and "sklearn" not in sys.modules
-        from thresher import FGMClassifier
-        heavy = {"dask", "cupy", "matplotlib", "clarabel", "cvxpy", "polars", "sklearn.feature_selection"}
-        assert not heavy & set(sys.modules), heavy & set(sys.modules)
-        from thresher.loops import compressed, dense, moments
-        loops = [f for m in (compressed, dense, moments) for f in vars(m).values() if hasattr(f, "signatures")]
-        assert len(loops) >= 10
+        from numba.core import event
+        with event.install_recorder("numba:compile") as compiled:
+            for name in thresher.__all__:
+                getattr(thresher, name)
+            import thresher.cli.options, thresher.cli.select, thresher.cli.stream, thresher.cli.grid
+            import thresher.loops.text
+        assert not compiled.buffer
+        from thresher.loops import averaging, compressed, dense, descent, moments, slots, support, text
+        modules = (averaging, compressed, dense, descent, moments, slots, support, text)
+        loops = [f for m in modules for f in vars(m).values() if hasattr(f, "signatures")]
+        assert len(loops) >= 50
         assert not any(f.signatures for f in loops)
         print("fine")
     """)
     assert out == "fine\n"
 
 
+def test_import_loads_only_what_is_needed():
+    out, _ = child("""
+        import sys
+        from thresher import FGMClassifier
+        heavy = {"dask", "cupy", "matplotlib", "clarabel", "cvxpy", "polars", "sklearn.feature_selection"}
+        assert not heavy & set(sys.modules), heavy & set(sys.modules)
+        print("fine")
+    """)
+    assert out == "fine\n"
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_first_call_compiles_few_loops_each_once_and_says_so(name, tmp_path):
+    call, most = FIRST[name]
+    out, err = child(DATA + COUNTED.format(call), tmp_path)
+    count, *repeated = out.split()
+    assert 0 < int(count) <= most
+    assert set(repeated) <= {"thresher.loops.compressed.first_at_least"}
+    assert err.count("compiling loops") == len(err.splitlines()) == 1
+
+
+def test_what_is_in_the_cache_is_not_announced(tmp_path):
+    code = DATA + "from thresher import SparseSVC; SparseSVC().fit(X, y)"
+    assert "compiling loops" in child(code, tmp_path)[1]
+    assert child(code, tmp_path) == ("", "")
+
+
+def test_commands_announce_it_unless_quiet(tmp_path):
+    (tmp_path / "train.csv").write_text("label,a,b\n" + "0,1,2\n1,2,1\n" * 10)
+    arguments = ["select", str(tmp_path / "train.csv"), "-k", "1", "--out", str(tmp_path / "model.json")]
+    command = "from thresher.cli.start import main; assert main({}) == 0"
+    _, err = child(command.format([*arguments, "--json"]), tmp_path)
+    assert err.count("compiling loops") == 1
+    logger, before = logging.getLogger("thresher"), logging.getLogger("thresher").level
+    try:
+        Reporter(quiet=True, as_json=False)
+        assert not logger.isEnabledFor(logging.WARNING)
+        Reporter(quiet=False, as_json=True)
+        assert logger.isEnabledFor(logging.WARNING)
+    finally:
+        logger.setLevel(before)
+
+
 def test_works_where_no_cache_can_be_written():
-    out = child("""
+    out, _ = child("""
         import warnings
         import numba.core.caching as caching
         caching.CacheImpl._locator_classes = []  # as in a read-only container without a home directory

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Group, Parameter
 from rich.console import Console
 
+from thresher._garbage import uncollected
 from thresher._version import __version__
 
 EXIT_CODES = """
@@ -161,4 +162,6 @@ def run(arguments):
 
 def later(module, **options):
     """Import ``thresher.cli.<module>`` and run it."""
-    return importlib.import_module(f"thresher.cli.{module}").run(**options)
+    with uncollected():
+        command = importlib.import_module(f"thresher.cli.{module}")
+    return command.run(**options)

@@ -1,6 +1,7 @@
 """Output of the commands: reports and tables on standard output, progress and warnings on standard error."""
 
 import json
+import logging
 import sys
 import warnings
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ class Reporter:
 
     def __init__(self, quiet, as_json, console=OUT):
         self.quiet, self.as_json, self.console, self.warnings = quiet, as_json, console, []
+        # the library logs a line when loops are compiled: standard error is silent only if that is asked for
+        logging.getLogger("thresher").setLevel(logging.ERROR if quiet else logging.NOTSET)
 
     @property
     def prints(self):

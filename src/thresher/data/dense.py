@@ -52,7 +52,11 @@ class DenseBlock(Block):
         first = int(np.argmax(weights > 0))
         if self.by_rows:
             anchor[:] = self.major[first, lo:hi]
-            moments.of_columns(self.major, weights, anchor, lo, hi, out)
+            for start in range(lo, hi, moments.NARROW):
+                stop = min(start + moments.NARROW, hi)
+                part = np.zeros((moments.ROWS, stop - start))
+                moments.of_columns(self.major, weights, anchor[start - lo : stop - lo], start, stop, part)
+                out[:, start - lo : stop - lo] = part
         else:
             anchor[:] = self.major[lo:hi, first]
             moments.of_rows(self.major, weights, anchor, lo, hi, out)

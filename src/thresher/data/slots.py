@@ -25,6 +25,7 @@ class Slots:
 
     def find(self, wanted: np.ndarray, *, insert: bool = False) -> np.ndarray:
         """Slots of the ids ``wanted`` as int32; for an id not seen before -1 or, with ``insert``, a new slot."""
+        wanted = np.ascontiguousarray(wanted, dtype=np.int64)  # one compiled loop for ids of any type
         slots, done = np.empty(wanted.size, dtype=np.int32), 0
         while True:
             with unbroken():  # cells, ids and their count belong together
@@ -39,10 +40,10 @@ class Slots:
         room = 1 << int(count - 1).bit_length()
         if room > MOST:
             raise MemoryError(f"more than {MOST:,} distinct features, the largest supported number; set hash_bits")
-        ids = np.empty(room, dtype=np.int64)
-        ids[: self.count] = self._ids[: self.count]
-        self._ids, self._cells = ids, np.full(2 * room, -1, dtype=np.int32)
-        loops.place(self._cells, self._ids, self.count)
+        before, self._ids = self.ids, np.empty(room, dtype=np.int64)
+        self._cells = np.full(2 * room, -1, dtype=np.int32)
+        if before.size:  # the same ids in the same order get the same slots
+            loops.find(before, self._cells, self._ids, 0, np.empty(before.size, dtype=np.int32), True)
 
 
 def hashed(ids: np.ndarray, bits: int) -> np.ndarray:

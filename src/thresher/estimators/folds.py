@@ -1,7 +1,8 @@
 """Cross-validation inside a fit: which samples are held out, and how well they are classified."""
 
+import importlib
+
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from thresher.estimators.parameters import integer
 
@@ -16,6 +17,8 @@ def held_out_parts(cv, codes, weights):
     else:
         if not hasattr(cv, "split"):
             _check_n_folds(cv, np.bincount(codes[rows]))
+        # loaded on demand: it takes a tenth of a second, and most fits hold nothing out
+        check_cv = importlib.import_module("sklearn.model_selection").check_cv
         splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows])
         pairs = [(rows[train], rows[test]) for train, test in splits]
     folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]

@@ -182,8 +182,8 @@ class Learner:
 
     def _play_all(self, ids):
         seen = (self._table, ids, self.place)
-        for tree, greatest in zip(self._trees[:2], (False, True), strict=True):
-            averaging.play_all(tree, greatest, self.clock[descent.ROUNDS], seen, self.params)
+        for tree in self._trees[:2]:
+            averaging.play_all(tree, self.clock[descent.ROUNDS], seen, self.params)
 
     def _put_kept(self, kept):
         if not self.method.averages:

@@ -1,7 +1,8 @@
 """Dual averaging (B-ARDA, l1-ARDA), where the weight of every feature ever seen changes in every round.
 
 Arguments are those of ``descent``. The features kept are in a tournament tree that the lowest score wins, the others in
-one that the highest score wins; while the latter exceeds the former, the two features are exchanged.
+one that the highest score wins; while the latter exceeds the former, the two features are exchanged. Slots go from
+loop to loop as 64-bit numbers, so that each loop is compiled once.
 
 For a feature not updated, the root of its score is root(H) (|G| - l1 t) / (H + l2 step t) with l1 or l2 zero: the order
 of two features changes at most once, at a round that can be computed. So each match stores until which round its result
@@ -29,7 +30,7 @@ from thresher.loops.descent import (
     STEP,
     judged,
 )
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their squares
 NEAR = 1e-13  # relative; rounding of scores stays well below
@@ -40,33 +41,33 @@ FIRST, NEAREST = 1.5, 1.1  # leeway: how far below the worst feature kept the fl
 MANY = 8  # if more than one in MANY features has matches to replay, all matches are replayed
 
 
-@compiled
+@helper
 def _scale(slot, table, params):
     """H of a feature."""
     return params[DELTA] + math.sqrt(table[slot, SQUARES])
 
 
-@compiled
+@helper
 def _weight(total, scale, cut, growth, step):
     """The weight for a sum of gradients, before truncation; ``cut`` is l1 t, ``growth`` is l2 step t."""
     z = step * max(abs(total) - cut, 0.0) / (growth + scale)
     return -z if total > 0.0 else z
 
 
-@compiled
+@helper
 def _averaged(slot, t, table, params):
     """The weight of a feature after ``t`` rounds, before truncation."""
     growth = params[L2] * params[STEP] * t
     return _weight(table[slot, GRADIENTS], _scale(slot, table, params), params[L1] * t, growth, params[STEP])
 
 
-@compiled
+@helper
 def _merit(slot, t, table, params):
     z = _averaged(slot, t, table, params)
     return _scale(slot, table, params) * (z * z)
 
 
-@compiled
+@helper
 def _holds(high, low, t, table, params):
     """A round up to which ``high`` stays above ``low`` for certain, if neither is updated; at least ``t``."""
     l1, growth = params[L1], params[L2] * params[STEP]
@@ -95,15 +96,15 @@ def _holds(high, low, t, table, params):
     return t + max(np.floor(rounds) - 1.0, 0.0) if rounds < 1e15 else np.inf
 
 
-@compiled
-def _leaf(at, tree, greatest, place):
-    """The feature at a leaf, or -1; each feature not kept has its own leaf."""
-    if greatest:
-        return at if place[at] == PLAYS else -1
-    return tree[0][at]
+@helper
+def _leaf(at, leaf, place):
+    """The feature at a leaf, or -1; a tree without an array of leaves has one for each feature not kept."""
+    if leaf.size == 0:
+        return np.int64(at if place[at] == PLAYS else -1)
+    return np.int64(leaf[at])
 
 
-@compiled(inline=True)
+@helper
 def _duel(a, b, t, table, ids, params):
     """(the higher one of two features, the lower one, a round up to which that holds)."""
     l1, growth = params[L1], params[L2] * params[STEP]
@@ -116,46 +117,43 @@ def _duel(a, b, t, table, ids, params):
     return a, b, _holds(a, b, t, table, params)
 
 
-@compiled(inline=True)
-def _settle(node, tree, greatest, t, seen, params):
+@helper
+def _settle(node, tree, t, seen, params):
     """Play the match of a node between the winners below it."""
     leaf, winner, until = tree
     table, ids, place = seen
     left, last = 2 * node, np.inf
     if left < winner.size:
-        a, b, last = winner[left], winner[left + 1], min(until[left], until[left + 1])
-    elif greatest:
-        at = left - winner.size
-        a, b = (at if place[at] == PLAYS else -1), (at + 1 if place[at + 1] == PLAYS else -1)
+        a, b, last = np.int64(winner[left]), np.int64(winner[left + 1]), min(until[left], until[left + 1])
     else:
-        a, b = leaf[left - winner.size], leaf[left + 1 - winner.size]
+        a, b = _leaf(left - winner.size, leaf, place), _leaf(left + 1 - winner.size, leaf, place)
     if a < 0 or b < 0:
         winner[node], until[node] = max(a, b), last
         return
     high, low, stands = _duel(a, b, t, table, ids, params)
-    winner[node] = high if greatest else low
+    winner[node] = high if leaf.size == 0 else low
     until[node] = min(last, stands)
 
 
-@compiled
-def _climb(at, tree, greatest, t, seen, params):
+@helper
+def _climb(at, tree, t, seen, params):
     """Replay the matches that a change of leaf ``at`` can affect."""
-    _, winner, until = tree
-    slot, node = _leaf(at, tree, greatest, seen[2]), (at + winner.size) >> 1
+    leaf, winner, until = tree
+    slot, node = _leaf(at, leaf, seen[2]), (at + winner.size) >> 1
     while node >= 1:
         before, ran_out = winner[node], until[node]
-        _settle(node, tree, greatest, t, seen, params)
+        _settle(node, tree, t, seen, params)
         if winner[node] == before and before != slot and until[node] >= ran_out:
             until[node] = ran_out  # expiring too early is harmless, and nothing above changes
             return
         node >>= 1
 
 
-@compiled
-def _renew(tree, greatest, t, seen, params):
+@helper
+def _renew(tree, t, seen, params):
     """Replay the matches whose results expired before round ``t``."""
     _, winner, until = tree
-    node = 1
+    node = np.int64(1)
     while node >= 1:
         left = 2 * node
         if until[node] >= t:
@@ -165,18 +163,18 @@ def _renew(tree, greatest, t, seen, params):
         elif left < winner.size and until[left + 1] < t:
             node = left + 1
         else:
-            _settle(node, tree, greatest, t, seen, params)
+            _settle(node, tree, t, seen, params)
             node >>= 1
 
 
 @compiled
-def play_all(tree, greatest, t, seen, params):
+def play_all(tree, t, seen, params):
     """Replay every match: for a tree that has grown or was read from a file."""
     for node in range(tree[1].size - 1, 0, -1):
-        _settle(node, tree, greatest, t, seen, params)
+        _settle(node, tree, t, seen, params)
 
 
-@compiled
+@helper
 def _fill(row, begins, slots, trees, t, seen, clock, params):
     """Until the budget is used up, keep all updated features; the others enter the tree."""
     kept, _, _, _ = trees
@@ -190,24 +188,24 @@ def _fill(row, begins, slots, trees, t, seen, clock, params):
         elif place[slot] < 0:
             place[slot] = PLAYS
     if clock[KEPT] == params[BUDGET]:
-        play_all(kept, False, t, seen, params)
-        play_all(trees[1], True, t, seen, params)
+        play_all(kept, t, seen, params)
+        play_all(trees[1], t, seen, params)
 
 
-@compiled
+@helper
 def _play_touched(todo, count, trees, t, seen, params):
     """Replay the matches of ``count`` updated features that are kept, in the tree, or have just left it."""
     kept, out, _, _ = trees
     place = seen[2]
     for k in range(count):
-        slot = todo[k]
+        slot = np.int64(todo[k])
         if place[slot] >= 0:
-            _climb(place[slot], kept, False, t, seen, params)
+            _climb(np.int64(place[slot]), kept, t, seen, params)
         else:
-            _climb(slot, out, True, t, seen, params)
+            _climb(slot, out, t, seen, params)
 
 
-@compiled
+@helper
 def _lower(floor, out, pace, t, seen, params):
     """Lower the floor below ``floor``; features between the new and the old one enter the tree, by a scan of all.
 
@@ -221,16 +219,16 @@ def _lower(floor, out, pace, t, seen, params):
         if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0:
             merit = _merit(slot, t, table, params)
             place[slot] = PLAYS if merit > 0.0 and merit >= pace[FLOOR] else IDLE
-    play_all(out, True, t, seen, params)
+    play_all(out, t, seen, params)
 
 
-@compiled
+@helper
 def _exchange(trees, t, seen, params):
     """While the best feature not kept is above the worst one kept, exchange them."""
     kept, out, pace, _ = trees
     table, ids, place = seen
     while True:
-        best, worst = out[1][1], kept[1][1]
+        best, worst = np.int64(out[1][1]), np.int64(kept[1][1])
         least = _merit(worst, t, table, params)
         if least < pace[FLOOR]:
             _lower(least, out, pace, t, seen, params)
@@ -245,12 +243,12 @@ def _exchange(trees, t, seen, params):
             return
         place[best], place[worst] = place[worst], PLAYS
         kept[0][place[best]] = best
-        _climb(place[best], kept, False, t, seen, params)
-        _climb(best, out, True, t, seen, params)
-        _climb(worst, out, True, t, seen, params)
+        _climb(np.int64(place[best]), kept, t, seen, params)
+        _climb(best, out, t, seen, params)
+        _climb(worst, out, t, seen, params)
 
 
-@compiled
+@helper
 def _touch(row, rows, pull, t, seen, trees, full, params):
     """Add the gradients of an example; returns how many of its features, now in ``todo``, have matches to replay."""
     _, begins, slots, values, _, _ = rows
@@ -293,7 +291,7 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
         row, score, t = order[k], 0.0, clock[ROUNDS]
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _averaged(slots[e], t, table, params) * values[e]
+                score += _averaged(np.int64(slots[e]), t, table, params) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
         if np.isnan(pull):
@@ -310,12 +308,12 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
                 _fill(row, begins, slots, trees, t, seen, clock, params)
         if full and MANY * touched < place.size:
             if moves:
-                _renew(trees[0], False, t, seen, params)
-                _renew(trees[1], True, t, seen, params)
+                _renew(trees[0], t, seen, params)
+                _renew(trees[1], t, seen, params)
             _play_touched(trees[3], touched, trees, t, seen, params)
         elif full:
-            play_all(trees[0], False, t, seen, params)
-            play_all(trees[1], True, t, seen, params)
+            play_all(trees[0], t, seen, params)
+            play_all(trees[1], t, seen, params)
         if clock[KEPT] == params[BUDGET]:
             _exchange(trees, t, seen, params)
     return order.size

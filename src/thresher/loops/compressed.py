@@ -7,10 +7,10 @@ for negative ones, which costs a fifth of the time.
 
 import numpy as np
 
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 
-@compiled
+@helper
 def first_at_least(indices, start, stop, bound):
     """Position of the first index >= bound in indices[start:stop]."""
     while start < stop:

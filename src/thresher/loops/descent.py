@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 SQUARED_HINGE, HINGE, LOGISTIC = range(3)
 ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_SPREAD, LOSS, ERROR, CLOCK = range(8)  # positions in ``clock``, and its length
@@ -22,7 +22,7 @@ STEP, L1, L2, DELTA, GAMMA, BUDGET, LOSS_KIND, INTERCEPT, N_PARAMS = range(9)  #
 WEIGHT, SPREAD, LAST = 0, 1, 2  # columns: weight, sum of squared gradients (SOFS: variance), round of the last update
 
 
-@compiled
+@helper
 def _suffered(kind, margin):
     """(loss, minus its slope) at a margin."""
     if kind == LOGISTIC:
@@ -34,7 +34,7 @@ def _suffered(kind, margin):
     return (lack, 1.0) if kind == HINGE else (lack * lack, 2.0 * lack)
 
 
-@compiled
+@helper
 def judged(score, sign, weight, clock, params):
     """Start a round: minus the derivative of the loss in the score; nan if training has diverged."""
     loss, slope = _suffered(int(params[LOSS_KIND]), sign * score)
@@ -46,7 +46,7 @@ def judged(score, sign, weight, clock, params):
     return sign * slope * weight
 
 
-@compiled
+@helper
 def _part(kept, keys, ids, low, high):
     """Partition positions low to high - 1 around a pivot, larger (key, id) first; returns its position."""
     last, middle = high - 1, low + (high - low) * 40503 % 65536 * (high - low) // 65536  # arbitrary, but deterministic
@@ -60,10 +60,10 @@ def _part(kept, keys, ids, low, high):
     return at
 
 
-@compiled
+@helper
 def _put_first(kept, keys, ids, count, budget):
     """Move the ``budget`` largest of ``count`` to the front; ties: the larger id counts as larger."""
-    low, high = 0, count
+    low, high = np.int64(0), count  # not a literal, for which ``_part`` would be compiled once more
     while high - low > 1:
         at = _part(kept, keys, ids, low, high)
         if at == budget:
@@ -74,7 +74,7 @@ def _put_first(kept, keys, ids, count, budget):
             high = at
 
 
-@compiled
+@helper
 def _without_zeros(kept, keys, count, seen):
     """Drop features of weight zero; returns how many are left."""
     table, _, place = seen
@@ -89,7 +89,7 @@ def _without_zeros(kept, keys, count, seen):
     return left
 
 
-@compiled
+@helper
 def _cut(kept, keys, count, seen, clock, params):
     """Keep the features with the largest keys within the budget; (sum of the other keys, of their squared weights)."""
     table, ids, place = seen
@@ -105,7 +105,7 @@ def _cut(kept, keys, count, seen, clock, params):
     return lost, squares
 
 
-@compiled
+@helper
 def _joined(row, begins, slots, kept, clock, place):
     """Add the features of the example to those kept; returns their number."""
     count = int(clock[KEPT])
@@ -117,7 +117,7 @@ def _joined(row, begins, slots, kept, clock, place):
     return count
 
 
-@compiled
+@helper
 def _score(row, begins, slots, values, seen):
     table, _, place = seen
     score = 0.0
@@ -127,20 +127,20 @@ def _score(row, begins, slots, values, seen):
     return score
 
 
-@compiled
+@helper
 def _scale(slot, table, params):
     """H of a feature."""
     return params[DELTA] + math.sqrt(table[slot, SPREAD])
 
 
-@compiled
+@helper
 def _step(slot, gradient, table, params):
     """The adaptive step of a weight."""
     table[slot, SPREAD] += gradient * gradient
     table[slot, WEIGHT] -= params[STEP] * gradient / _scale(slot, table, params)
 
 
-@compiled
+@helper
 def _step_shift(pull, clock, params):
     """The adaptive step of the intercept."""
     if params[INTERCEPT] > 0.0:
@@ -148,7 +148,7 @@ def _step_shift(pull, clock, params):
         clock[SHIFT] += params[STEP] * pull / (params[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
 
 
-@compiled
+@helper
 def _cut_by_size(kept, keys, count, seen, clock, params):
     """Keep the features with the largest H |w|; the truncation error is the sum of the others."""
     table = seen[0]
@@ -184,7 +184,7 @@ def mirror_descent(rows, seen, work, clock, params, scores):
     return order.size
 
 
-@compiled
+@helper
 def _shrunk(slot, t, table, params):
     """A weight of Ada-Fobos after round ``t``: since its last update it shrank by the same amount in every round."""
     weight = table[slot, WEIGHT]
@@ -193,7 +193,7 @@ def _shrunk(slot, t, table, params):
     return math.copysign(rest, weight) if rest > 0.0 else 0.0
 
 
-@compiled
+@helper
 def _shrink(slot, since, t, table, params):
     """Bring a weight of round ``since`` to round ``t``."""
     table[slot, LAST] = since

@@ -9,7 +9,7 @@ the zeros contribute.
 
 from thresher.loops import compressed
 from thresher.loops.compressed import first_at_least
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 SUM, SQUARES, LARGEST, NONZERO, NOT_FINITE = range(5)
 ROWS = 5
@@ -21,27 +21,23 @@ NARROW = 512  # columns whose statistics stay in the first-level cache while all
 
 @compiled
 def of_columns(A, weights, anchor, lo, hi, out):
-    """Statistics of the columns lo <= l < hi of a row-contiguous array."""
-    for start in range(lo, hi, NARROW):
-        stop = min(start + NARROW, hi)
-        total, squares = out[0, start - lo : stop - lo], out[1, start - lo : stop - lo]
-        largest, nonzero = out[2, start - lo : stop - lo], out[3, start - lo : stop - lo]
-        bad, origin = out[4, start - lo : stop - lo], anchor[start - lo : stop - lo]
-        for i in range(A.shape[0]):  # one short loop for each statistic: each runs over vectors
-            w = weights[i]
-            a = A[i, start:stop]
+    """Statistics of the columns lo <= l < hi of a row-contiguous array, which should be at most NARROW."""
+    total, squares, largest, nonzero, bad = out[0], out[1], out[2], out[3], out[4]
+    for i in range(A.shape[0]):  # one short loop for each statistic: each runs over vectors
+        w = weights[i]
+        a = A[i, lo:hi]
+        for j in range(a.size):
+            bad[j] += 0.0 if abs(a[j]) <= BIGGEST else 1.0
+        if w > 0.0:
             for j in range(a.size):
-                bad[j] += 0.0 if abs(a[j]) <= BIGGEST else 1.0
-            if w > 0.0:
-                for j in range(a.size):
-                    total[j] += w * (a[j] - origin[j])
-                for j in range(a.size):
-                    squares[j] += w * ((a[j] - origin[j]) * (a[j] - origin[j]))
-                for j in range(a.size):
-                    nonzero[j] += w if a[j] != 0.0 else 0.0
-                for j in range(a.size):
-                    size = abs(a[j]) + 0.0
-                    largest[j] = size if size > largest[j] else largest[j]
+                total[j] += w * (a[j] - anchor[j])
+            for j in range(a.size):
+                squares[j] += w * ((a[j] - anchor[j]) * (a[j] - anchor[j]))
+            for j in range(a.size):
+                nonzero[j] += w if a[j] != 0.0 else 0.0
+            for j in range(a.size):
+                size = abs(a[j]) + 0.0
+                largest[j] = size if size > largest[j] else largest[j]
 
 
 @compiled(regroup_sums=True)
@@ -65,7 +61,7 @@ def of_rows(A, weights, anchor, lo, hi, out):
         out[3, i - lo], out[4, i - lo] = nonzero, bad
 
 
-@compiled
+@helper
 def _count(x, w, c, anchor, out):
     """Let the stored entry x with weight w count in column c; the first one with weight sets the anchor."""
     out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 M1, M2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 HALF = np.uint64(33)
 
 
-@compiled
+@helper
 def mixed(number):
     """64 bits that depend on every bit of ``number``."""
     bits = np.uint64(number)
@@ -46,14 +46,3 @@ def find(wanted, cells, ids, count, out, insert):
             count += 1
         out[at] = slot
     return wanted.size, count
-
-
-@compiled
-def place(cells, ids, count):
-    """Fill empty ``cells`` with the slots of ``ids``."""
-    mask = np.uint64(cells.size - 1)
-    for slot in range(count):
-        cell = mixed(ids[slot]) & mask
-        while cells[cell] >= 0:
-            cell = (cell + np.uint64(1)) & mask
-        cells[cell] = slot

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thresher.loops.jit import compiled
+from thresher.loops.jit import compiled, helper
 
 OK, HARD, NOT_A_NUMBER = range(3)
 # what is wrong with a text: with a label, an index, the colon after it, a value, the number of fields, quotes
@@ -29,7 +29,7 @@ EXACT = np.uint64(2**53)
 TENS = np.array([10.0**q for q in range(23)])  # exact in float64
 U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
 HALF, LOW_NINE, ALL = np.uint64(2**32 - 1), np.uint64(2**9 - 1), np.uint64(2**64 - 1)
-TOP = np.uint64(2**53)
+START = np.int64(0)  # a literal 0 as an argument would have its loop compiled once more
 
 
 def _power_of_five(q):
@@ -48,7 +48,7 @@ FIVES_HIGH = np.array([five >> 64 for five in _FIVES], dtype=np.uint64)
 FIVES_LOW = np.array([five & (2**64 - 1) for five in _FIVES], dtype=np.uint64)
 
 
-@compiled
+@helper
 def _product(a, b):
     """(high, low) 64 bits of a * b."""
     a_low, a_high, b_low, b_high = a & HALF, a >> U32, b & HALF, b >> U32
@@ -57,7 +57,7 @@ def _product(a, b):
     return a_high * b_high + (middle >> U32) + (carried >> U32), (carried << U32) | (low & HALF)
 
 
-@compiled
+@helper
 def _leading_zeros(w):
     """Of 64 bits, w > 0."""
     count = 0
@@ -68,7 +68,7 @@ def _leading_zeros(w):
     return count
 
 
-@compiled
+@helper
 def _rounded(w, q):
     """(w * 10^q rounded to float64, OK), or (0, HARD) where 128 bits do not decide or it is not a normal number."""
     if q < -LARGEST_POWER or q > LARGEST_POWER:
@@ -94,7 +94,7 @@ def _rounded(w, q):
     return math.ldexp(np.float64(mantissa), power - 52), OK
 
 
-@compiled
+@helper
 def _number(text, at, end):
     """(value, where it ends, status) of the number that begins at ``at``."""
     sign = 1.0
@@ -142,31 +142,31 @@ def _number(text, at, end):
     return sign * value, at, status
 
 
-@compiled
+@helper
 def _is_blank(byte):
     return byte == BLANK or (TAB <= byte <= RETURN and byte != NEWLINE)
 
 
-@compiled
+@helper
 def _ends_token(text, at, end):
     return at >= end or text[at] == NEWLINE or text[at] == HASH or _is_blank(text[at])
 
 
-@compiled
+@helper
 def _after_blanks(text, at, end):
     while at < end and _is_blank(text[at]):
         at += 1
     return at
 
 
-@compiled
+@helper
 def _next_line(text, at, end):
     while at < end and text[at] != NEWLINE:
         at += 1
     return at + 1
 
 
-@compiled
+@helper
 def _index(text, at, end):
     """(index, where it ends), or -1 where there is none, or a negative or a far too large one."""
     if at < end and text[at] == PLUS:
@@ -181,7 +181,7 @@ def _index(text, at, end):
     return (index if at > begun else np.int64(-1)), at
 
 
-@compiled
+@helper
 def _after_query(text, at, end):
     """Where the token ends if it is a query number, else ``at``."""
     if end - at < QID.size:
@@ -194,7 +194,7 @@ def _after_query(text, at, end):
     return at
 
 
-@compiled
+@helper
 def _row_of_pairs(text, at, entries, indices, values, hard, hards):
     """(where the row ends, entries, hards, what is wrong, whether its indices rise): the pairs after a label."""
     end, last, rising = text.size, np.int64(-1), True
@@ -216,7 +216,7 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
         if status == HARD:
             if hards == len(hard):
                 return begun, entries, hards, FULL, rising
-            hard[hards] = entries, begun, at
+            hard[hards, 0], hard[hards, 1], hard[hards, 2] = entries, begun, at
             hards += 1
         rising = rising and index > last
         indices[entries] = last = index
@@ -231,7 +231,8 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
     -1 - row for a label, and where its text begins and ends. As long as there is room in ``bad``, bad rows are left
     out: a line of it has what is wrong and where.
     """
-    at, end, rows, entries, hards, tidy, bads = 0, text.size, 0, 0, 0, True, 0
+    at, entries, hards = START, START, START
+    end, rows, tidy, bads = text.size, 0, True, 0
     while at < end:
         at = _after_blanks(text, at, end)
         if at < end and text[at] != NEWLINE and text[at] != HASH:
@@ -243,13 +244,13 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
                 wrong = FULL
             else:
                 if status == HARD:
-                    hard[hards] = -1 - rows, begun, at
+                    hard[hards, 0], hard[hards, 1], hard[hards, 2] = -1 - rows, begun, at
                     hards += 1
                 at, entries, hards, wrong, rising = _row_of_pairs(text, at, entries, indices, values, hard, hards)
             if wrong == FULL or (wrong != OK and bads == len(bad)):
                 return wrong, at, rows, hards_before, entries_before, tidy, bads
             if wrong != OK:
-                bad[bads] = wrong, at
+                bad[bads, 0], bad[bads, 1] = wrong, at
                 bads, entries, hards = bads + 1, entries_before, hards_before
             else:
                 tidy = tidy and rising
@@ -259,7 +260,7 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
     return OK, at, rows, hards, entries, tidy, bads
 
 
-@compiled
+@helper
 def _field(text, at, end, delimiter):
     """(begin, end, next) of the field at ``at`` without quotes; next is -1 where a quote stays open."""
     if at < end and text[at] == QUOTE:
@@ -282,7 +283,7 @@ def _field(text, at, end, delimiter):
     return begun, stop, at
 
 
-@compiled
+@helper
 def _skip(text, at, end, delimiter):
     """Past blanks that are no delimiters."""
     while at < end and _is_blank(text[at]) and text[at] != delimiter:
@@ -297,7 +298,7 @@ def table(text, delimiter, kinds, values, spans, hard):
     Numbers go into the rows of ``values``; where the label begins and ends, into ``spans``. A line of ``hard`` has row,
     column of ``values``, begin and end.
     """
-    at, end, rows, hards = 0, text.size, 0, 0
+    at, end, rows, hards = START, text.size, 0, 0
     while at < end:
         at = _skip(text, at, end, delimiter)
         if at >= end or text[at] == NEWLINE:
@@ -320,7 +321,8 @@ def table(text, delimiter, kinds, values, spans, hard):
                 if status == HARD:
                     if hards == len(hard):
                         return FULL, begun, rows, hards, column
-                    hard[hards] = rows, place, begun, stop
+                    hard[hards, 0], hard[hards, 1] = rows, place
+                    hard[hards, 2], hard[hards, 3] = begun, stop
                     hards += 1
                 place += 1
             at = _skip(text, at, end, delimiter)

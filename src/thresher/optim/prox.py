@@ -14,14 +14,16 @@ def k_support_scaling(u, k, step):
     size = np.abs(u)
     if np.count_nonzero(size) <= k:
         return (size > 0).astype(float)
-    return support.scaling(size, k, step)
+    out = np.empty_like(size)
+    support.scaling(np.sort(size), size, k, step, np.empty(size.size + 1), out)
+    return out
 
 
 def k_support_norm_squared(w, k):
     """||w||_k^2; k >= len(w) gives the plain squared length."""
     if np.count_nonzero(w) <= k:
         return float(w @ w)
-    return support.norm_squared(np.abs(w), k)
+    return support.norm_squared(np.sort(np.abs(w)), k)
 
 
 def top_squares(c, k):
