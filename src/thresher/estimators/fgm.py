@@ -39,7 +39,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
     norm: a convex surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on
     the features taken. Growth goes beyond the requested number of features; then features are eliminated one by one,
-    using only those in memory, and the model with each number of features is kept in ``path_``.
+    using only those in memory. ``path_`` has the model with each number of features.
 
     More than two classes are fitted one-vs-rest, all in the same scans.
 
@@ -106,7 +106,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     path_ : Path
         Models on the way (stations) of growth, then of elimination, each with ``features``, ``weights``, ``objective``,
         ``phase``; every number of features up to twice the requested number is among them. ``at(number)`` returns the
-        classifier of one.
+        classifier of one. The part that the fit did not need is computed when it is first asked for, and before the
+        estimator is pickled or saved; until then the columns for it (at most 256 MiB) stay in memory.
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)

@@ -246,9 +246,9 @@ class _Model:
         if self.stop.reason is StopReason.MAX_TIME or not self.pick.units.size:
             return []
         taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
-        below = self.pick if wanted is None else self.last
-        fine, least = (FINE if wanted is None else below.units.size), max(1, taken.forced)
-        rests = [Rest(below, self.problem, self.grown.at_zero, stops(below.units.size, fine, least)[1:])]
+        below, least = (self.pick if wanted is None else self.last), max(1, taken.forced)
+        counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
+        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:])]
         if wanted is not None and reach is not None and taken.units.size > reach:
             counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
             rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach))

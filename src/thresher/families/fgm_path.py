@@ -40,6 +40,7 @@ class Model(Protocol):
     candidates: Sequence[Grown]
     grown: Grown
     plan: Plan
+    pick: Taken
     stations: dict[int, Taken]
 
     def rest(self) -> "list[Rest]":
@@ -108,9 +109,13 @@ class Later:
     def __init__(self, design: Design, models: Sequence[Model]):
         self.members = members(models)
         self.rests, self.known = [model.rest() for model in models], [model.stations for model in models]
-        ids = [rest.taken.columns for rests in self.rests for rest in rests]
+        takens = [rest.taken for rests in self.rests for rest in rests]
+        takens += [left for known in self.known for left in known.values()]  # a model may need no rest, where others do
+        ids = [taken.columns for taken in takens]
         self.in_X = Few(design, np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *ids])))
         self.deadline = models[0].plan.deadline
+        # without a number to reach, the grown models are the pick, which is the station with its number
+        self.there = {max(model.pick.used for model in models)} if models[0].plan.wanted is None else set()
 
     @property
     def nbytes(self) -> int:
@@ -123,8 +128,8 @@ class Later:
             {left.units.size: left for rest in rests for left in rest.stations(deadline)} | known
             for rests, known in zip(self.rests, self.known, strict=True)
         ]
-        known = set.intersection(*map(set, self.known))
-        numbers = sorted(set.intersection(*map(set, found)) - known, reverse=True)
+        there = self.there | set.intersection(*map(set, self.known))
+        numbers = sorted(set.intersection(*map(set, found)) - there, reverse=True)
         return [station(self.in_X, self.members, "thresh", [stations[n] for stations in found]) for n in numbers]
 
 

@@ -134,7 +134,8 @@ class _Elimination:
         self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, start.w, left, start.b) for c, start in enumerate(starts)])
-        side = ByRows if by_rows(*block.shape) else ByColumns
+        rows = max(int(np.count_nonzero(problem.curvature_bound())) for problem in problems)
+        side = ByRows if by_rows(rows, block.shape[1]) and block.shape[0] ** 2 <= DENSE else ByColumns
         self.inverses = [side(self.columns, left, shifted=problem.fit_intercept) for problem in problems]
         self.gone = [np.zeros((0, 0)) for _ in problems]
 

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from thresher.data.block import Block
 
+WRONG = 1e-9  # relative error of an inverse from which on it is computed anew
 SINGULAR = 1e-6  # an entry on the diagonal of the inverse below this may be a rounding error
 
 
@@ -63,7 +64,7 @@ class ByColumns(Inverse):
     def __init__(self, columns: Block, left: np.ndarray, *, shifted: bool):
         super().__init__(columns, left, shifted=shifted)
         m = columns.shape[1]
-        self.plain, self.counted = np.zeros((m, m)), self.D
+        self.plain, self.counted, self.error = np.zeros((m, m)), self.D, 0.0
         self.G = np.zeros((m + shifted,) * 2, order="F")
         self._anew()
 
@@ -92,21 +93,27 @@ class ByColumns(Inverse):
             self._anew()
 
     def _update(self, rows: np.ndarray, change: np.ndarray) -> bool:
-        """Woodbury's formula for rows whose curvature changed; False if rounding errors forbid it."""
+        """Woodbury's formula for rows whose curvature changed; False if rounding errors forbid it.
+
+        Rows that almost determine a weight leave a small eigenvalue, by which errors grow.
+        """
         A = self.columns.take_rows(rows).toarray()
         if self.shifted:
             A = np.concatenate([A, np.ones((rows.size, 1))], axis=1)
+        A *= np.sqrt(np.abs(change))[:, None]
         P = self.G @ A.T
         S = A @ P
-        S[np.diag_indices_from(S)] += 1.0 / change
-        try:
-            Q = np.linalg.solve(S, P.T)
-        except np.linalg.LinAlgError:
+        S[np.diag_indices_from(S)] += np.sign(change)
+        values, vectors = np.linalg.eigh(S)
+        self.error = (self.error + np.finfo(float).eps) * max(1.0, 1.0 / np.abs(values).min())
+        if not self.error <= WRONG:
             return False
-        self.G = dgemm(-1.0, P, Q, beta=1.0, c=self.G, overwrite_c=1)
-        return bool(np.isfinite(Q).all())
+        P = P @ vectors
+        self.G = dgemm(-1.0, P, P / values, trans_b=1, beta=1.0, c=self.G, overwrite_c=1)
+        return True
 
     def _anew(self) -> None:
+        self.error = 0.0
         change = self.D - self.counted
         if 2 * np.count_nonzero(change) > np.count_nonzero(self.D):
             self.plain = self.columns.gram(self.D)
