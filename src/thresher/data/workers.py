@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import joblib
 from threadpoolctl import ThreadpoolController
 
-SMALL = 1 << 18  # products (entries of dense columns times vectors) formed while a thread wakes: about 50 microseconds
+SMALL = 1 << 20  # products (entries of dense columns times vectors) for which waking another thread pays off
 WINDOW = 3  # pieces per thread that are running or queued
 
 

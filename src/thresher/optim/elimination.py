@@ -36,6 +36,7 @@ WATCH = 5  # full steps that may fail to decrease the objective before a careful
 MORE, LEAST = 0.5, 1.5  # careful: more samples with curvature, as a share of those that have it, and of the columns
 LENGTHS = 1.0, 0.5, 0.25, 0.1, 0.03, 0.01
 COMPACT = 0.8  # columns are copied together when fewer than this share of them are left
+TALLEST = 2.0  # rows per column from which on products of all rows would cost more than they save
 CHEAP = 16.0  # a new second derivative is always worth this many evaluations
 PROGRESS = 0.1  # ... and more, once a step with the old one reduces the gap by less than this factor
 
@@ -59,7 +60,7 @@ class Station(NamedTuple):
 
 
 def by_rows(rows: int, columns: int) -> bool:
-    """Whether the rows are the smaller side of a problem."""
+    """Whether the rows, those with curvature, are the smaller side of a problem."""
     return rows < columns
 
 
@@ -134,8 +135,8 @@ class _Elimination:
         self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, start.w, left, start.b) for c, start in enumerate(starts)])
-        rows = max(int(np.count_nonzero(problem.curvature_bound())) for problem in problems)
-        side = ByRows if by_rows(rows, block.shape[1]) and block.shape[0] ** 2 <= DENSE else ByColumns
+        (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]
+        side = ByRows if n <= TALLEST * m and n * n <= DENSE and by_rows(max(with_curvature), m) else ByColumns
         self.inverses = [side(self.columns, left, shifted=problem.fit_intercept) for problem in problems]
         self.gone = [np.zeros((0, 0)) for _ in problems]
 
@@ -143,6 +144,11 @@ class _Elimination:
         """The _Place with the columns ``left``, which are whole units."""
         kept = self.ids[left]
         return _Place(left, kept if self.single else np.unique(self.unit[kept]), solutions)
+
+    def curvature(self, c):
+        """The curvature of problem ``c`` here."""
+        solution = self.here.solutions[c]
+        return self.problems[c].curvature(solution.z, solution.b)
 
     def station(self, place=None):
         """A place as a Station: without the columns that have left."""
@@ -362,9 +368,9 @@ class _Elimination:
         self.here = place
         if left < COMPACT * self.ids.size:
             self.compact(np.flatnonzero(place.left))
-        for c, (problem, inverse, old) in enumerate(zip(self.problems, self.inverses, place.solutions, strict=True)):
+        for c, inverse in enumerate(self.inverses):
             if isinstance(inverse, ByRows):
-                D = problem.curvature(old.z, old.b)
+                D = self.curvature(c)
                 if not by_rows(int(np.count_nonzero(D)), left):
                     self.inverses[c] = ByColumns(self.columns, self.here.left, shifted=inverse.shifted)
                     self.inverses[c].refresh(D)
