@@ -136,7 +136,7 @@ class _Elimination:
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, start.w, left, start.b) for c, start in enumerate(starts)])
         (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]
-        side = ByRows if n <= TALLEST * m and n * n <= DENSE and by_rows(max(with_curvature), m) else ByColumns
+        side = ByRows if n <= TALLEST * m and n * n <= DENSE and by_rows(int(max(with_curvature)), m) else ByColumns
         self.inverses = [side(self.columns, left, shifted=problem.fit_intercept) for problem in problems]
         self.gone = [np.zeros((0, 0)) for _ in problems]
 
