@@ -1,0 +1,117 @@
+"""The rest of the path: computed when asked for, once, and before a model leaves the process."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import thresher
+from tests.problems import many_classes, problem
+from thresher import FGMClassifier
+from thresher.families import fgm_path
+from thresher.optim import elimination
+
+
+@pytest.fixture
+def data():
+    X, y, _ = problem(60, 300, 1)
+    return X, y
+
+
+@pytest.fixture
+def stations_made(monkeypatch):
+    """The numbers of features of all stations that elimination yields, as they come."""
+    made, eliminate = [], elimination.eliminate
+
+    def watched(*args, **options):
+        for station in eliminate(*args, **options):
+            made.append(station.units.size)
+            yield station
+
+    from thresher.optim import solvers
+
+    (only,) = solvers.ELIMINATORS
+    monkeypatch.setattr(solvers, "ELIMINATORS", (type(only)(only.name, watched, only.problem),))
+    return made
+
+
+def test_a_fit_ends_at_its_pick_and_the_path_comes_when_asked_for(data, stations_made):
+    clf = FGMClassifier(8).fit(*data)
+    assert min(stations_made) == 8
+    in_fit = len(stations_made)
+    assert clf.at(8).selection_.features.size == 8, "the pick itself needs nothing more"
+    assert len(stations_made) == in_fit
+    assert clf.at(3).selection_.features.size == 3
+    assert sorted(stations_made[in_fit:], reverse=True) == list(range(7, 0, -1))
+    made = len(stations_made)
+    assert clf.path_.numbers[:16].tolist() == list(range(1, 17))
+    assert [clf.at(j).selection_.features.size for j in range(1, 17)] == list(range(1, 17))
+    assert len(stations_made) == made, "computed once"
+
+
+@pytest.mark.parametrize("wanted", [3, 40, 130])
+def test_every_number_up_to_twice_the_wanted_one_is_nested_below_the_pick(data, wanted):
+    clf = FGMClassifier(wanted).fit(*data)
+    assert set(range(1, 2 * wanted + 1)) <= set(clf.path_.numbers.tolist())
+    pick = set(clf.selection_.features.tolist())
+    for j in range(1, wanted):
+        assert set(clf.path_.at(j).features.tolist()) <= pick
+    with pytest.raises(ValueError, match="there are 1 to"):
+        clf.at(100_000)
+
+
+@pytest.mark.parametrize("support", ["shared", "per_class"])
+def test_what_is_computed_later_is_what_a_fit_computes_at_once(support, monkeypatch):
+    X, labels, _, _ = many_classes(90, 120)
+    later = FGMClassifier(10, support=support).fit(X, labels)
+    monkeypatch.setattr(fgm_path, "KEEP", -1)
+    at_once = FGMClassifier(10, support=support).fit(X, labels)
+    assert at_once.path_._later is None
+    assert later.path_.numbers.tolist() == at_once.path_.numbers.tolist()
+    for j in range(1, 21):
+        mine, theirs = later.path_.at(j), at_once.path_.at(j)
+        np.testing.assert_array_equal(mine.features, theirs.features)
+        np.testing.assert_array_equal(mine.weights, theirs.weights)
+        assert (mine.objective, mine.bound) == (theirs.objective, theirs.bound)
+
+
+@pytest.mark.parametrize("leave", [lambda clf, _: pickle.loads(pickle.dumps(clf)), lambda clf, _: copy.deepcopy(clf)])
+def test_a_model_that_leaves_the_process_is_complete(data, leave, tmp_path):
+    clf = FGMClassifier(6).fit(*data)
+    other = leave(clf, tmp_path)
+    assert other.path_._later is None
+    assert other.path_.numbers.tolist() == clf.path_.numbers.tolist()
+    assert other.at(2).selection_.features.tolist() == clf.at(2).selection_.features.tolist()
+
+
+def test_a_model_file_has_the_whole_path(data, tmp_path):
+    clf = FGMClassifier(6).fit(*data)
+    thresher.save(clf, tmp_path / "model.json")
+    loaded = thresher.load(tmp_path / "model.json")
+    assert [loaded.at(j).selection_.features.size for j in range(1, 13)] == list(range(1, 13))
+
+
+def test_what_waits_for_the_path_does_not_hold_X(data):
+    class Watched(np.ndarray):
+        pass
+
+    X, y = data
+    X = np.array(X).view(Watched)
+    alive = weakref.ref(X)
+    clf = FGMClassifier(5, scale=None).fit(X, y)
+    del X, data
+    gc.collect()
+    assert alive() is None
+    assert clf.at(2).selection_.features.size == 2
+
+
+def test_an_interrupted_computation_can_be_repeated(data, monkeypatch):
+    clf = FGMClassifier(5).fit(*data)
+    with monkeypatch.context() as patched:
+        patched.setattr(fgm_path, "thresh", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            clf.at(2)
+    assert clf.at(2).selection_.features.size == 2
