@@ -116,7 +116,6 @@ class _Inside:
         self.rows = cost > 0.0
         self.y, self.cost, X = problem.y[self.rows], cost[self.rows], X[self.rows]
         self.F, self.X = X[:, : penalty.forced], X[:, penalty.forced :]
-        self.fixed = self.F @ self.F.T
         alpha, m = start.dual_point.vector[self.rows] * self.y, self.X.shape[1]
         self.v = self.y * np.maximum(alpha, max(INSIDE * alpha.mean(), 1e-6 * self.cost.mean()))
         self.scores, self.d = self.X.T @ self.v, np.full(m, self.k / m)
@@ -159,7 +158,7 @@ class _Inside:
 
     def _residual(self):
         """The derivative of the Lagrange function in alpha."""
-        z = self.X @ (self.d * self.scores) + self.fixed @ self.v + self.b
+        z = self.X @ (self.d * self.scores) + self.F @ (self.F.T @ self.v) + self.b
         return self.alpha / self.cost - 1.0 + self.y * z - self.push
 
     def step(self):
@@ -187,9 +186,11 @@ class _Inside:
         """Factor the system of Newton's method, with d and the multipliers of the constraints eliminated."""
         self.q = self.low / self.d + self.high / (1.0 - self.d)
         A = self.X * np.sqrt(self.d + self.scores**2 / self.q)
-        M = A @ A.T + self.fixed
+        M = A @ A.T
+        if self.F.size:
+            M += self.F @ self.F.T
         M[np.diag_indices_from(M)] += 1.0 / self.cost + self.push / self.alpha
-        self.factor, failed = dpotrf(M, lower=1, overwrite_a=1)
+        self.factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
         self.edge = self.X @ (self.scores / self.q)
         self.borders, _ = dpotrs(self.factor, np.column_stack([self.edge, np.ones(self.y.size)]), lower=1)
         return not failed and bool(np.isfinite(self.borders).all())

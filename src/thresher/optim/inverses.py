@@ -187,7 +187,9 @@ class ByRows(Inverse):
         if self._factor is None:
             rows = np.flatnonzero(self.D)
             root = np.sqrt(self.D[rows])
-            B = self.K[np.ix_(rows, rows)] * np.multiply.outer(root, root)
+            B = self.K[np.ix_(rows, rows)]
+            B *= root
+            B *= root[:, None]
             B[np.diag_indices_from(B)] += 1.0
             factor = _cholesky(B) if rows.size else None
             along = root / np.sqrt(root @ root) if self.shifted and rows.size else None

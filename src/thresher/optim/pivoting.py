@@ -50,11 +50,13 @@ def pivoted(
 def _solved(K, right, root, rows, shifted):
     """(v, b) that solve the problem on ``rows`` if signs are ignored; (None, 0) if rounding errors forbid it."""
     s = root[rows]
-    B = K[np.ix_(rows, rows)] * np.multiply.outer(s, s)
+    B = K[np.ix_(rows, rows)]
+    B *= s
+    B *= s[:, None]
     B[np.diag_indices_from(B)] += 1.0
     if not rows.size:
         return None, 0.0
-    factor, failed = dpotrf(B, lower=1, overwrite_a=1)
+    factor, failed = dpotrf(B.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
     if failed:
         return None, 0.0
     if not shifted:
