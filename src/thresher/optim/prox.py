@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from thresher.loops import support
-
 
 def k_support_scaling(u, k, step):
     """The scaling d of  argmin_w 1/2 ||w - u||^2 + step/2 ||w||_k^2,  where w = u d / (d + step).
@@ -12,18 +10,38 @@ def k_support_scaling(u, k, step):
     clip(t |u_j| - step, 0, 1) with t such that the sum is k. O(m log m).
     """
     size = np.abs(u)
-    if np.count_nonzero(size) <= k:
+    count = np.count_nonzero(size)
+    if count <= k:
         return (size > 0).astype(float)
-    out = np.empty_like(size)
-    support.scaling(np.sort(size), size, k, step, np.empty(size.size + 1), out)
-    return out
+    down = np.sort(size)[: -count - 1 : -1]
+    with np.errstate(over="ignore", invalid="ignore"):  # kinks of denormal sizes
+        enters, fills = step / down, (1.0 + step) / down  # the sum is piecewise linear in t: from where on an entry
+        kinks = np.sort(np.concatenate([enters, fills]))  # counts, and from where on it counts in full
+        counted, full = np.searchsorted(enters, kinks, "right"), np.searchsorted(fills, kinks, "right")
+        tails = np.concatenate([[0.0], np.cumsum(down)])
+        sums = full + kinks * (tails[counted] - tails[full]) - step * (counted - full)
+    before = int(np.argmax(sums >= k)) - 1
+    first, last = full[before], counted[before]
+    t = (k - first + step * (last - first)) / down[first:last].sum()  # a difference of long sums is not exact enough
+    return np.clip(t * size - step, 0.0, 1.0)
 
 
 def k_support_norm_squared(w, k):
-    """||w||_k^2; k >= len(w) gives the plain squared length."""
+    """||w||_k^2; k >= len(w) gives the plain squared length.
+
+    It is sum_{i <= r} |w|_(i)^2 + (sum_{i > r} |w|_(i))^2 / (k - r), with the largest r in 0..k-1 such that
+    |w|_(r) > (sum_{i > r} |w|_(i)) / (k - r): the r largest stand out of the mean of the rest.
+    """
     if np.count_nonzero(w) <= k:
         return float(w @ w)
-    return support.norm_squared(np.sort(np.abs(w)), k)
+    up = np.sort(np.abs(w))
+    r = np.arange(k - 1, -1, -1)
+    rest = np.cumsum(up)[up.size - r - 1]
+    stands_out = up[up.size - np.maximum(r, 1)] > rest / (k - r)
+    stands_out[-1] = True
+    chosen = int(np.argmax(stands_out))
+    top = up[up.size - r[chosen] :]
+    return float(rest[chosen] ** 2 / (k - r[chosen]) + top @ top)
 
 
 def top_squares(c, k):
