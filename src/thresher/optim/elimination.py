@@ -30,6 +30,7 @@ DENSE = 1 << 26  # entries up to which the columns may be copied into one float6
 LARGEST_BATCH = 64  # stations
 SCORES = 1 << 22  # entries: limit of the scores of a batch on all samples
 TIE_DIGITS = 9  # decimals of the logarithm of squared weights; equal after rounding is a tie
+NEGLIGIBLE = 1e-24  # of the largest squared weight: less is a rounding error, and a tie with zero
 ROUNDS = 6  # Newton steps that a batch of stations gets
 STEPS = 30  # Newton steps of a single station before ``newton`` takes over
 WATCH = 5  # full steps that may fail to decrease the objective before a careful one
@@ -330,6 +331,7 @@ class _Elimination:
         """
         units, size, counts = (kept, squares, None) if self.single else self.summed(kept, squares)
         later = (units >= self.pool) if units.size > self.pool else np.ones(units.size, dtype=bool)
+        size = np.where(size > NEGLIGIBLE * size.max(initial=0.0), size, 0.0)
         rank = np.round(np.log(np.maximum(size, np.finfo(float).tiny)), TIE_DIGITS)
         rank[units < self.forced] = np.inf
         lightest = np.sort(np.lexsort((-units, rank, ~later))[: units.size - stop])
