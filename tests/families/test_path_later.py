@@ -71,7 +71,7 @@ def test_what_is_computed_later_is_what_a_fit_computes_at_once(support, monkeypa
     monkeypatch.setattr(fgm_path, "KEEP", -1)
     at_once = FGMClassifier(10, support=support).fit(X, labels)
     assert at_once.path_._later is None
-    assert later.path_.numbers.tolist() == at_once.path_.numbers.tolist()
+    assert [station.number for station in later.path_] == [station.number for station in at_once.path_]
     for j in range(1, 21):
         mine, theirs = later.path_.at(j), at_once.path_.at(j)
         np.testing.assert_array_equal(mine.features, theirs.features)
@@ -116,3 +116,14 @@ def test_an_interrupted_computation_can_be_repeated(data, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             clf.at(2)
     assert clf.at(2).selection_.features.size == 2
+
+
+def test_ctrl_c_while_a_large_rest_is_computed_keeps_the_model(data, monkeypatch):
+    monkeypatch.setattr(fgm_path, "KEEP", -1)
+    monkeypatch.setattr(fgm_path, "thresh", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    clf = FGMClassifier(5)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(*data)
+    assert clf.selection_.interrupted
+    assert clf.selection_.features.size == 5
+    assert clf.path_.at(5).features.size == 5

@@ -153,7 +153,8 @@ class Workers:
         try:
             work()
             for future in futures:
-                future.result()
+                if not future.cancel():  # not begun: nothing is left to do, and inside a task it might never begin
+                    future.result()
         finally:
             left.clear()
         return results

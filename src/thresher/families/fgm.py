@@ -14,10 +14,11 @@ from thresher.engine.machines import Grown
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.families.fgm_path import Rest, forced_columns, members, path, station
+from thresher.families import fgm_path
+from thresher.families.fgm_path import Later, Rest, forced_columns, members, path, station
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for
-from thresher.results import Certificate, Selection, Stop, StopReason, Trace, Turn, reached_text
+from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 FINE = 100  # if no number is requested, the path has every number of features up to this one
@@ -88,16 +89,23 @@ def fgm(
     )
     models = [_Model(problem, grown[index::count], plans, trace) for index, problem in enumerate(problems)]
     interrupted = grown[0].interrupted
+    later: Later | None = None
+    more: list[Station] = []
     try:
         for model in [] if interrupted else models:
             if overshoot is not None:
                 model.thresh()
             elif debias:
                 model.refit()
+        if overshoot is not None and not interrupted:
+            rest = Later(design, models)
+            if rest.nbytes <= fgm_path.KEEP:
+                later = rest
+            else:
+                more = rest(plans[0].deadline)
     except KeyboardInterrupt:
         interrupted = True
-    threshed = overshoot is not None and not interrupted
-    return selection(design, models, trace, interrupted=interrupted, threshed=threshed)
+    return selection(design, models, trace, path(design, models, more, later), interrupted=interrupted)
 
 
 def held_out(
@@ -268,7 +276,7 @@ class _Model:
 
 
 def selection(
-    design: Design, models: Sequence[_Model], trace: Trace, *, interrupted: bool, threshed: bool
+    design: Design, models: Sequence[_Model], trace: Trace, path: Path, *, interrupted: bool
 ) -> Selection:
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
@@ -289,7 +297,7 @@ def selection(
         stop.text,
         certificate,
         trace,
-        path(design, models, threshed=threshed),
+        path,
         budget=max(result.budget for result in grown),
         forced=forced_columns(design, models[0].plan),
         interrupted=interrupted,

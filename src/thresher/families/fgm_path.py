@@ -113,7 +113,6 @@ class Later:
         takens += [left for known in self.known for left in known.values()]  # a model may need no rest, where others do
         ids = [taken.columns for taken in takens]
         self.in_X = Few(design, np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *ids])))
-        self.deadline = models[0].plan.deadline
         # without a number to reach, the grown models are the pick, which is the station with its number
         self.there = {max(model.pick.used for model in models)} if models[0].plan.wanted is None else set()
 
@@ -138,22 +137,16 @@ def members(models: Sequence[Model]) -> list[Member]:
     return [Member(model.plan.units, tuple(grown.pick_bound for grown in model.candidates)) for model in models]
 
 
-def path(design: Design, models: Sequence[Model], *, threshed: bool) -> Path:
-    """The turns of growth, then the stations of elimination that all models have; the rest later, if ``threshed``."""
+def path(design: Design, models: Sequence[Model], more: Sequence[Station], later: Later | None) -> Path:
+    """The turns of growth, then the stations of elimination that all models have, and ``more``; others ``later``."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
     counts = set.intersection(*(set(model.stations) for model in models))
     each = members(models)
     stations = [station(design, each, "grow", parts) for parts in growth]
-    stations += [
-        station(design, each, "thresh", [model.stations[count] for model in models])
-        for count in sorted(counts, reverse=True)
-    ]
-    reached = [one for one in stations if one.features.size]
-    if not threshed:
-        return Path(reached)
-    later = Later(design, models)
-    return Path(reached, later) if later.nbytes <= KEEP else Path([*reached, *later(later.deadline)])
+    left = [station(design, each, "thresh", [model.stations[count] for model in models]) for count in counts]
+    stations += sorted([*left, *more], key=lambda one: -one.number)
+    return Path([one for one in stations if one.features.size], later)
 
 
 def forced_columns(design: Design, plan: Plan) -> np.ndarray:

@@ -140,6 +140,7 @@ class _Elimination:
         side = ByRows if n <= TALLEST * m and n * n <= DENSE and by_rows(int(max(with_curvature)), m) else ByColumns
         self.inverses = [side(self.columns, left, shifted=problem.fit_intercept) for problem in problems]
         self.gone = [np.zeros((0, 0)) for _ in problems]
+        self.quadratic = all(isinstance(p, QuadraticDual) and p.dual_weights() is not None for p in problems)
 
     def at(self, left, solutions):
         """The _Place with the columns ``left``, which are whole units."""
@@ -163,6 +164,7 @@ class _Elimination:
         return self.solution(w, z, evaluation, self.columns.correlate(evaluation.dual.vector), left)
 
     def solution(self, w, z, evaluation, scores, left):
+        """The Solution at w, whose scores z and products ``scores`` with the dual point are known."""
         b, loss, dual = evaluation
         scores = np.where(left, scores, 0.0)
         objective, square = 0.5 * float(w @ w) + loss, float(scores @ scores)
@@ -209,8 +211,7 @@ class _Elimination:
     @property
     def can_pivot(self):
         """Whether the problems are solved by pivoting: on the rows' side, if their dual functions are quadratic."""
-        on_rows = all(isinstance(inverse, ByRows) for inverse in self.inverses)
-        return on_rows and all(isinstance(p, QuadraticDual) and p.dual_weights() is not None for p in self.problems)
+        return self.quadratic and all(isinstance(inverse, ByRows) for inverse in self.inverses)
 
     def pivoted(self, c):
         """The solution of problem ``c`` by pivoting, from the dual point here: that is feasible on any columns."""

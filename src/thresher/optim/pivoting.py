@@ -1,6 +1,6 @@
 """The dual problem of the squared hinge for a given matrix of products of the samples, up to rounding.
 
-    minimise over v:   1/2 v'Kv + sum_i v_i^2 / (2 c_i) - r'v      with  y_i v_i >= 0  and, with an intercept, sum v = 0
+    minimise over v:   1/2 v'Kv + sum_i v_i^2 / (2 c_i) - y'v      with  y_i v_i >= 0  and, with an intercept, sum v = 0
 
 An active set method: samples enter and leave one after the other, the objective decreases, and each set of samples is
 solved exactly. From a start close to the solution, few samples change. Newton's method in the primal can need many
@@ -14,19 +14,16 @@ VIOLATED = 1e-12  # margins below 1 by no more than this are rounding errors
 MOST = 10  # changes for each sample, after which rounding errors must be the reason
 
 
-def pivoted(
-    K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, shifted: bool, right: np.ndarray | None = None
-) -> np.ndarray:
-    """The minimiser, from the feasible v; ``right`` is r, y if None.
+def pivoted(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, shifted: bool) -> np.ndarray:
+    """The minimiser, from the feasible v.
 
     Only approximate in hard cases, and if there are not both classes among the non-zeros of v.
     """
-    right = y if right is None else right
     v, root, inside = v.copy(), np.sqrt(cost), v != 0.0
     everyone = True
     for _ in range(MOST * y.size):
         rows = np.flatnonzero(inside)
-        target, b = _solved(K, right, root, rows, shifted)
+        target, b = _solved(K, y, root, rows, shifted)
         if target is None:
             return v
         old, wrong = v[rows], target * y[rows] <= 0.0
@@ -38,7 +35,7 @@ def pivoted(
             v[leaving], inside[leaving] = 0.0, False
             continue
         v[rows] = target
-        slack = np.where(inside | (cost == 0.0), 0.0, y * (right - K[:, rows] @ target - b))
+        slack = np.where(inside | (cost == 0.0), 0.0, 1.0 - y * (K[:, rows] @ target + b))
         entering = slack > VIOLATED
         if not entering.any():
             return v
@@ -47,7 +44,7 @@ def pivoted(
     return v
 
 
-def _solved(K, right, root, rows, shifted):
+def _solved(K, y, root, rows, shifted):
     """(v, b) that solve the problem on ``rows`` if signs are ignored; (None, 0) if rounding errors forbid it."""
     s = root[rows]
     B = K[np.ix_(rows, rows)]
@@ -60,7 +57,7 @@ def _solved(K, right, root, rows, shifted):
     if failed:
         return None, 0.0
     if not shifted:
-        return s * dpotrs(factor, s * right[rows], lower=1)[0], 0.0
-    both, _ = dpotrs(factor, np.column_stack([s * right[rows], s]), lower=1)
+        return s * dpotrs(factor, s * y[rows], lower=1)[0], 0.0
+    both, _ = dpotrs(factor, np.column_stack([s * y[rows], s]), lower=1)
     b = float(s @ both[:, 0]) / float(s @ both[:, 1])
     return s * (both[:, 0] - b * both[:, 1]), b
