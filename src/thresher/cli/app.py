@@ -11,6 +11,7 @@ from rich.console import Console
 
 from thresher._garbage import uncollected
 from thresher._version import __version__
+from thresher.cli.postponed import postpone
 
 EXIT_CODES = """
 Exit codes: 0 success; 1 invalid file or data; 2 invalid options; 130 interrupted (Ctrl-C, SIGTERM): select, grid and
@@ -163,6 +164,7 @@ def run(arguments):
 
 def later(module, **options):
     """Import ``thresher.cli.<module>`` and run it."""
+    postpone()
     with uncollected():
         command = importlib.import_module(f"thresher.cli.{module}")
     gc.freeze()  # what was imported stays: looking through it at exit would take 0.3 s

@@ -1,6 +1,7 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
 import difflib
+import importlib
 import inspect
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -206,13 +206,14 @@ class SparseSVCPath(ElasticSVC):
 
     def _scorer(self, samples: Samples, folds: list[np.ndarray]) -> Callable[[np.ndarray, np.ndarray], float]:
         """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
-        if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
-            near = difflib.get_close_matches(self.scoring, get_scorer_names(), 3)
+        metrics = importlib.import_module("sklearn.metrics")  # on demand: it takes a third of a second to load
+        if isinstance(self.scoring, str) and self.scoring not in metrics.get_scorer_names():
+            near = difflib.get_close_matches(self.scoring, metrics.get_scorer_names(), 3)
             hint = f"did you mean {', '.join(map(repr, near))}?" if near else "use for example 'accuracy' or 'roc_auc'"
             raise ValueError(f"scoring={self.scoring!r} is not the name of a scorer of scikit-learn; {hint}")
         if not isinstance(self.scoring, str) and not callable(self.scoring):
             raise ValueError(f"scoring must be a string or a callable, got {self.scoring!r}")
-        scorer = check_scoring(_PrecomputedScores(samples.classes), scoring=self.scoring)
+        scorer = metrics.check_scoring(_PrecomputedScores(samples.classes), scoring=self.scoring)
         accepts = inspect.signature(scorer).parameters
         weighted = "sample_weight" in accepts or any(option.kind == option.VAR_KEYWORD for option in accepts.values())
 

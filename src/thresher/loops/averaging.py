@@ -30,7 +30,7 @@ from thresher.loops.descent import (
     STEP,
     judged,
 )
-from thresher.loops.jit import compiled, helper
+from thresher.loops.jit import LIGHT, compiled, helper
 
 GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their squares
 NEAR = 1e-13  # relative; rounding of scores stays well below
@@ -167,7 +167,7 @@ def _renew(tree, t, seen, params):
             node >>= 1
 
 
-@compiled
+@compiled(config=LIGHT)
 def play_all(tree, t, seen, params):
     """Replay every match: for a tree that has grown or was read from a file."""
     for node in range(tree[1].size - 1, 0, -1):
@@ -277,7 +277,7 @@ def _touch(row, rows, pull, t, seen, trees, full, params):
     return count if full else 0
 
 
-@compiled(uses=descent)
+@compiled(config=LIGHT, uses=descent)
 def dual_averaging(rows, seen, trees, clock, params, scores):
     """B-ARDA (l2) and l1-ARDA (l1).
 
@@ -319,7 +319,7 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
     return order.size
 
 
-@compiled
+@compiled(config=LIGHT)
 def averaged_weights(clock, seen, params, weights):
     """Write the weights of all features into ``weights``; returns the truncation error."""
     table, _, place = seen

@@ -7,7 +7,7 @@ for negative ones, which costs a fifth of the time.
 
 import numpy as np
 
-from thresher.loops.jit import compiled, helper
+from thresher.loops.jit import LANES, compiled, helper
 
 
 @helper
@@ -56,7 +56,7 @@ def scatter(indptr, indices, values, V, lo, hi, out):
                     o[np.uintp(indices[t] - lo)] += values[t] * v
 
 
-@compiled
+@compiled(config=LANES)
 def gather_four(indptr, indices, values, V, lo, hi, out):
     """As ``gather``, and equal to it bit for bit, for up to four vectors: the columns of V (n, 4).
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from thresher.loops.jit import compiled, helper
+from thresher.loops.jit import LIGHT, compiled, helper
 
 SQUARED_HINGE, HINGE, LOGISTIC = range(3)
 ROUNDS, KEPT, SHIFT, SHIFT_SUM, SHIFT_SPREAD, LOSS, ERROR, CLOCK = range(8)  # positions in ``clock``, and its length
@@ -158,7 +158,7 @@ def _cut_by_size(kept, keys, count, seen, clock, params):
     clock[ERROR] = _cut(kept, keys, count, seen, clock, params)[0]
 
 
-@compiled
+@compiled(config=LIGHT)
 def mirror_descent(rows, seen, work, clock, params, scores):
     """B-AMD: the penalty is part of the gradient, so that every feature with a weight moves in every round."""
     order, begins, slots, values, signs, weights = rows
@@ -201,7 +201,7 @@ def _shrink(slot, since, t, table, params):
     table[slot, LAST] = t
 
 
-@compiled
+@compiled(config=LIGHT)
 def composite_descent(rows, seen, work, clock, params, scores):
     """Ada-Fobos: a step along the gradient, then all weights shrink; without a budget, untouched ones on demand."""
     order, begins, slots, values, signs, weights = rows
@@ -231,14 +231,14 @@ def composite_descent(rows, seen, work, clock, params, scores):
     return order.size
 
 
-@compiled
+@compiled(config=LIGHT)
 def shrunk_weights(clock, seen, params, weights):
     """Weights of all features under Ada-Fobos into ``weights``."""
     for slot in range(weights.size):
         weights[slot] = _shrunk(slot, clock[ROUNDS], seen[0], params)
 
 
-@compiled
+@compiled(config=LIGHT)
 def plain_descent(rows, seen, work, clock, params, scores):
     """OFS: weights shrink in every round; after a step they are brought back into a ball, and the largest are kept."""
     order, begins, slots, values, signs, weights = rows
@@ -274,7 +274,7 @@ def plain_descent(rows, seen, work, clock, params, scores):
     return order.size
 
 
-@compiled
+@compiled(config=LIGHT)
 def confidence_weighting(rows, seen, work, clock, params, scores):
     """SOFS: AROW with a variance for each feature; those with the least variance keep their weights."""
     order, begins, slots, values, signs, weights = rows

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thresher.loops.jit import compiled, helper
+from thresher.loops.jit import LIGHT, compiled, helper
 
 M1, M2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 HALF = np.uint64(33)
@@ -17,7 +17,7 @@ def mixed(number):
     return bits ^ (bits >> HALF)
 
 
-@compiled
+@compiled(config=LIGHT)
 def hashed(wanted, width, out):
     """Every id, mixed, as a number below ``width``, a power of two."""
     mask = np.uint64(width - 1)
@@ -25,7 +25,7 @@ def hashed(wanted, width, out):
         out[at] = np.int64(mixed(wanted[at]) & mask)
 
 
-@compiled
+@compiled(config=LIGHT)
 def find(wanted, cells, ids, count, out, insert):
     """Slots of the ids ``wanted`` into ``out``; (how many were done, slots in use).
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from thresher.loops.jit import compiled, helper
+from thresher.loops.jit import LIGHT, compiled, helper
 
 OK, HARD, NOT_A_NUMBER = range(3)
 # what is wrong with a text: with a label, an index, the colon after it, a value, the number of fields, quotes
@@ -223,7 +223,7 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
         entries += 1
 
 
-@compiled
+@compiled(config=LIGHT)
 def svmlight(text, labels, ends, starts, indices, values, hard, bad):
     """Rows of ``label index:value ...``; (what is wrong, where, rows, hards, entries, whether all indices rise, bads).
 
@@ -291,7 +291,7 @@ def _skip(text, at, end, delimiter):
     return at
 
 
-@compiled
+@compiled(config=LIGHT)
 def table(text, delimiter, kinds, values, spans, hard):
     """Lines of as many fields as ``kinds``; (what is wrong, where, rows, hards, column).
 
