@@ -250,12 +250,25 @@ def test_statistics_equal_the_definition(name, weighted):
 
 @pytest.mark.parametrize("name", STORED)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_statistics_show_what_is_not_finite(name, bad):
-    spoilt = X.copy()
-    spoilt[11, 4] = bad
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("row", [11, -1])
+def test_statistics_show_what_is_not_finite(name, bad, weight, row):
+    spoilt, weights = X.copy(), np.ones(X.shape[0])
+    spoilt[row, 4], weights[row] = bad, weight
     anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
-    STORED[name](spoilt).statistics_into(np.ones(X.shape[0]), 0, X.shape[1], anchor, table)
+    STORED[name](spoilt).statistics_into(weights, 0, X.shape[1], anchor, table)
     assert np.flatnonzero(table[moments.NOT_FINITE]).tolist() == [4]
+    assert table[moments.NOT_FINITE, 4] == 1
+
+
+def test_rows_without_weight_count_for_nothing_even_if_their_differences_overflow():
+    huge, weights = X.copy(), np.zeros(X.shape[0])
+    huge[:2, 4], huge[7, 4], weights[:2] = -1e308, 1.7e308, 1.0
+    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
+    STORED["dense_C_float64"](huge).statistics_into(weights, 0, X.shape[1], anchor, table)
+    assert table[moments.LARGEST, 4] == 1e308
+    assert not table[moments.NOT_FINITE].any()
+    assert table[moments.SUM, 4] == table[moments.SQUARES, 4] == 0.0
 
 
 def test_stack_joins_small_blocks_and_leaves_large_ones(monkeypatch):

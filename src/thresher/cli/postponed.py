@@ -34,3 +34,6 @@ def postpone(names: tuple[str, ...] = UNUSED) -> None:
         module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, name
         module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
         sys.modules[name] = module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)

@@ -56,6 +56,9 @@ class DenseBlock(Block):
                 stop = min(start + moments.NARROW, hi)
                 part = np.zeros((moments.ROWS, stop - start))
                 moments.of_columns(self.major, weights, anchor[start - lo : stop - lo], start, stop, part)
+                bad = np.flatnonzero(~np.isfinite(part[moments.SUM]))
+                if bad.size:
+                    part[:, bad] = _plain_statistics(self.major[:, start + bad], weights, anchor[start - lo + bad])
                 out[:, start - lo : stop - lo] = part
         else:
             anchor[:] = self.major[lo:hi, first]
@@ -155,3 +158,14 @@ def _row_sums(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -
 def _in_pairs(V: np.ndarray) -> int:
     """How many of the vectors are taken two at a time: few are not, since memory limits them."""
     return len(V) // 2 * 2 if len(V) >= PAIRED else 0
+
+
+def _plain_statistics(columns: np.ndarray, weights: np.ndarray, anchor: np.ndarray) -> np.ndarray:
+    """The statistics of ``loops.moments`` of columns with entries that are not finite, or nearly so."""
+    x, some = columns.astype(np.float64), weights > 0.0
+    w, known = weights[some], x[some]
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = known - anchor
+        sums = w @ d, w @ (d * d)
+    largest = np.abs(known).max(axis=0, initial=0.0)
+    return np.stack([*sums, largest, w @ (known != 0.0), np.count_nonzero(~np.isfinite(x), axis=0)])
