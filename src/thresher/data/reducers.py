@@ -24,6 +24,16 @@ def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return np.lexsort((ids, -scores))
 
 
+def largest(scores: np.ndarray, size: int) -> np.ndarray:
+    """Positions of the ``size`` largest scores, ascending; of tied ones the first."""
+    if scores.size <= size or size == 0:
+        return np.arange(min(scores.size, size))
+    least = np.partition(scores, scores.size - size)[scores.size - size]
+    keep = scores > least
+    keep[np.flatnonzero(scores == least)[: size - np.count_nonzero(keep)]] = True
+    return np.flatnonzero(keep)
+
+
 class Reducer(Protocol):
     """What a scan passes its scores to: one is started for each piece, and they are merged in order."""
 
@@ -110,22 +120,21 @@ class TopK:
 
     def _best(self, scores: np.ndarray, excluded: np.ndarray, ids: int | np.ndarray) -> Ranked:
         """The best of one list: of a row of scores, or of the sum over all rows."""
-        best = (np.empty(0, dtype=np.int64), np.empty(0))
-        bar = 0.0  # a score must exceed it; ids are ascending, so of tied scores the first is kept
+        found, squares = np.empty(0, dtype=np.int64), np.empty(0)  # positions, ascending
+        bar = 0.0 if self.size else np.inf  # a score must exceed it; of tied scores the first is kept
         for start, stop in _slices(scores.shape[1]):
             part = self._squares(scores[:, start:stop])[0]
             begin, end = np.searchsorted(excluded, [start, stop])
             part[excluded[begin:end] - start] = 0.0
             top = np.flatnonzero(part > bar)
-            if top.size > self.size:  # all above the size-th largest, then ties in order of id
-                least = np.partition(part[top], top.size - self.size)[top.size - self.size] if self.size else np.inf
-                above, equal = top[part[top] > least], top[part[top] == least]
-                top = np.sort(np.concatenate([above, equal[: self.size - above.size]]))
             if top.size:
-                top_ids = ids[top + start] if isinstance(ids, np.ndarray) else top + (ids + start)
-                best = self._merge(best, (top_ids, part[top]))
-                bar = best[1][-1] if best[0].size == self.size else 0.0
-        return best
+                found, squares = np.concatenate([found, top + start]), np.concatenate([squares, part[top]])
+                keep = largest(squares, self.size)
+                found, squares = found[keep], squares[keep]
+                bar = squares.min() if squares.size == self.size else 0.0
+        found_ids = ids[found] if isinstance(ids, np.ndarray) else found + ids
+        order = best_first(squares, found_ids)
+        return found_ids[order], squares[order]
 
     def _merge(self, mine: Ranked, theirs: Ranked) -> Ranked:
         ids = np.concatenate([mine[0], theirs[0]])
