@@ -23,7 +23,7 @@ def fit(data, grid, threads):
     """SparseSVCPath over the grid, with its default rules."""
     path = SparseSVCPath(
         grid.betas, grid.alphas, beta_ratio=grid.beta_ratio, alpha_ratio=grid.alpha_ratio, n_jobs=threads
-    )
+    scale=None, fit_intercept=False)
     return path.fit(data.X, data.y)
 
 

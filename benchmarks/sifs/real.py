@@ -66,7 +66,8 @@ def point_row(data, grid, run, repeats):
     i, j = grid.betas // 2, grid.alphas // 2
     alpha, beta = float(alphas[i, j]), float(betas[i])
     fitted, seconds = processor_seconds(
-        partial(SparseSVC(alpha, beta, gamma=GAMMA, n_jobs=1).fit, data.X, data.y), repeats
+        partial(SparseSVC(alpha, beta, gamma=GAMMA, n_jobs=1, scale=None, fit_intercept=False).fit, data.X, data.y),
+        repeats,
     )
     best = fitted.selection_.certificate.objective
     cells = [f"{seconds:.3f}", fitted.selection_.features.size, f"{fitted.selection_.certificate.gap:.0e}"]

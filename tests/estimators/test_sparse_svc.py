@@ -54,10 +54,10 @@ NO_INTERCEPT = {"check_class_weight_classifiers": "without an intercept no model
 
 @parametrize_with_checks(
     [
-        SparseSVC(fit_intercept=True),
-        SparseSVCPath(3, 4, tol=1e-22, fit_intercept=True),
         SparseSVC(),
         SparseSVCPath(3, 4, tol=1e-22),
+        SparseSVC(scale=None, fit_intercept=False),
+        SparseSVCPath(3, 4, tol=1e-22, scale=None, fit_intercept=False),
     ],
     expected_failed_checks=lambda estimator: {} if estimator.fit_intercept else NO_INTERCEPT,
 )
@@ -86,7 +86,7 @@ def test_one_answer_from_every_storage(A, scale, shift, tmp_path):
 
 @SHIFT
 def test_a_grid_is_the_same_from_every_storage(shift):
-    path = SparseSVCPath(3, 4, tol=1e-18, fit_intercept=shift)
+    path = SparseSVCPath(3, 4, tol=1e-18, fit_intercept=shift, scale=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 1e-18 is out of reach at some points
         reference = clone(path).fit(FEW, y).path_
@@ -101,10 +101,10 @@ def test_a_grid_is_the_same_from_every_storage(shift):
 @pytest.mark.parametrize("A", [X, sparse.csr_array(FEW)], ids=["dense", "sparse"])
 def test_any_number_of_threads_gives_the_same_answer(A, monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)  # threads are used however small the work
-    one = SparseSVC(ALPHA, BETA, n_jobs=1).fit(A, y)
+    one = SparseSVC(ALPHA, BETA, n_jobs=1, scale=None, fit_intercept=False).fit(A, y)
     for jobs in (2, None, -1):
-        assert_same(SparseSVC(ALPHA, BETA, n_jobs=jobs).fit(A, y), one)
-    grids = [SparseSVCPath(3, 4, n_jobs=jobs).fit(A, y).path_ for jobs in (1, 2)]
+        assert_same(SparseSVC(ALPHA, BETA, n_jobs=jobs, scale=None, fit_intercept=False).fit(A, y), one)
+    grids = [SparseSVCPath(3, 4, n_jobs=jobs, scale=None, fit_intercept=False).fit(A, y).path_ for jobs in (1, 2)]
     np.testing.assert_array_equal(grids[0].ids, grids[1].ids)
     np.testing.assert_allclose(grids[0].weights, grids[1].weights, rtol=1e-8, atol=1e-10)
 
@@ -116,11 +116,17 @@ def test_without_n_jobs_there_are_as_many_threads_as_pay(jobs, many, expected, m
     monkeypatch.setattr("thresher.data.workers.granted_cores", lambda: 2)
     monkeypatch.setattr(sparse_svm, "PARALLEL_FROM", X.size if many else X.size + 1)
     monkeypatch.setattr(sparse_svm, "Workers", lambda count: counts.append(count) or Workers(count))
-    SparseSVC(ALPHA, BETA, n_jobs=jobs).fit(X, y)
+    SparseSVC(ALPHA, BETA, n_jobs=jobs, scale=None, fit_intercept=False).fit(X, y)
     assert sum(counts) == expected
 
 
-@pytest.mark.parametrize("clf", [SparseSVC(ALPHA, BETA, scale="std"), SparseSVCPath(2, 2, scale="max", cv=2)])
+@pytest.mark.parametrize(
+    "clf",
+    [
+        SparseSVC(ALPHA, BETA, scale="std", fit_intercept=False),
+        SparseSVCPath(2, 2, scale="max", cv=2, fit_intercept=False),
+    ],
+)
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_array, sparse.csc_array])
 def test_inputs_are_neither_changed_nor_kept(clf, kind):
     A, b, weights = kind(FEW), y.copy(), np.linspace(1.0, 2.0, y.size)
@@ -157,8 +163,8 @@ def test_samples_without_weight_do_not_matter_to_a_grid_nor_to_its_folds():
     )
     order = rng.permutation(100)
     rows = order[order < 80]
-    with_all = SparseSVCPath(3, 4, cv=2).fit(A[order], labels[order], weights[order])
-    without = SparseSVCPath(3, 4, cv=2).fit(A[rows], labels[rows], weights[rows])
+    with_all = SparseSVCPath(3, 4, cv=2, scale=None, fit_intercept=False).fit(A[order], labels[order], weights[order])
+    without = SparseSVCPath(3, 4, cv=2, scale=None, fit_intercept=False).fit(A[rows], labels[rows], weights[rows])
     np.testing.assert_allclose(with_all.path_.alphas, without.path_.alphas, rtol=1e-12)
     np.testing.assert_allclose(with_all.scores_, without.scores_, atol=1e-12)
     np.testing.assert_array_equal(with_all.path_.samples_removed, without.path_.samples_removed)
@@ -168,7 +174,7 @@ def test_samples_without_weight_do_not_matter_to_a_grid_nor_to_its_folds():
 
 @SHIFT
 def test_class_weights_equal_sample_weights(shift):
-    clf = SparseSVC(ALPHA, BETA, fit_intercept=shift)
+    clf = SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None)
     by_sample = clone(clf).fit(X, y, sample_weight=np.where(y < 0, 3.0, 1.0))
     assert_same(clone(clf).set_params(class_weight={-1: 3.0}).fit(X, y), by_sample)
     share = (y > 0).mean()
@@ -179,15 +185,17 @@ def test_class_weights_equal_sample_weights(shift):
 @SHIFT
 def test_only_the_shares_of_the_weights_matter(shift):
     weights = np.random.default_rng(2).random(80)
-    fits = [SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(X, y, f * weights) for f in (1.0, 1e-200, 1e200)]
+    fits = [
+        SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None).fit(X, y, f * weights) for f in (1.0, 1e-200, 1e200)
+    ]
     assert_same(fits[1], fits[0])
     assert_same(fits[2], fits[0])
 
 
 @SHIFT
 def test_many_classes_equal_separate_fits_of_one_against_the_rest(shift):
-    together = SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(Z, CODES)
-    alone = [SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(Z, c == CODES) for c in range(3)]
+    together = SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None).fit(Z, CODES)
+    alone = [SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None).fit(Z, c == CODES) for c in range(3)]
     np.testing.assert_allclose(weights_of(together), np.vstack([weights_of(clf) for clf in alone]), atol=1e-8)
     np.testing.assert_allclose(together.intercept_, np.concatenate([clf.intercept_ for clf in alone]), atol=1e-8)
     scores = np.column_stack([clf.decision_function(Z) for clf in alone])
@@ -201,10 +209,10 @@ def test_many_classes_equal_separate_fits_of_one_against_the_rest(shift):
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (3, 70), (0.0, 1.0)])
 def test_labels_of_any_kind(labels):
     named = np.array(labels)[(y > 0).astype(int)]
-    clf = SparseSVC(ALPHA, BETA).fit(X, named)
+    clf = SparseSVC(ALPHA, BETA, scale=None, fit_intercept=False).fit(X, named)
     assert clf.classes_.tolist() == list(labels)
     assert (clf.predict(X) == named).mean() > 0.85
-    path = SparseSVCPath(2, 3, cv=2, scoring="balanced_accuracy").fit(X, named)
+    path = SparseSVCPath(2, 3, cv=2, scoring="balanced_accuracy", scale=None, fit_intercept=False).fit(X, named)
     assert path.at(1, 2).predict(X).dtype == named.dtype
     assert (path.best_estimator_.predict(X) == path.predict(X)).all()
 
@@ -213,7 +221,10 @@ def test_labels_of_any_kind(labels):
 def test_names_and_set_output(frame):
     table = frame({f"g{j}": X[:, j].astype(np.float32) for j in range(40)})
     kind = "pandas" if frame is pd.DataFrame else "polars"
-    for clf in (SparseSVC(ALPHA, 0.08), SparseSVCPath(3, 2, cv=2)):
+    for clf in (
+        SparseSVC(ALPHA, 0.08, scale=None, fit_intercept=False),
+        SparseSVCPath(3, 2, cv=2, scale=None, fit_intercept=False),
+    ):
         clf.set_output(transform=kind).fit(table, y)
         out = clf.transform(table)
         assert isinstance(out, frame)
@@ -228,7 +239,7 @@ def test_names_and_set_output(frame):
 
 
 def test_pickle_and_clone():
-    path = SparseSVCPath(3, 4, cv=2).fit(X, y)
+    path = SparseSVCPath(3, 4, cv=2, scale=None, fit_intercept=False).fit(X, y)
     again = pickle.loads(pickle.dumps(path))
     np.testing.assert_array_equal(again.decision_function(X), path.decision_function(X))
     np.testing.assert_array_equal(again.at(1, 2).decision_function(X), path.at(1, 2).decision_function(X))
@@ -246,7 +257,7 @@ def test_scales_equal_scaling_by_hand_without_centring(scale, shift):
     by = {"std": A.std(axis=0), "max": np.abs(A).max(axis=0), "unit": np.linalg.norm(A, axis=0)}[scale]
     beta = 1e-3 if scale == "unit" else BETA
     inside = SparseSVC(ALPHA, beta, scale=scale, fit_intercept=shift).fit(A, y)
-    by_hand = SparseSVC(ALPHA, beta, fit_intercept=shift).fit(A / by, y)
+    by_hand = SparseSVC(ALPHA, beta, fit_intercept=shift, scale=None).fit(A / by, y)
     assert inside.selection_.scale == scale
     assert 2 < inside.selection_.features.size < 110
     np.testing.assert_array_equal(inside.selection_.features, by_hand.selection_.features)
@@ -257,7 +268,7 @@ def test_scales_equal_scaling_by_hand_without_centring(scale, shift):
 @SHIFT
 def test_the_certificate_is_the_objective_of_the_weights(shift):
     weights = np.random.default_rng(0).integers(1, 4, 80).astype(float)
-    clf = SparseSVC(ALPHA, BETA, gamma=0.3, fit_intercept=shift).fit(X, y, weights)
+    clf = SparseSVC(ALPHA, BETA, gamma=0.3, fit_intercept=shift, scale=None).fit(X, y, weights)
     found = objective(X, y, weights / weights.sum(), 0.3, ALPHA, BETA, weights_of(clf)[0], clf.intercept_[0])
     assert clf.selection_.certificate.objective == pytest.approx(found, rel=1e-12)
     assert 0.0 <= clf.selection_.certificate.gap <= 1e-6
@@ -270,7 +281,11 @@ def test_the_certificate_is_the_objective_of_the_weights(shift):
 
 # Input that is wrong.
 
-BOTH = pytest.mark.parametrize("clf", [SparseSVC(), SparseSVCPath(3, 4, cv=2)], ids=["svc", "path"])
+BOTH = pytest.mark.parametrize(
+    "clf",
+    [SparseSVC(scale=None, fit_intercept=False), SparseSVCPath(3, 4, cv=2, scale=None, fit_intercept=False)],
+    ids=["svc", "path"],
+)
 
 
 def spoiled(what):
@@ -386,7 +401,7 @@ ONE_CLASS = [(np.flatnonzero(y > 0), np.flatnonzero(y < 0))]
 )
 def test_wrong_grids_and_folds_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        SparseSVCPath(3, 4).set_params(**options).fit(X, y)
+        SparseSVCPath(3, 4, scale=None, fit_intercept=False).set_params(**options).fit(X, y)
 
 
 @BOTH
@@ -398,11 +413,11 @@ def test_weights_whose_sum_overflows_are_refused_or_weigh_alike(clf):
 @pytest.mark.parametrize("scoring", ["neg_log_loss", ["f1", "accuracy"]])
 def test_scorers_that_cannot_be_used_are_named(scoring):
     with pytest.raises(ValueError, match="scoring"):
-        SparseSVCPath(2, 2, cv=2, scoring=scoring).fit(X, y)
+        SparseSVCPath(2, 2, cv=2, scoring=scoring, scale=None, fit_intercept=False).fit(X, y)
 
 
 def test_points_outside_the_grid_are_refused():
-    path = SparseSVCPath(3, 4, cv=2)
+    path = SparseSVCPath(3, 4, cv=2, scale=None, fit_intercept=False)
     with pytest.raises(NotFittedError):
         path.at(0, 0)
     path.fit(X, y)
@@ -422,10 +437,14 @@ def test_empty_columns_count_as_removed(shift):
     A = np.zeros((80, 200))
     A[:, 30:150] = X
     for stored in (A, sparse.csr_array(A), sparse.csc_array(A)):
-        padded, plain = (SparseSVC(ALPHA, BETA, fit_intercept=shift, screening="gap").fit(M, y) for M in (stored, X))
+        padded, plain = (
+            SparseSVC(ALPHA, BETA, fit_intercept=shift, screening="gap", scale=None).fit(M, y) for M in (stored, X)
+        )
         np.testing.assert_array_equal(padded.selection_.features, plain.selection_.features + 30)
         assert padded.features_removed_ == plain.features_removed_ + 80
-        grids = [SparseSVCPath(2, 2, fit_intercept=shift, screening="gap").fit(M, y).path_ for M in (stored, X)]
+        grids = [
+            SparseSVCPath(2, 2, fit_intercept=shift, screening="gap", scale=None).fit(M, y).path_ for M in (stored, X)
+        ]
         np.testing.assert_array_equal(grids[0].features_removed, grids[1].features_removed + 80)
         assert grids[0].n_features_in == 200
 
@@ -442,8 +461,8 @@ def test_nothing_of_size_p_is_made_or_held(shift):
     A = sparse.csr_array((values, (rows, columns)), shape=(20, 10**9))
     tracemalloc.start()
     try:
-        clf = SparseSVC(beta=0.05, fit_intercept=shift).fit(A, labels)
-        path = SparseSVCPath(3, 4, cv=2, fit_intercept=shift).fit(A, labels)
+        clf = SparseSVC(beta=0.05, fit_intercept=shift, scale=None).fit(A, labels)
+        path = SparseSVCPath(3, 4, cv=2, fit_intercept=shift, scale=None).fit(A, labels)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -458,7 +477,7 @@ def test_nothing_of_size_p_is_made_or_held(shift):
 @SHIFT
 @pytest.mark.parametrize("size", [1e-50, 1e50])
 def test_a_grid_does_not_depend_on_the_unit_of_X(size, shift):
-    plain, other = (SparseSVCPath(3, 4, fit_intercept=shift).fit(A, y).path_ for A in (X, X * size))
+    plain, other = (SparseSVCPath(3, 4, fit_intercept=shift, scale=None).fit(A, y).path_ for A in (X, X * size))
     np.testing.assert_allclose(other.betas, plain.betas * size, rtol=1e-9)
     np.testing.assert_allclose(other.alphas[1:], plain.alphas[1:] * size**2, rtol=0.05 if shift else 1e-6)
     assert np.abs(other.n_features - plain.n_features).max() <= (3 if shift else 1)
@@ -470,9 +489,9 @@ def test_a_grid_does_not_depend_on_the_unit_of_X(size, shift):
 def test_a_column_that_is_tiny_gets_no_weight_and_one_in_other_units_does_with_a_scale(shift):
     A = X.copy()
     A[:, 4] *= 1e-50
-    plain = SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(X, y)
+    plain = SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None).fit(X, y)
     assert 4 in plain.selection_.features
-    assert 4 not in SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(A, y).selection_.features
+    assert 4 not in SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None).fit(A, y).selection_.features
     for factor in (1e-50, 1e50):
         A[:, 4] = X[:, 4] * factor
         with_scale, unscaled = (SparseSVC(ALPHA, BETA, scale="std", fit_intercept=shift).fit(M, y) for M in (A, X))
@@ -483,12 +502,12 @@ def test_a_column_that_is_tiny_gets_no_weight_and_one_in_other_units_does_with_a
 def test_constant_columns_are_a_shift_that_is_penalised():
     """All alike they share one weight; with an intercept they get none."""
     labels = np.where(np.arange(80) < 60, 1, -1)
-    plain = SparseSVC(ALPHA, BETA).fit(np.ones((80, 5)), labels)
+    plain = SparseSVC(ALPHA, BETA, scale=None, fit_intercept=False).fit(np.ones((80, 5)), labels)
     assert plain.selection_.features.size == 5
     assert np.ptp(plain.selection_.weights) < 1e-12
     assert (plain.predict(np.ones((3, 5))) == 1).all()
     with pytest.warns(FewerFeaturesWarning, match="use a smaller beta"):
-        shifted = SparseSVC(ALPHA, BETA, fit_intercept=True).fit(np.ones((80, 5)), labels)
+        shifted = SparseSVC(ALPHA, BETA, fit_intercept=True, scale=None).fit(np.ones((80, 5)), labels)
     assert shifted.selection_.features.size == 0
     assert (shifted.predict(np.ones((3, 5))) == 1).all()
 
@@ -496,17 +515,17 @@ def test_constant_columns_are_a_shift_that_is_penalised():
 @SHIFT
 def test_copies_of_a_column_share_its_weight_alike(shift):
     """The squared penalty spreads a weight over m copies, as if alpha were alpha / m."""
-    doubled = SparseSVC(ALPHA, BETA, fit_intercept=shift).fit(np.hstack([X, X]), y)
+    doubled = SparseSVC(ALPHA, BETA, fit_intercept=shift, scale=None).fit(np.hstack([X, X]), y)
     first, second = weights_of(doubled)[0].reshape(2, 120)
     np.testing.assert_allclose(first, second, atol=1e-7)
-    alone = SparseSVC(ALPHA / 2, BETA, fit_intercept=shift).fit(X, y)
+    alone = SparseSVC(ALPHA / 2, BETA, fit_intercept=shift, scale=None).fit(X, y)
     np.testing.assert_allclose(first + second, weights_of(alone)[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("empty", [np.zeros((80, 5)), sparse.csr_array((80, 5))], ids=["dense", "sparse"])
 @SHIFT
 def test_without_any_feature_the_model_is_the_class_it_begins_with(empty, shift):
-    for clf in (SparseSVC(fit_intercept=shift), SparseSVCPath(2, 3, cv=2, fit_intercept=shift)):
+    for clf in (SparseSVC(fit_intercept=shift, scale=None), SparseSVCPath(2, 3, cv=2, fit_intercept=shift, scale=None)):
         with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
             clf.fit(empty, y)
         assert clf.coef_.nnz == 0
@@ -515,14 +534,14 @@ def test_without_any_feature_the_model_is_the_class_it_begins_with(empty, shift)
 
 def test_a_tolerance_out_of_reach_is_said():
     with pytest.warns(ConvergenceWarning, match="above tol=1e-300"):
-        SparseSVCPath(2, 2, tol=1e-300, fit_intercept=True).fit(X, y)
+        SparseSVCPath(2, 2, tol=1e-300, fit_intercept=True, scale=None).fit(X, y)
 
 
 # The grid.
 
 
 def test_the_grid_is_that_of_the_paper():
-    path = SparseSVCPath(4, 5, gamma=0.4).fit(X, y)
+    path = SparseSVCPath(4, 5, gamma=0.4, scale=None, fit_intercept=False).fit(X, y)
     grid, share = path.path_, y / 80
     pull = X.T @ share
     beta_max = np.abs(pull).max()
@@ -562,7 +581,7 @@ def test_the_grid_is_that_of_the_paper():
 )
 @SHIFT
 def test_betas_and_alphas_can_be_given_in_any_order(betas, alphas, shape, shift):
-    grid = SparseSVCPath(3, 4, betas=betas, alphas=alphas, fit_intercept=shift).fit(X, y).path_
+    grid = SparseSVCPath(3, 4, betas=betas, alphas=alphas, fit_intercept=shift, scale=None).fit(X, y).path_
     assert grid.shape == shape
     if betas is not None:
         np.testing.assert_array_equal(grid.betas, betas)
@@ -572,7 +591,7 @@ def test_betas_and_alphas_can_be_given_in_any_order(betas, alphas, shape, shift)
     for i in range(shape[0]):
         for j in range(shape[1]):
             w, b = grid.coef(i, j).toarray()[0], grid.intercepts[i, j]
-            alone = SparseSVC(grid.alphas[i, j], grid.betas[i], fit_intercept=shift)
+            alone = SparseSVC(grid.alphas[i, j], grid.betas[i], fit_intercept=shift, scale=None)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FewerFeaturesWarning)
                 best = alone.fit(X, y).selection_.certificate.objective
@@ -607,7 +626,7 @@ def test_a_point_is_the_model_of_one_fit(shift):
 
 
 def test_without_cv_the_last_point_predicts():
-    path = SparseSVCPath(3, 4).fit(X, y)
+    path = SparseSVCPath(3, 4, scale=None, fit_intercept=False).fit(X, y)
     np.testing.assert_array_equal(path.coef_.toarray(), path.path_.coef(2, 3).toarray())
     np.testing.assert_array_equal(path.decision_function(X), path.at(-1, -1).decision_function(X))
     for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "fold_support", "stability"):
@@ -617,11 +636,14 @@ def test_without_cv_the_last_point_predicts():
 
 @SHIFT
 def test_many_classes_on_a_grid_equal_fits_alone(shift):
-    path = SparseSVCPath(3, 3, cv=2, fit_intercept=shift, tol=1e-10).fit(Z, CODES)
+    path = SparseSVCPath(3, 3, cv=2, fit_intercept=shift, tol=1e-10, scale=None).fit(Z, CODES)
     grid = path.path_
     assert grid.weights.shape == (grid.ids.size, 3)
     assert grid.intercepts.shape == (3, 3, 3)
-    point, alone = path.at(2, 1), SparseSVC(grid.alphas[2, 1], grid.betas[2], fit_intercept=shift).fit(Z, CODES)
+    point, alone = (
+        path.at(2, 1),
+        SparseSVC(grid.alphas[2, 1], grid.betas[2], fit_intercept=shift, scale=None).fit(Z, CODES),
+    )
     np.testing.assert_allclose(weights_of(point), weights_of(alone), atol=1e-4)
     np.testing.assert_array_equal(point.predict(Z), alone.predict(Z))
     assert point.selection_.certificate.at_zero == pytest.approx(alone.selection_.certificate.at_zero)
@@ -655,7 +677,7 @@ def scorers():
 def test_scores_equal_refits_on_the_training_rows(name, shift):
     scoring, by_hand = scorers()[name]
     folds = list(StratifiedKFold(3).split(X, y))
-    path = SparseSVCPath(3, 4, cv=3, scoring=scoring, fit_intercept=shift, tol=1e-10).fit(X, y)
+    path = SparseSVCPath(3, 4, cv=3, scoring=scoring, fit_intercept=shift, tol=1e-10, scale=None).fit(X, y)
     assert path.scores_.shape == (3, 3, 4)
     for fold, (train, test) in enumerate(folds):
         for i, j in ((1, 3), (2, 0), (2, 3)):
@@ -668,7 +690,7 @@ def test_scores_equal_refits_on_the_training_rows(name, shift):
 def test_weights_reach_the_scorer(name):
     scoring, by_hand = scorers()[name]
     weights = np.random.default_rng(3).integers(1, 6, 80).astype(float)
-    path = SparseSVCPath(2, 3, cv=2, scoring=scoring, tol=1e-10).fit(X, y, weights)
+    path = SparseSVCPath(2, 3, cv=2, scoring=scoring, tol=1e-10, scale=None, fit_intercept=False).fit(X, y, weights)
     differ = 0
     for fold, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
         refit = clone(path.at(1, 2)).fit(X[train], y[train], weights[train])
@@ -679,7 +701,7 @@ def test_weights_reach_the_scorer(name):
 
 
 def test_the_best_point_is_the_first_with_the_best_mean():
-    path = SparseSVCPath(4, 5, cv=3).fit(X, y)
+    path = SparseSVCPath(4, 5, cv=3, scale=None, fit_intercept=False).fit(X, y)
     mean = path.scores_.mean(axis=0)
     i, j = path.best_index_
     assert path.best_score_ == mean[i, j] == mean.max()
@@ -692,14 +714,14 @@ def test_the_best_point_is_the_first_with_the_best_mean():
 def test_of_equal_scores_the_larger_penalties_are_taken():
     A = np.random.default_rng(0).standard_normal((60, 8))
     A[:, 5] = np.repeat([-4.0, 4.0], 30)
-    path = SparseSVCPath(3, 4, cv=3).fit(A, A[:, 5] > 0)
+    path = SparseSVCPath(3, 4, cv=3, scale=None, fit_intercept=False).fit(A, A[:, 5] > 0)
     assert (path.scores_[:, 1:] == 1.0).all()
     assert path.best_index_ == (1, 0)
     assert path.selection_.features.tolist() == [5]
 
 
 def test_stability_is_the_share_of_the_folds_that_hold_a_feature():
-    path = SparseSVCPath(n_alphas=4, betas=[5.0, 0.1], cv=4).fit(X, y)
+    path = SparseSVCPath(n_alphas=4, betas=[5.0, 0.1], cv=4, scale=None, fit_intercept=False).fit(X, y)
     features, shares = path.stability(1, 2)
     held = [set(path.fold_support(fold, 1, 2).tolist()) for fold in range(4)]
     assert set(features.tolist()) == set.union(*held)
@@ -719,10 +741,12 @@ def test_folds_of_any_kind():
         iter(folds),
         [tuple(np.isin(np.arange(80), part) for part in fold) for fold in folds],
     ]
-    fits = [SparseSVCPath(2, 3, cv=cv).fit(X, y) for cv in given]
+    fits = [SparseSVCPath(2, 3, cv=cv, scale=None, fit_intercept=False).fit(X, y) for cv in given]
     for path in fits[1:]:
         np.testing.assert_array_equal(path.scores_, fits[0].scores_)
-    one, other = (SparseSVCPath(2, 3, cv=cv).fit(X, y) for cv in (3, StratifiedKFold(3)))
+    one, other = (
+        SparseSVCPath(2, 3, cv=cv, scale=None, fit_intercept=False).fit(X, y) for cv in (3, StratifiedKFold(3))
+    )
     np.testing.assert_array_equal(one.scores_, other.scores_)
     assert not np.array_equal(one.scores_, fits[0].scores_)
 
@@ -733,7 +757,7 @@ def test_folds_of_any_kind():
 def near_points(screening, shift=False, tol=1e-13):
     """A grid whose alphas lie so near to each other that static tests find something."""
     options = {"alpha_ratio": 0.3, "tol": tol, "fit_intercept": shift, "screening": screening}
-    return SparseSVCPath(3, 10, **options).fit(X, y).path_
+    return SparseSVCPath(3, 10, **options, scale=None).fit(X, y).path_
 
 
 BEYOND = np.s_[1:, 1:]  # points that are not known in closed form
@@ -784,7 +808,10 @@ def test_by_default_no_test_is_run_and_the_grid_says_so(shift):
     assert usual.features_removed[BEYOND].sum() == usual.samples_removed[BEYOND].sum() == 0
     assert not any(usual.tested(rule).any() for rule in RULES if rule != "ends")
     assert tested.screened.all()
-    fits = [SparseSVC(1e-3, 0.05, fit_intercept=shift, screening=name).fit(X, y) for name in (None, "auto", "gap")]
+    fits = [
+        SparseSVC(1e-3, 0.05, fit_intercept=shift, screening=name, scale=None).fit(X, y)
+        for name in (None, "auto", "gap")
+    ]
     passes = [clf.selection_.trace.passes for clf in fits]
     assert passes[0] == passes[1] < passes[2]
 
@@ -792,8 +819,13 @@ def test_by_default_no_test_is_run_and_the_grid_says_so(shift):
 def test_a_point_counts_as_screened_only_if_it_is_in_all_classes():
     """A class may be known in closed form where another one was solved without a test."""
     labels = np.argmax(X[:, :3] * np.array([3.0, 1.0, 1.0]), axis=1)
-    grid = SparseSVCPath(3, 12, alpha_ratio=0.3).fit(X, labels).path_
-    known = [SparseSVCPath(betas=grid.betas, alphas=grid.alphas).fit(X, labels == k).path_.screened for k in range(3)]
+    grid = SparseSVCPath(3, 12, alpha_ratio=0.3, scale=None, fit_intercept=False).fit(X, labels).path_
+    known = [
+        SparseSVCPath(betas=grid.betas, alphas=grid.alphas, scale=None, fit_intercept=False)
+        .fit(X, labels == k)
+        .path_.screened
+        for k in range(3)
+    ]
     assert not (np.array_equal(known[0], known[1]) and np.array_equal(known[0], known[2]))
     np.testing.assert_array_equal(grid.screened, np.logical_and.reduce(known))
 
@@ -815,13 +847,13 @@ def ending_after(points, seen):
 @pytest.mark.parametrize("points", [1, 6, 12])
 def test_ctrl_c_keeps_the_points_reached_and_raises_again(points):
     seen = []
-    path = SparseSVCPath(3, 4, verbose=ending_after(points, seen))
+    path = SparseSVCPath(3, 4, verbose=ending_after(points, seen), scale=None, fit_intercept=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
         with pytest.raises(KeyboardInterrupt):
             path.fit(X, y)
     assert seen == [(k, 12) for k in range(1, points + 1)]
-    grid, whole = path.path_, SparseSVCPath(3, 4).fit(X, y).path_
+    grid, whole = path.path_, SparseSVCPath(3, 4, scale=None, fit_intercept=False).fit(X, y).path_
     np.testing.assert_array_equal(grid.solved.ravel(), np.arange(12) < points)
     assert path.selection_.interrupted
     i, j = divmod(points - 1, 4)
@@ -834,7 +866,7 @@ def test_ctrl_c_keeps_the_points_reached_and_raises_again(points):
 
 
 def test_ctrl_c_among_the_folds_keeps_the_whole_grid_without_scores():
-    path = SparseSVCPath(3, 4, cv=2)
+    path = SparseSVCPath(3, 4, cv=2, scale=None, fit_intercept=False)
     path.fit(X, y)
     path.verbose = ending_after(20, [])
     with pytest.raises(KeyboardInterrupt):
@@ -853,7 +885,7 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
         yield
 
     monkeypatch.setattr("thresher.families.sparse_svm.walker.walk", walk)
-    path = SparseSVCPath(3, 4)
+    path = SparseSVCPath(3, 4, scale=None, fit_intercept=False)
     with pytest.raises(KeyboardInterrupt):
         path.fit(X, y)
     assert not hasattr(path, "path_")
@@ -864,26 +896,26 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
 def test_max_time_ends_with_the_points_reached():
     early = "1 of 12 points solved and none chosen"
     with pytest.warns(FewerFeaturesWarning), pytest.warns(ConvergenceWarning, match=early):
-        path = SparseSVCPath(3, 4, max_time=1e-9, cv=2).fit(X, y)
+        path = SparseSVCPath(3, 4, max_time=1e-9, cv=2, scale=None, fit_intercept=False).fit(X, y)
     assert path.path_.solved.sum() == 1
     assert not hasattr(path, "scores_")
     assert not path.selection_.interrupted
     assert path.predict(X).shape == (80,)
-    assert SparseSVCPath(3, 4, max_time=100.0).fit(X, y).path_.solved.all()
+    assert SparseSVCPath(3, 4, max_time=100.0, scale=None, fit_intercept=False).fit(X, y).path_.solved.all()
 
 
 def test_verbose_draws_on_standard_error(capsys):
-    SparseSVCPath(3, 4, verbose=2).fit(X, y)
+    SparseSVCPath(3, 4, verbose=2, scale=None, fit_intercept=False).fit(X, y)
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == ""
     assert len(lines) == 4  # one as each beta begins, one at the end
     assert re.search(r"12/12 points  beta \S+  alpha \S+  \d+ features  gap \S+  ", lines[-1])
-    SparseSVCPath(3, 4, verbose=1, cv=2).fit(X, y)
+    SparseSVCPath(3, 4, verbose=1, cv=2, scale=None, fit_intercept=False).fit(X, y)
     err = capsys.readouterr().err
     assert err.startswith("\r")
     assert err.endswith("\n")
     assert err.count("\r") == 36
     assert "36/36 points" in err
-    SparseSVCPath(3, 4).fit(X, y)
+    SparseSVCPath(3, 4, scale=None, fit_intercept=False).fit(X, y)
     assert capsys.readouterr() == ("", "")

@@ -5,16 +5,21 @@ from functools import cached_property
 
 import numpy as np
 
+from thresher.engine import inside
 from thresher.engine.rules import RULES, Screened, Static, Tested, around
+from thresher.engine.watch import Watch
 from thresher.optim.elastic_newton import ElasticNewton, active_columns, column_terms, sample_terms
 from thresher.optim.losses import SmoothedHinge
 from thresher.optim.prox import soft_threshold
 
 MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer if a shorter stride may help
+TOO_MANY = 24  # steps for a point, after which the interior point method takes over on larger problems too
+SLOW = 0.5  # what two steps must make of the gap, or the interior point method takes over where it can
 WORTH = 0.5  # share of X below which a solve continues on the remaining rows and columns alone
 MOST_IN_ALL = 2000  # total steps for a point, after which the current solution is returned
 STRIDE, SHORTEST = 30.0, 1.05  # factors by which alpha decreases at a time
 LOOSE = 1e-3  # gap of intermediate solutions
+INNER = 1e-9  # gap of the interior point method, which is fast there, and from which Newton's method goes on
 
 
 class Svm:
@@ -22,11 +27,12 @@ class Svm:
 
     Samples with cost 0 have margins, but do not influence the model. Squares and norms take a pass over X each; they
     are computed when a test first needs them, those of rows once for all problems that are ``like`` each other.
+    ``watch`` is told of every step, and says when to stop.
     """
 
     def __init__(self, sides, y, cost, gamma, *, shift=False, like=None):
         self.sides, self.y, self.cost, self.gamma, self.shift = sides, y, cost, gamma, shift
-        self.rows, self.signed, self._like = cost > 0.0, cost * y, like
+        self.rows, self.signed, self._like, self.watch = cost > 0.0, cost * y, like, Watch()
         self.ones = sides.correlate(self.signed)
 
     @cached_property
@@ -127,22 +133,29 @@ def closed_form(svm, alpha, beta):
 
 
 def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
-    """The Point at (alpha, beta), solved from ``start`` until its gap is at most ``tol``.
+    """The Point at (alpha, beta), solved from ``start`` until its gap is at most ``tol``, or time is over.
 
     If ``start`` is far, or the solve takes too long, points in between are solved first: from a close start a solve
-    takes a step or two.
+    takes a step or two. Where that is slow too, the interior point method takes over.
     """
-    stride, loose = STRIDE, max(tol, LOOSE * svm.at_zero)
-    steps = 0
+    stride, loose, steps = STRIDE, max(tol, LOOSE * svm.at_zero), 0
+    sure = inside.suits(svm)
     while True:
         ratio = start.alpha / alpha
         stride = min(stride, max(ratio, SHORTEST))
         last = ratio <= stride
         goal, bar = (alpha, tol) if last else (start.alpha / stride, loose)
-        point = solve(svm, start, goal, beta, bar, rules, MOST_STEPS if stride <= SHORTEST else PATIENCE)
+        most = MOST_STEPS if stride <= SHORTEST else PATIENCE
+        point = solve(svm, start, goal, beta, bar, rules, most, impatient=sure)
         steps += point.steps
-        if steps >= MOST_IN_ALL:  # no further progress is possible in floating point
+        if steps >= MOST_IN_ALL or svm.watch.late:  # no further progress is possible in floating point, or in time
             return replace(point if last else solve(svm, point, alpha, beta, tol, rules, PATIENCE), steps=steps)
+        sure = sure or (TOO_MANY <= steps < 2 * TOO_MANY and inside.suits(svm, inside.MOST_SIDE))
+        if point.gap > bar and sure:
+            better, sure = solve_inside(svm, point, alpha, beta, tol, rules), False
+            steps += better.steps
+            if better.gap <= tol or svm.watch.late:
+                return replace(better, steps=steps)
         if point.gap > bar and stride > SHORTEST:
             stride = np.sqrt(stride)
             continue
@@ -151,8 +164,8 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
         start, stride = point, stride**1.5
 
 
-def solve(svm, start, alpha, beta, tol, rules=RULES["auto"], most=MOST_STEPS):
-    """The Point at (alpha, beta), solved directly from ``start``, in at most ``most`` steps."""
+def solve(svm, start, alpha, beta, tol, rules=RULES["auto"], most=MOST_STEPS, *, impatient=False):
+    """The Point at (alpha, beta), solved directly from ``start``, in at most ``most`` steps; fewer if it is slow."""
     screened, gap = Screened.nothing(svm), gap_at(svm, start, alpha, beta)
     if rules.gap:
         around(screened, svm, start.z, start.v, gap, alpha, beta)
@@ -160,9 +173,21 @@ def solve(svm, start, alpha, beta, tol, rules=RULES["auto"], most=MOST_STEPS):
     if order and start.beta == beta:
         Static(svm, start, alpha, screened).run(order)
     work = _Work(svm, start, gap, screened, alpha, beta, tol, most)
-    while not work.done:
+    gaps = [np.inf, np.inf, gap]
+    while not work.done and not svm.watch.late and not (impatient and gaps[-1] > SLOW * gaps[-3]):
         work.go_on(rules)
+        gaps.append(work.solver.gap)
     return work.point(rules.gap)
+
+
+def solve_inside(svm, start, alpha, beta, tol, rules=RULES["auto"]):
+    """The Point at (alpha, beta) by the interior point method, and a few steps of Newton's method from there."""
+    ids, weights, b, theta, steps = inside.solved(svm, start, alpha, beta, INNER * svm.at_zero)
+    z = svm.y * (svm.sides.combine(ids, weights) + b)
+    v = svm.sides.correlate(svm.signed * theta)
+    point = Point(alpha, beta, ids, weights, b, z, theta, v, np.inf, Screened.nothing(svm))
+    point = solve(svm, replace(point, gap=gap_at(svm, point, alpha, beta)), alpha, beta, tol, rules, PATIENCE)
+    return replace(point, steps=point.steps + steps)
 
 
 def gap_at(svm, point, alpha, beta):
@@ -212,8 +237,12 @@ class _Work:
             if left <= WORTH * svm.sides.entries and not screened.idle[np.flatnonzero(solver.w)].any():
                 self._on_what_is_left(kept, columns)
                 return
+        self._step(solver)
+
+    def _step(self, solver):
         solver.step()
         self.steps += 1
+        self.svm.watch.step(solver.gap, int(np.count_nonzero(solver.w)))
 
     def _on_what_is_left(self, kept, columns):
         """Solve on the remaining rows and columns, and map w back to the full problem."""
@@ -227,9 +256,9 @@ class _Work:
             known=v[columns] - sides.correlate(svm.signed[kept] * theta[kept]), tol=self.tol,
         )  # fmt: skip
         self.strictness *= 0.25  # the gap of the full problem can be larger: require more each time
-        while part.gap > self.strictness * self.tol and not part.stuck and self.steps < self.most:
-            part.step()
-            self.steps += 1
+        enough, watch = self.strictness * self.tol, svm.watch
+        while part.gap > enough and not part.stuck and self.steps < self.most and not watch.late:
+            self._step(part)
         w = np.zeros(v.size)
         w[columns] = part.w
         ids = np.flatnonzero(w)

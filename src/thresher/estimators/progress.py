@@ -78,6 +78,29 @@ class PointProgress:
             sys.stderr.write("\n")
 
 
+class StepProgress:
+    """As Progress, over the steps of one solve: ``verbose=1`` updates one line, 2 writes a new one for each step."""
+
+    def __init__(self, verbose, trace):
+        self.verbose, self.trace = verbose, trace
+
+    def __call__(self, steps, gap, features):
+        """Draw the progress of the fit."""
+        if not self.verbose:
+            return
+        if callable(self.verbose):
+            self.verbose(Turn(features, steps, np.nan, np.nan, gap, self.trace.passes, self.trace.elapsed), None)
+            return
+        line = f"step {steps}  {features} features  gap {gap:.1e}  {self.trace.elapsed:.1f} s"
+        sys.stderr.write(f"\r{line:<60}" if self.verbose == 1 else line + "\n")
+        sys.stderr.flush()
+
+    def close(self):
+        """End the line."""
+        if self.verbose == 1 and not callable(self.verbose):
+            sys.stderr.write("\n")
+
+
 class StreamProgress:
     """As Progress, over the examples of a stream, not more than twice a second; ``total`` of them, or None."""
 

@@ -1,7 +1,7 @@
 """SparseSVC: the elastic-net SVM at one point (alpha, beta), as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -13,13 +13,15 @@ from thresher.data.door import stored_entries
 from thresher.data.scales import SCALES
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.engine.rules import RULES
+from thresher.engine.watch import Watch
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
+from thresher.estimators.progress import StepProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
-from thresher.results import Selection, Trace
+from thresher.results import Selection, StopReason, Trace
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
 SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
@@ -35,7 +37,9 @@ class ElasticSVC(SelectorClassifier):
     screening: str | None
     tol: float
     class_weight: dict | str | None
+    max_time: float | None
     n_jobs: int | None
+    verbose: int | Callable[..., Any]
 
     def _checked_options(self) -> Any:
         """Raise ValueError for invalid parameters, before any work is done."""
@@ -43,6 +47,14 @@ class ElasticSVC(SelectorClassifier):
         check.positive("tol", self.tol)
         check.one_of("scale", self.scale, SCALES)
         check.one_of("screening", self.screening, tuple(RULES))
+        if self.max_time is not None:
+            check.positive("max_time", self.max_time)
+        if not callable(self.verbose):
+            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+
+    def _deadline(self, trace: Trace) -> float:
+        """When to stop, on the clock of ``time.perf_counter``."""
+        return np.inf if self.max_time is None else trace.begun + float(self.max_time)
 
     @property
     def _rules(self) -> Any:
@@ -82,7 +94,8 @@ class ElasticSVC(SelectorClassifier):
         self._set_selection(selection)
         proven = selection.certificate
         if proven is not None and proven.gap > self.tol:
-            message = f"the solver did not converge: the duality gap is {proven.gap:.1e}, above tol={self.tol:g}"
+            late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""
+            message = f"the solver did not converge{late}: the duality gap is {proven.gap:.1e}, above tol={self.tol:g}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         if selection.features.size == 0:
             message = "no feature was selected, so every prediction is the same class: use a smaller beta"
@@ -144,9 +157,14 @@ class SparseSVC(ElasticSVC):
         Duality gap to reach, relative to the objective 1 - gamma/2 at w = 0.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights.
+    max_time : float, default=None
+        Seconds after which the fit stops with the model it has, and a warning. None: no limit.
     n_jobs : int, default=None
         Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
+    verbose : int or callable, default=0
+        1 updates a line of progress on standard error, 2 writes one for each step, 0 nothing. A callable is called
+        instead after each step, with a Turn (``taken`` is the number of steps) and None.
 
     Attributes
     ----------
@@ -181,9 +199,10 @@ class SparseSVC(ElasticSVC):
     """
 
     def __init__(
-        self, alpha: float = 1e-3, beta: float = 1e-4, *, gamma: float = 0.5, scale: str | None = None,
-        fit_intercept: bool = False, screening: str | None = "auto", tol: float = 1e-6,
-        class_weight: dict | str | None = None, n_jobs: int | None = None,
+        self, alpha: float = 1e-3, beta: float = 1e-4, *, gamma: float = 0.5, scale: str | None = "auto",
+        fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
+        class_weight: dict | str | None = None, max_time: float | None = None, n_jobs: int | None = None,
+        verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.alpha = alpha
         self.beta = beta
@@ -193,7 +212,9 @@ class SparseSVC(ElasticSVC):
         self.screening = screening
         self.tol = tol
         self.class_weight = class_weight
+        self.max_time = max_time
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _checked_options(self) -> tuple[float, float]:
         super()._checked_options()
@@ -218,8 +239,11 @@ class SparseSVC(ElasticSVC):
         """
         trace = Trace()
         alpha, beta = self._checked_options()
+        progress = StepProgress(self.verbose, trace)
+        watch = Watch(self._deadline(trace), progress if self.verbose else None)
         with self._arranged(X, y, sample_weight, trace) as samples:
-            point = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace)
+            point = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace, watch=watch)
+        progress.close()
         self.features_removed_, self.samples_removed_ = point.features_removed, point.samples_removed
         self._finished(samples, point.selection, max(1, point.steps))
         return self

@@ -101,7 +101,7 @@ class SparseSVCPath(ElasticSVC):
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
         alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, gamma: float = 0.5,
-        scale: str | None = None, fit_intercept: bool = False, screening: str | None = "auto", tol: float = 1e-6,
+        scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
         cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
@@ -142,7 +142,6 @@ class SparseSVCPath(ElasticSVC):
         """
         trace = Trace()
         options = self._checked_options()
-        deadline = np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
         with self._arranged(X, y, sample_weight, trace) as samples:
             training = samples.training
             folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
@@ -150,8 +149,8 @@ class SparseSVCPath(ElasticSVC):
             betas, alphas = grid_of(training.svms, **options)
             watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
             walker = Walker(
-                training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace, deadline=deadline,
-                watch=watch,
+                training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace,
+                deadline=self._deadline(trace), watch=watch,
             )  # fmt: skip
             grid, selection = walker.whole()
             scored = walker.folds(folds, score) if folds and not walker.ended else None
@@ -187,8 +186,6 @@ class SparseSVCPath(ElasticSVC):
     def _checked_options(self) -> dict[str, Any]:
         """What ``grid_of`` takes; ValueError for invalid parameters."""
         super()._checked_options()
-        if not callable(self.verbose):
-            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
         betas = None if self.betas is None else check.penalties("betas", self.betas, (1,))
         alphas = None if self.alphas is None else check.penalties("alphas", self.alphas, (1, 2))
         if alphas is not None and alphas.ndim == 2:

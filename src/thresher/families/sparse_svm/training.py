@@ -1,7 +1,9 @@
 """The training data in the form of the solvers, and the model at one point (alpha, beta) as a Selection."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from thresher.engine.watch import Watch
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
 from thresher.families.sparse_svm.points import Row, polished, problems
 from thresher.results import Certificate, Selection, Step, Stop, StopReason
@@ -76,14 +78,23 @@ class PointFit(NamedTuple):
     steps: int
 
 
-def fit_point(training, alpha, beta, *, tol, rules, trace):
-    """The PointFit at (alpha, beta): solved to a gap of ``tol`` times the objective at w = 0, then polished."""
+def fit_point(training, alpha, beta, *, tol, rules, trace, watch=None):
+    """The PointFit at (alpha, beta): solved to a gap of ``tol`` times the objective at w = 0, then polished.
+
+    ``watch`` is told of every step; the point is returned as it is when it says that time is over.
+    """
+    watch = Watch() if watch is None else watch
+    for svm in training.svms:
+        svm.watch = watch
     begun, passes_before = trace.elapsed, training.sides.passes
     least = tol * training.svms[0].at_zero
     points = [polished(svm, Row(svm, beta).point(alpha, least, rules), rules) for svm in training.svms]
     training.record(trace, begun, passes_before)
     columns, samples = removed(training.svms, points)
     selection = training.selection(points, tol, trace)
+    if watch.late and selection.stop is StopReason.NOT_CONVERGED:
+        why = f"{StopReason.MAX_TIME.value}; {selection.stop_reason}"
+        selection = replace(selection, stop_reason=why, stop=StopReason.MAX_TIME)
     return PointFit(selection, columns + training.n_empty, samples, sum(point.steps for point in points))
 
 
