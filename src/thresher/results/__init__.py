@@ -13,6 +13,7 @@ from thresher.results.selection import (
     format_ranges,
     reached_text,
 )
+from thresher.results.spread import Spread
 from thresher.results.trace import Milestone, Step, Trace, Turn, relative
 from thresher.results.weights import sparse_rows
 
@@ -24,6 +25,7 @@ __all__ = [
     "Milestone",
     "Path",
     "Selection",
+    "Spread",
     "Station",
     "Step",
     "Stop",
