@@ -1,15 +1,17 @@
 """``thresher stream``."""
 
 import contextlib
+import io
 import os
 import time
 
 import numpy as np
+from sklearn.base import clone
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import check_out, path_of
+from thresher.cli.files import check_out, not_written, path_of, saved
 from thresher.cli.inspect import describe, facts, say_settings
-from thresher.cli.select import check_usage
+from thresher.cli.select import check_usage, where
 from thresher.cli.show import Examples, Reporter, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.stream import LARGEST
@@ -20,12 +22,12 @@ from thresher.io.svmlight import shown
 from thresher.io.table import Source, tidy_labels
 from thresher.io.text import MOST_REPORTED, opened
 from thresher.io.text_stream import TextStream
-from thresher.models import read as read_model
-from thresher.models import read_checkpoint, save, save_checkpoint
+from thresher.models import read_checkpoint, save_checkpoint
 
 FEATURES_SHOWN = 20
 EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON
 COMMON = (np.array([-1, 1]), np.array([0, 1]))
+WARM_UP = (b"1 1:1 3:1\n-1 2:1\n", b"1 5000000000:1\n")  # large indices are read by loops of their own
 CHECKPOINT_SECONDS = 60.0  # between two checkpoints
 
 
@@ -48,8 +50,9 @@ def run(
     out = out or position.get("out") or "model.json"
     check_usage(file, out, None, None, None, None)
     check_checkpoint(checkpoint, resume, file, out)
-    work = Work(clf, position, out, checkpoint or resume, every)
+    work = Work(clf, position, out, checkpoint or resume, every, reporter.warn)
     interrupted, failed = False, None
+    compile_loops(clf)
     with reporter.catching_warnings(), opened(file) as text, Examples(reporter.prints) as bar:
         clf.verbose = bar if bar.shown else 0
         stream = TextStream(
@@ -73,13 +76,26 @@ def run(
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
     if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
-    model = work.finish(file)
-    report(reporter, work, model, progressive, file)
+    model, lost = work.finish(file)
+    report(reporter, work, model, progressive, file, lost)
     ended = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
-    reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
-    if failed is not None:
-        raise failed
+    if lost is None:
+        reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
+    error = lost or failed or work.failed
+    if error is not None:
+        raise error
     return INTERRUPTED if interrupted else DONE
+
+
+def compile_loops(clf):
+    """Compile the loops of reader and learner, or load them, on a few lines.
+
+    Otherwise that would be taken for waiting for lines, and count in the speed.
+    """
+    trial = clone(clf).set_params(verbose=0)
+    for text in WARM_UP:
+        for batch in TextStream(io.BytesIO(text), "", largest=LARGEST):
+            trial.partial_fit(batch.X, batch.labels, classes=[-1, 1])
 
 
 def begun(given):
@@ -125,8 +141,9 @@ def check_checkpoint(checkpoint, resume, file, out):
 class Work:
     """Learns from batches, and counts lines and examples."""
 
-    def __init__(self, clf, position, out, checkpoint, every):
-        self.clf, self.out, self.checkpoint, self.every = clf, out, checkpoint, every
+    def __init__(self, clf, position, out, checkpoint, every, warn):
+        self.clf, self.out, self.checkpoint, self.every, self.warn = clf, out, checkpoint, every, warn
+        self.failed = None  # the error of the last checkpoint, if it could not be written
         self.lines, self.bad = int(position.get("lines", 0)), int(position.get("bad", 0))
         self.before, self.bad_before, self.complaints = 0, self.bad, []
         self.seconds, self.learnt = 0.0, 0
@@ -189,20 +206,27 @@ class Work:
             self.save()
 
     def save(self):
-        """Save a checkpoint."""
-        with unbroken():
-            position = {"lines": self.lines, "bad": self.bad, "out": self.out}
-            save_checkpoint(self.clf, self.checkpoint, position=position)
+        """Save a checkpoint; where it cannot be written, the stream goes on, and another is tried when it is due."""
+        before = self.failed
+        try:
+            with unbroken():
+                position = {"lines": self.lines, "bad": self.bad, "out": self.out}
+                save_checkpoint(self.clf, self.checkpoint, position=position)
+            self.failed = None
+        except OSError as error:
+            self.failed = not_written(self.checkpoint, error, "free some space or use another disk")
+            if before is None:
+                self.warn(self.failed)
         self.saved_at, self.saved = time.monotonic(), self.clf.n_examples_
 
     def finish(self, file):
-        """Save the last checkpoint and the model."""
+        """Save the last checkpoint and the model: (the Model, the error of writing it or None)."""
         self.clf.verbose = 0
         if self.checkpoint is not None:
             self.save()
         name = None if file == "-" else os.path.basename(file)
-        save(self.clf, self.out, source=Source(file=name, kind="svmlight", index_base=0, open_ended=True))
-        return read_model(self.out)
+        source = Source(file=name, kind="svmlight", index_base=0, open_ended=True)
+        return saved(self.clf, self.out, names=None, source=source)
 
 
 def named_classes(given):
@@ -233,7 +257,7 @@ def classes_in(batches, name, at_last=False):
     )
 
 
-def report(reporter, work, model, progressive, file):
+def report(reporter, work, model, progressive, file, lost):
     """Report what was learnt, as text and as JSON."""
     clf = work.clf
     speed = work.learnt / work.seconds if work.seconds > 0 else 0.0
@@ -251,7 +275,7 @@ def report(reporter, work, model, progressive, file):
     say_settings(reporter, clf)
     more = {} if work.checkpoint is None else {"checkpoint": work.checkpoint}
     trace = {"trace": [vars(milestone) for milestone in record_of(clf)]} if progressive else {}
-    reporter.report(model=work.out, lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
+    reporter.report(**where(work.out, lost), lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
                  examples_a_second=speed, **more, **facts(model), **trace)  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from thresher.results.selection import (
     reached_text,
 )
 from thresher.results.spread import Spread
-from thresher.results.trace import Milestone, Step, Trace, Turn, relative
+from thresher.results.trace import Milestone, Step, Trace, Turn, relative, rounded
 from thresher.results.weights import sparse_rows
 
 __all__ = [
@@ -36,5 +36,6 @@ __all__ = [
     "format_ranges",
     "reached_text",
     "relative",
+    "rounded",
     "sparse_rows",
 ]

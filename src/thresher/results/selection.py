@@ -230,7 +230,10 @@ class Path(Sequence[Station]):
         if known is None or known.phase == "grow":  # a station of elimination may come later, and counts more
             if number not in self.numbers:
                 there = format_ranges(self.numbers)
-                raise ValueError(f"no station of the path has {number!r} features; there are {there}")
+                raise ValueError(
+                    f"no station of the path has {number!r} features; there are {there}. For another number fit again "
+                    "with n_features_to_select (--features)"
+                )
             known = self._at[number]
         return known
 
