@@ -131,6 +131,10 @@ class Examples(_Bar):
     def __init__(self, shown):
         super().__init__(shown, "waiting for lines")
 
+    def tell(self, text):
+        """Show what is being done."""
+        self.bar.update(self.task, description=text, refresh=True)
+
     def __call__(self, standing, speed):
         """Show the progress of the stream."""
         state = f"{speed:,.0f} per second, accuracy {standing.accuracy:.4f}, {standing.features} features"

@@ -6,7 +6,6 @@ import os
 import time
 
 import numpy as np
-from sklearn.base import clone
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import check_out, not_written, path_of, saved
@@ -27,7 +26,6 @@ from thresher.models import read_checkpoint, save_checkpoint
 FEATURES_SHOWN = 20
 EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON
 COMMON = (np.array([-1, 1]), np.array([0, 1]))
-WARM_UP = (b"1 1:1 3:1\n-1 2:1\n", b"1 5000000000:1\n")  # large indices are read by loops of their own
 CHECKPOINT_SECONDS = 60.0  # between two checkpoints
 
 
@@ -52,9 +50,9 @@ def run(
     check_checkpoint(checkpoint, resume, file, out)
     work = Work(clf, position, out, checkpoint or resume, every, reporter.warn)
     interrupted, failed = False, None
-    compile_loops(clf)
+    list(TextStream(io.BytesIO(b"1 1:1\n"), ""))  # compiles the loops of the reader, or loads them
     with reporter.catching_warnings(), opened(file) as text, Examples(reporter.prints) as bar:
-        clf.verbose = bar if bar.shown else 0
+        clf.verbose, work.tell = bar if bar.shown else 0, bar.tell
         stream = TextStream(
             text,
             shown(file),
@@ -85,17 +83,6 @@ def run(
     if error is not None:
         raise error
     return INTERRUPTED if interrupted else DONE
-
-
-def compile_loops(clf):
-    """Compile the loops of reader and learner, or load them, on a few lines.
-
-    Otherwise that would be taken for waiting for lines, and count in the speed.
-    """
-    trial = clone(clf).set_params(verbose=0)
-    for text in WARM_UP:
-        for batch in TextStream(io.BytesIO(text), "", largest=LARGEST):
-            trial.partial_fit(batch.X, batch.labels, classes=[-1, 1])
 
 
 def begun(given):
@@ -144,6 +131,7 @@ class Work:
     def __init__(self, clf, position, out, checkpoint, every, warn):
         self.clf, self.out, self.checkpoint, self.every, self.warn = clf, out, checkpoint, every, warn
         self.failed = None  # the error of the last checkpoint, if it could not be written
+        self.tell, self.prepared = lambda text: None, set()  # types of matrices that loops are compiled for
         self.lines, self.bad = int(position.get("lines", 0)), int(position.get("bad", 0))
         self.before, self.bad_before, self.complaints = 0, self.bad, []
         self.seconds, self.learnt = 0.0, 0
@@ -187,6 +175,7 @@ class Work:
             X, labels = X[np.isin(labels, classes)], np.delete(labels, wrong)
         elif wrong.size:
             X, labels, done = X[: wrong[0]], labels[: wrong[0]], int(batch.lines[wrong[0]]) - 1
+        self.prepare(X, labels, classes)
         begun = time.perf_counter()
         with unbroken():
             if labels.size:
@@ -198,6 +187,21 @@ class Work:
         if wrong.size and not stream.skip_bad:
             raise InvalidDataError(messages[0])
         self.save_if_due()
+
+    def prepare(self, X, labels, classes):
+        """Compile the loops for matrices of this type, or load them, by a trial on two rows.
+
+        Otherwise that would be taken for waiting for lines, and count in the speed.
+        """
+        kind = X.dtype, X.indices.dtype
+        if kind in self.prepared or not labels.size:
+            return
+        self.prepared.add(kind)
+        self.tell("loading compiled loops")
+        trial = StreamClassifier(**self.clf.get_params() | {"verbose": 0})
+        with contextlib.suppress(InvalidDataError):  # a step size that is far too large: the stream will say so
+            trial.partial_fit(X[:2], labels[:2].astype(classes.dtype), classes=classes)
+        self.tell("learning")
 
     def save_if_due(self):
         """Save a checkpoint if one is due."""
