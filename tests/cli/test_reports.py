@@ -208,3 +208,40 @@ def test_predictions_that_cannot_be_written_name_the_file(folder, selected):
         pytest.skip("no /dev/full here")
     done = thresh("predict", "model.json", "cells.csv", "-o", "/dev/full", folder=folder, check=1)
     assert "/dev/full: cannot be written: No space left on device; free some space" in done.stderr
+
+
+NOTICE = """
+import logging
+import sys
+from thresher.cli import grid, inspect, main, predict, select, show, stream
+from thresher.loops.jit import NOTICE
+
+class Compiling(show.Reporter):
+    def __init__(self, *args):
+        super().__init__(*args)
+        logging.getLogger("thresher").warning(NOTICE)
+
+for module in (grid, inspect, predict, select, stream):
+    module.Reporter = Compiling
+commands = (
+    ["select", "cells.csv", "-k", "2", "-o", "n.json"],
+    ["grid", "cells.svm", "--betas", "2", "--alphas", "2", "-o", "g.json"],
+    ["stream", "cells.svm", "-o", "s.json"], ["predict", "n.json", "cells.csv"], ["inspect", "n.json"],
+)
+for command in commands:
+    for options in ([], ["--json"], ["--quiet"]):
+        if command[0] != "inspect" or options != ["--quiet"]:
+            sys.stderr.write(f"> {command[0]} {options}\\n")
+            sys.stderr.flush()
+            assert main(command + options) == 0
+"""
+
+
+def test_every_command_says_that_loops_are_compiled_unless_quiet(folder):
+    """On standard error, without any setup of logging."""
+    done = subprocess.run([sys.executable, "-c", NOTICE], capture_output=True, text=True, cwd=folder, timeout=300)
+    assert done.returncode == 0, done.stderr
+    parts = done.stderr.split("> ")[1:]
+    assert len(parts) == 14
+    for part in parts:
+        assert ("thresher: compiling loops" in part) == ("quiet" not in part.splitlines()[0]), part

@@ -357,7 +357,7 @@ def inspect(
 
 @app.command
 def demo():
-    """Run a demonstration on generated data: about a minute, no files, no network."""
+    """Run a demonstration on generated data: under a minute, no files, no network."""
     return later("demo")
 
 
