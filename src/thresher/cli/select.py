@@ -47,8 +47,9 @@ def run(
     if lost is None:
         reporter.say(f"\n{'interrupted; the best model so far' if interrupted else 'the model'} is in {out}")
     reporter.report(**where(out, lost), interrupted=interrupted, **facts(model), **scored)
-    if lost is not None or failed is not None:
-        raise lost or failed
+    for problem in (lost, failed):
+        if problem is not None:
+            raise problem
     return INTERRUPTED if interrupted else DONE
 
 

@@ -79,9 +79,9 @@ def run(
     ended = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
     if lost is None:
         reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
-    error = lost or failed or work.failed
-    if error is not None:
-        raise error
+    for problem in (lost, failed, work.failed):
+        if problem is not None:
+            raise problem
     return INTERRUPTED if interrupted else DONE
 
 
