@@ -113,6 +113,51 @@ def same_checkpoint(path, clf, **position):
         assert ours.read() == theirs.read()
 
 
+WATCHED = """
+import contextlib
+import sys
+from numba.core.dispatcher import Dispatcher
+from thresher.cli import main, stream
+
+def compiled():
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("thresher.")]
+    loops = [part for module in modules for part in vars(module).values() if isinstance(part, Dispatcher)]
+    return sum(len(loop.signatures) for loop in loops)
+
+@contextlib.contextmanager
+def watched():
+    before = compiled()
+    yield
+    print(before, compiled())
+
+class Watched(stream.TextStream):
+    def __iter__(self):
+        for batch in super().__iter__():
+            print(self.before, compiled())
+            yield batch
+            self.before = compiled()
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.before = compiled()
+
+stream.unbroken, stream.TextStream = watched, Watched
+sys.exit(main(["stream", "train.svm", "--quiet", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--hash-bits", "10", "--balanced"), ("--method", "ofs")])
+def test_loops_are_compiled_neither_while_lines_are_awaited_nor_while_time_is_taken(folder, options):
+    """Else compiling would be called waiting, and count in the examples per second."""
+    (folder / "train.svm").write_text("".join([*TWO[:200], "1 1:1\n"]))
+    done = subprocess.run([sys.executable, "-c", WATCHED, *options], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    first, *counts = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert first[1] > first[0]  # the reader, on a line of its own
+    assert len(counts) > 1
+    assert all(before == after for before, after in counts), counts
+
+
 # ------------------------------------------------------------------------------------------ a whole stream
 
 

@@ -53,12 +53,14 @@ def sound_or_refused(path, kind="two"):
             assert len(told) < len(str(path)) + 400
             return False
         clf.selection_.check()
+        assert clf.selection_.ranking.size == clf.selection_.features.size
         A = np.asarray(data_for(kind))
         if clf.n_features_in_ == A.shape[1]:
             assert clf.predict(A).shape == (90,)
             assert clf.transform(A).shape == (90, clf.selection_.features.size)
         for point in points_of(clf):
             clf.at(*point).get_feature_names_out()
+            assert clf.at(*point).selection_.ranking.size == clf.at(*point).selection_.features.size
         ask_grid(clf)
         repr(clf), repr(clf.selection_), repr(clf.selection_.trace), hasattr(clf, "predict_proba"), own_facts(clf)
         repr(getattr(clf, "path_", None))

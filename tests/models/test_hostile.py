@@ -206,6 +206,13 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     ({"source": {"weather": "fine"}}, "source has an unknown field, 'weather'"),
     ({"source": None}, "source must be an object, got None"),
     ({"written": 3}, "written"),
+    ({"spread": {"columns": [0], "std": [1.0]}}, "the spread lacks a column of the path"),
+    ({"spread": {"columns": list(range(40)), "std": [-1.0] * 40}}, "negative standard deviation"),
+    ({"spread": {"columns": list(range(40)), "std": ["nan"] * 40}}, "finite"),
+    ({"spread": {"columns": list(range(40)), "std": [1.0]}}, "std of the spread has shape"),
+    ({"spread": {"columns": [1, 0], "std": [1.0, 1.0]}}, "not sorted and unique"),
+    ({"spread": {"columns": list(range(41)), "std": [1.0] * 41}}, "columns of the spread must be between 0 and 39"),
+    ({"spread": {"columns": [0]}}, "spread is missing the field 'std'"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said(change, why, tmp_path):
     """Each rule of docs/model-files.md, broken."""
@@ -289,6 +296,7 @@ WRONG_GRIDS = {
     "best outside": (put("best_index_", [3, 0]), "its parts are inconsistent"),
     "best of three": (put("best_index_", [1, 0, 0]), "must be a pair"),
     "supports out of range": (put("supports_", 0, "ids", 0, 40), "out of range"),
+    "spread short": (put("path_", "spread", {"columns": [0], "std": [1.0]}), "the spread of the grid lacks a feature"),
     "no grid": (put("path_", None), "path_ is missing"),
 }
 

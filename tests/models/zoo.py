@@ -10,6 +10,7 @@ import pandas as pd
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.engine import machines
+from thresher.results import Spread
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -97,6 +98,8 @@ def same(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, Spread):
+        return type(b) is Spread and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
         return a.item() == b
     return type(a) is type(b) and a == b
@@ -116,7 +119,8 @@ def assert_same_model(a, b, data):
         assert same(getattr(a.coef_, name), getattr(b.coef_, name)), name
     _assert_same_selection(a.selection_, b.selection_)
     if isinstance(a, SparseSVCPath):
-        for name in vars(a.path_):
+        assert same(a.path_.spread, b.path_.spread)
+        for name in set(vars(a.path_)) - {"spread"}:
             assert np.array_equal(getattr(a.path_, name), getattr(b.path_, name), equal_nan=True), name
         if hasattr(a, "best_index_"):
             assert same(b.best_estimator_.decision_function(data), a.best_estimator_.decision_function(data))
@@ -138,7 +142,8 @@ def as_array(matrix):
 
 
 def _assert_same_selection(a, b):
-    for name in ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted"):
+    plain = ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted", "spread")
+    for name in plain:
         assert same(getattr(a, name), getattr(b, name)), name
     assert a.certificate == b.certificate
     assert a.trace.steps == b.trace.steps

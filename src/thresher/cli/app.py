@@ -11,6 +11,7 @@ from rich.console import Console
 
 from thresher._garbage import uncollected
 from thresher._version import __version__
+from thresher.cli.docstrings import restored
 from thresher.cli.postponed import postpone
 
 EXIT_CODES = """
@@ -169,3 +170,6 @@ def later(module, **options):
         command = importlib.import_module(f"thresher.cli.{module}")
     gc.freeze()  # what was imported stays: looking through it at exit would take 0.3 s
     return command.run(**options)
+
+
+restored(globals())

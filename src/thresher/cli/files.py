@@ -1,14 +1,17 @@
-"""Files of the commands: data for a model, feature names, and checks of what is to be written."""
+"""Files of the commands: data for a model, feature names, and what is to be written."""
 
 import os
+import shutil
 import tempfile
 
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.start import STANDARD_INPUT
+from thresher.cli.start import STANDARD_INPUT, in_one_line
 from thresher.io.reading import kind_of, read
 from thresher.io.table import Layout
+from thresher.models import read as read_model
+from thresher.models import save, unsaved
 
 TABLES = ("csv", "parquet")
 
@@ -70,6 +73,43 @@ def check_out(out, *inputs, option="--out"):
         raise OSError(f"{out}: cannot be written: {error.strerror}") from None
 
 
+def saved(clf, out, *, names, source):
+    """(the Model, None) if it could be written, else (the Model as it was fitted, the error to raise after the report).
+
+    What was learnt may have taken hours: where ``out`` cannot be written, a copy in the folder for temporary files is
+    tried. An existing file ``out`` stays as it was.
+    """
+    try:
+        save(clf, out, names=names, source=source)
+        return read_model(out), None
+    except OSError as error:
+        copy = _copied(clf, os.path.basename(out), names, source)
+        if copy is None:
+            advice = "free some space or name a file on another disk with --out, and run the command again"
+        else:
+            advice = f"the model is in {copy} instead: move it to a safe place"
+        return unsaved(clf, names=names, source=source), not_written(out, error, advice)
+
+
+def _copied(clf, name, names, source):
+    """The path of a copy in a new folder for temporary files; None if it cannot be written there either."""
+    folder = None
+    try:
+        folder = tempfile.mkdtemp(prefix="thresher-")
+        save(clf, os.path.join(folder, name), names=names, source=source)
+        return os.path.join(folder, name)
+    except OSError:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        return None
+
+
+def not_written(path, error, advice):
+    """The error of a file that cannot be written: its name, why, and what to do."""
+    reason = error.strerror or in_one_line(error)
+    return OSError(f"{path}: cannot be written: {reason}; {advice}")
+
+
 def known_labels(reporter, y, classes):
     """(labels in the type of the classes, which of them are classes of the model), with a warning of the others.
 
@@ -117,11 +157,3 @@ class Names:
         if not name.isdigit() or not base <= int(name) < base + n_features:
             raise ValueError(f"no feature named {name!r}; expected a number from {base} to {base + n_features - 1}")
         return int(name) - base
-
-
-def by_weight(selection):
-    """Positions of the features in ``selection``, by decreasing weight."""
-    if not selection.features.size:
-        return np.zeros(0, dtype=np.int64)
-    weights = selection.weights.reshape(selection.features.size, -1)
-    return np.argsort(-np.linalg.norm(weights, axis=1), kind="stable")

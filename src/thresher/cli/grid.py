@@ -4,7 +4,7 @@ import numpy as np
 
 from thresher.cli.files import path_of
 from thresher.cli.inspect import describe, facts
-from thresher.cli.select import check_usage, fitted, training_data
+from thresher.cli.select import check_usage, fitted, training_data, where
 from thresher.cli.show import Points, Reporter, add, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.estimators.sparse_svm_path import SparseSVCPath
@@ -26,12 +26,15 @@ def run(
         scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
         screening=None if screening == "none" else screening, tol=tol, max_time=max_time, n_jobs=fitting.jobs,
     )  # fmt: skip
-    interrupted, model = fitted(reporter, path, table, Points(reporter.prints), out, file, reading.label_column)
+    interrupted, model, lost = fitted(reporter, path, table, Points(reporter.prints), out, file, reading.label_column)
     show_rows(reporter, path)
     describe(reporter, model, top=FEATURES_SHOWN)
     saved = "interrupted; the points solved so far" if interrupted else "the models of all points"
-    reporter.say(f"\n{saved} are in {out}")
-    reporter.report(model=out, interrupted=interrupted, **facts(model))
+    if lost is None:
+        reporter.say(f"\n{saved} are in {out}")
+    reporter.report(**where(out, lost), interrupted=interrupted, **facts(model))
+    if lost is not None:
+        raise lost
     return INTERRUPTED if interrupted else DONE
 
 

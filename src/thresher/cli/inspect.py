@@ -3,13 +3,14 @@
 from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import Names, by_weight, path_of
+from thresher.cli.files import Names, path_of
 from thresher.cli.show import Reporter, add, new_table
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
-from thresher.results import format_ranges
+from thresher.results import format_ranges, rounded
+from thresher.results.words import proof
 
 CLASSES_SHOWN = 6
 SCREENING = ("features_removed", "samples_removed", "screened")
@@ -24,7 +25,7 @@ def run(model, features, point, top, names_only, json):
         loaded = chosen(read_model(path_of(model)), features, point)
     if names_only:
         names, selection = Names(loaded.names, loaded.source.index_base), loaded.estimator.selection_
-        for name in names.features(loaded.estimator.space_, selection.features[by_weight(selection)[:top]]):
+        for name in names.features(loaded.estimator.space_, selection.features[selection.ranking[:top]]):
             reporter.say(name)
         return 0
     describe(reporter, loaded, top=top)
@@ -50,26 +51,40 @@ def chosen(model, features, point):
 
 
 def describe(reporter, model, top=None):
-    """Show the features by weight, the certificate and the stop reason."""
+    """Show the features by importance, the certificate and the stop reason."""
     clf, names = model.estimator, Names(model.names, model.source.index_base)
-    selection = clf.selection_
-    order = by_weight(selection)
+    selection, importance = clf.selection_, clf.selection_.importance
+    order = selection.ranking
     shown = order if top is None else order[:top]
-    binary = selection.weights.ndim == 1
+    binary, known = selection.weights.ndim == 1, ["importance"] * (importance is not None)
     heads = ["weight", "favours class"] if binary else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
-    table = new_table("rank", names.head, *heads, title=f"\n{selection.features.size} {of}features")
+    table = new_table("rank", names.head, *known, *heads, title=f"\n{selection.features.size} {of}features")
     called = names.features(clf.space_, selection.features[shown])
     for rank, (place, name) in enumerate(zip(shown, called, strict=True), 1):
-        weights = selection.weights[place]
+        weights, head = selection.weights[place], [rank, name]
+        if importance is not None:
+            head.append(f"{importance[place]:.4g}")
         if binary:
-            add(table, rank, name, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
+            add(table, *head, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
         else:
-            add(table, rank, name, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]))
+            add(table, *head, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]))
     reporter.table(table)
     if len(shown) < order.size:
         reporter.say(f"... and {order.size - len(shown)} more")
+    reporter.say(what_ranks(clf))
     say_certificate(reporter, clf)
+    say_score(reporter, clf)
+
+
+def what_ranks(clf):
+    """A line on what the features are ranked by."""
+    if clf.selection_.importance is not None:
+        return "importance: |weight| x standard deviation of the column, on the training data"
+    why = "a stream keeps no statistics of columns"
+    if not isinstance(clf, StreamClassifier):
+        why = "the file, of an earlier version, has no standard deviations of columns; fit again for importance"
+    return f"ranked by |weight|, which depends on the units of a column: {why}"
 
 
 def say_certificate(reporter, clf):
@@ -82,20 +97,41 @@ def say_certificate(reporter, clf):
             f"{clf.progressive_loss_:.4g} ({', '.join(f'{name} {value:g}' for name, value in clf.setting_.items())})"
         )
         return
-    if isinstance(clf, FGMClassifier):
-        reporter.say(
-            f"certificate: no model on {selection.features.size} features has an objective below "
-            f"{certificate.pick_bound:.6g}; this one has {certificate.pick_objective:.6g}, one without features "
-            f"{certificate.at_zero:.6g}: no choice of {selection.features.size} features can lower the objective by "
-            f"more than {certificate.pick_gap:.1%} of that"
-        )
+    reporter.say(f"certificate: {proof_of(clf)}")
+    reporter.say(
+        f"training objective: {certificate.pick_objective:.6g} with these features, {certificate.at_zero:.6g} without "
+        f"features; lower bound {certificate.pick_bound:.6g}"
+    )
+    reporter.say(f"cost: {rounded(selection.trace.passes)} passes over the data; scale: {selection.scale}")
+
+
+def proof_of(clf):
+    """What the certificate of a model proves, in words."""
+    selection = clf.selection_
+    if not isinstance(clf, FGMClassifier):
+        return proof(selection.certificate, clf.n_features_in_)
+    each = clf.support == "per_class" and clf.classes_.size > 2
+    count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
+    return proof(selection.certificate, clf.n_features_in_, count, n_forced=selection.forced.size, each=each)
+
+
+def say_score(reporter, clf):
+    """Print the score that a model was chosen by, and that it is not an estimate for new data."""
+    if not hasattr(clf, "scores_"):
+        return
+    if isinstance(clf, SparseSVCPath):
+        score, measure, what = clf.best_score_, scoring_name(clf), f"the best of {clf.path_.alphas.size:,} points"
     else:
-        reporter.say(
-            f"certificate: duality gap {certificate.objective - certificate.lower_bound:.1e}; no model with these "
-            f"penalties has an objective more than that below this one's {certificate.objective:.6g}; one without "
-            f"features has {certificate.at_zero:.6g}"
-        )
-    reporter.say(f"cost: {selection.trace.passes:.3g} passes over the data; scale: {selection.scale}")
+        score, measure, what = clf.scores_.mean(axis=0).max(), "accuracy", f"the best of {clf.Cs_.size} values of C"
+    reporter.say(
+        f"cross-validation: {measure} {score:.4f}, {what}. It was chosen by this score, which is therefore too high: "
+        "not\nan estimate for new data. For one, score samples that were not in the training data (thresher predict)."
+    )
+
+
+def scoring_name(path):
+    """The name of the score that a SparseSVCPath maximises."""
+    return path.scoring if isinstance(path.scoring, str) else "score"
 
 
 def origin(reporter, model):
@@ -136,18 +172,22 @@ def facts(model, top=None):
     """The same as JSON-serializable values."""
     clf, names = model.estimator, Names(model.names, model.source.index_base)
     selection, certificate = clf.selection_, clf.selection_.certificate
-    order = by_weight(selection)[:top]
+    order, importance = selection.ranking[:top], selection.importance
     called = names.features(clf.space_, selection.features[order])
     listed = [
-        {"rank": rank, "column": int(selection.features[j]), "name": name, "weight": selection.weights[j].tolist()}
+        {
+            "rank": rank, "column": int(selection.features[j]), "name": name,
+            "importance": None if importance is None else float(importance[j]), "weight": selection.weights[j].tolist(),
+        }
         for rank, (j, name) in enumerate(zip(order, called, strict=True), 1)
-    ]
+    ]  # fmt: skip
     return {
         "n_features": selection.features.size,
         "n_features_in": clf.n_features_in_,
         "classes": clf.classes_,
         "intercept": selection.intercept,
         "features": listed,
+        "ranked_by": "weight" if importance is None else "importance",
         "stop_reason": selection.stop_reason,
         "scale": selection.scale,
         "certificate": None if certificate is None else {
@@ -156,6 +196,7 @@ def facts(model, top=None):
                 "objective", "lower_bound", "gap", "pick_objective", "pick_bound", "pick_gap", "at_zero",
             )
         },
+        "proof": None if certificate is None else proof_of(clf),
         "passes": selection.trace.passes,
         "source": asdict(model.source),
         "data": model.document["data"],

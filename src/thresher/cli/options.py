@@ -32,6 +32,7 @@ from thresher.cli.app import (
     later,
     positive,
 )  # fmt: skip
+from thresher.cli.docstrings import restored
 
 
 @app.command
@@ -329,7 +330,7 @@ def inspect(
     names_only: Flag = False,
     json: Flag = False,
 ):
-    """Show the content of a model file: features by weight, certificate, stop reason and source.
+    """Show the content of a model file: features by importance, certificate, stop reason and source.
 
     ```
     thresher inspect model.json --top 20
@@ -345,9 +346,9 @@ def inspect(
     point
         Show the model at this point of a grid: the indices of its beta and its alpha, from 0.
     top
-        Show only this many features with the largest weights.
+        Show only this many features, the most important ones.
     names_only
-        Print only the feature names, one per line, by decreasing weight.
+        Print only the feature names, one per line, the most important first.
     json
         Print the report as JSON on standard output.
     """
@@ -356,5 +357,8 @@ def inspect(
 
 @app.command
 def demo():
-    """Run a demonstration on generated data: about a minute, no files, no network."""
+    """Run a demonstration on generated data: under a minute, no files, no network."""
     return later("demo")
+
+
+restored(globals())

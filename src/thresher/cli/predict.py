@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import check_out, known_labels, more_data, path_of
+from thresher.cli.files import check_out, known_labels, more_data, not_written, path_of
 from thresher.cli.inspect import chosen
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
@@ -83,8 +83,11 @@ def write(out, predicted, decided):
     if out == "-":
         sys.stdout.write(text)
     else:
-        with open(out, "w", encoding="utf-8") as file:
-            file.write(text)
+        try:
+            with open(out, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise not_written(out, error, "free some space or name another file with --out") from None
 
 
 def measures(y, known, predicted, decided, classes):

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of
+from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved
 from thresher.cli.inspect import describe, facts
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
@@ -14,10 +14,9 @@ from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm import FGMClassifier
 from thresher.io.table import Source
 from thresher.models import read as read_model
-from thresher.models import save
 from thresher.report.path_display import path_scores
 
-FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # features by weight; numbers of features on the path
+FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers of features on the path
 
 
 def run(
@@ -37,7 +36,7 @@ def run(
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
-    interrupted, model = fitted(reporter, clf, table, bar, out, file, reading.label_column)
+    interrupted, model, lost = fitted(reporter, clf, table, bar, out, file, reading.label_column)
     describe(reporter, model, top=FEATURES_SHOWN)
     scored, failed = {}, None
     if test is not None and not interrupted:
@@ -45,10 +44,12 @@ def run(
             scored = tested(reporter, model, test, reading.kind, test_labels, tuple(reading.ignore or ()), jobs)
         except (ValueError, TypeError, OSError) as error:  # raised when the model has been reported
             scored, failed = {"test_error": in_one_line(error)}, error
-    reporter.say(f"\n{'interrupted; the best model so far' if interrupted else 'the model'} is in {out}")
-    reporter.report(model=out, interrupted=interrupted, **facts(model), **scored)
-    if failed is not None:
-        raise failed
+    if lost is None:
+        reporter.say(f"\n{'interrupted; the best model so far' if interrupted else 'the model'} is in {out}")
+    reporter.report(**where(out, lost), interrupted=interrupted, **facts(model), **scored)
+    for problem in (lost, failed):
+        if problem is not None:
+            raise problem
     return INTERRUPTED if interrupted else DONE
 
 
@@ -97,7 +98,7 @@ def say_read(reporter, file, table, seconds):
 
 
 def fitted(reporter, clf, table, bar, out, file, label_column):
-    """(whether Ctrl-C ended the fit, the Model that was saved)."""
+    """(whether Ctrl-C ended the fit, the Model, the error of writing it or None)."""
     interrupted = False
     with reporter.catching_warnings(), bar:
         clf.verbose = bar
@@ -109,8 +110,12 @@ def fitted(reporter, clf, table, bar, out, file, label_column):
             interrupted = True
     clf.verbose = 0
     source = Source(os.path.basename(file), table.kind, table.index_base, label_column)
-    save(clf, out, names=table.names, source=source)
-    return interrupted, read_model(out)
+    return interrupted, *saved(clf, out, names=table.names, source=source)
+
+
+def where(out, lost):
+    """The part of the JSON report that says where the model is, or why it is not there."""
+    return {"model": out} if lost is None else {"model": None, "save_error": in_one_line(lost)}
 
 
 def tested(reporter, model, test, kind, labels, ignore, jobs):

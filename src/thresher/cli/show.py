@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from thresher.cli.app import Pipe
+from thresher.results import rounded
 
 OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -97,7 +98,7 @@ class Turns(_Bar):
         share = min(1.0, turn.taken / target) if target else 0.0
         state = (
             f"{turn.taken}{f' of {target}' if target else ''} columns, {turn.features} in the model, objective "
-            f"{turn.objective:.4g}, gap {turn.gap:.1e}, {turn.passes:.3g} passes, {turn.seconds:.1f} s"
+            f"{turn.objective:.4g}, gap {turn.gap:.1e}, {rounded(turn.passes)} passes, {turn.seconds:.1f} s"
             f"{left(turn, share)}"
         )
         self.bar.update(
@@ -118,7 +119,7 @@ class Points(_Bar):
     def __call__(self, turn, total):
         """Show the progress of the fit."""
         state = (
-            f"{turn.taken:,} of {total:,} points, {turn.features} features, gap {turn.gap:.1e}, {turn.passes:.3g} "
+            f"{turn.taken:,} of {total:,} points, {turn.features} features, gap {turn.gap:.1e}, {rounded(turn.passes)} "
             f"passes, {turn.seconds:.1f} s{left(turn, turn.taken / total)}"
         )
         self.bar.update(self.task, description="grid", total=total, completed=turn.taken, state=state)
@@ -129,6 +130,10 @@ class Examples(_Bar):
 
     def __init__(self, shown):
         super().__init__(shown, "waiting for lines")
+
+    def tell(self, text):
+        """Show what is being done."""
+        self.bar.update(self.task, description=text, refresh=True)
 
     def __call__(self, standing, speed):
         """Show the progress of the stream."""

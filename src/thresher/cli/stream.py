@@ -1,15 +1,16 @@
 """``thresher stream``."""
 
 import contextlib
+import io
 import os
 import time
 
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import check_out, path_of
+from thresher.cli.files import check_out, not_written, path_of, saved
 from thresher.cli.inspect import describe, facts, say_settings
-from thresher.cli.select import check_usage
+from thresher.cli.select import check_usage, where
 from thresher.cli.show import Examples, Reporter, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.stream import LARGEST
@@ -20,8 +21,7 @@ from thresher.io.svmlight import shown
 from thresher.io.table import Source, tidy_labels
 from thresher.io.text import MOST_REPORTED, opened
 from thresher.io.text_stream import TextStream
-from thresher.models import read as read_model
-from thresher.models import read_checkpoint, save, save_checkpoint
+from thresher.models import read_checkpoint, save_checkpoint
 
 FEATURES_SHOWN = 20
 EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON
@@ -48,10 +48,11 @@ def run(
     out = out or position.get("out") or "model.json"
     check_usage(file, out, None, None, None, None)
     check_checkpoint(checkpoint, resume, file, out)
-    work = Work(clf, position, out, checkpoint or resume, every)
+    work = Work(clf, position, out, checkpoint or resume, every, reporter.warn)
     interrupted, failed = False, None
+    list(TextStream(io.BytesIO(b"1 1:1\n"), ""))  # compiles the loops of the reader, or loads them
     with reporter.catching_warnings(), opened(file) as text, Examples(reporter.prints) as bar:
-        clf.verbose = bar if bar.shown else 0
+        clf.verbose, work.tell = bar if bar.shown else 0, bar.tell
         stream = TextStream(
             text,
             shown(file),
@@ -73,12 +74,14 @@ def run(
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
     if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
-    model = work.finish(file)
-    report(reporter, work, model, progressive, file)
+    model, lost = work.finish(file)
+    report(reporter, work, model, progressive, file, lost)
     ended = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
-    reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
-    if failed is not None:
-        raise failed
+    if lost is None:
+        reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
+    for problem in (lost, failed, work.failed):
+        if problem is not None:
+            raise problem
     return INTERRUPTED if interrupted else DONE
 
 
@@ -125,8 +128,10 @@ def check_checkpoint(checkpoint, resume, file, out):
 class Work:
     """Learns from batches, and counts lines and examples."""
 
-    def __init__(self, clf, position, out, checkpoint, every):
-        self.clf, self.out, self.checkpoint, self.every = clf, out, checkpoint, every
+    def __init__(self, clf, position, out, checkpoint, every, warn):
+        self.clf, self.out, self.checkpoint, self.every, self.warn = clf, out, checkpoint, every, warn
+        self.failed = None  # the error of the last checkpoint, if it could not be written
+        self.tell, self.prepared = lambda text: None, set()  # types of matrices that loops are compiled for
         self.lines, self.bad = int(position.get("lines", 0)), int(position.get("bad", 0))
         self.before, self.bad_before, self.complaints = 0, self.bad, []
         self.seconds, self.learnt = 0.0, 0
@@ -170,6 +175,7 @@ class Work:
             X, labels = X[np.isin(labels, classes)], np.delete(labels, wrong)
         elif wrong.size:
             X, labels, done = X[: wrong[0]], labels[: wrong[0]], int(batch.lines[wrong[0]]) - 1
+        self.prepare(X, labels, classes)
         begun = time.perf_counter()
         with unbroken():
             if labels.size:
@@ -182,6 +188,21 @@ class Work:
             raise InvalidDataError(messages[0])
         self.save_if_due()
 
+    def prepare(self, X, labels, classes):
+        """Compile the loops for matrices of this type, or load them, by a trial on two rows.
+
+        Otherwise that would be taken for waiting for lines, and count in the speed.
+        """
+        kind = X.dtype, X.indices.dtype
+        if kind in self.prepared or not labels.size:
+            return
+        self.prepared.add(kind)
+        self.tell("loading compiled loops")
+        trial = StreamClassifier(**self.clf.get_params() | {"verbose": 0})
+        with contextlib.suppress(InvalidDataError):  # a step size that is far too large: the stream will say so
+            trial.partial_fit(X[:2], labels[:2].astype(classes.dtype), classes=classes)
+        self.tell("learning")
+
     def save_if_due(self):
         """Save a checkpoint if one is due."""
         due = self.clf.n_examples_ - self.saved >= self.every or time.monotonic() - self.saved_at > CHECKPOINT_SECONDS
@@ -189,20 +210,27 @@ class Work:
             self.save()
 
     def save(self):
-        """Save a checkpoint."""
-        with unbroken():
-            position = {"lines": self.lines, "bad": self.bad, "out": self.out}
-            save_checkpoint(self.clf, self.checkpoint, position=position)
+        """Save a checkpoint; where it cannot be written, the stream goes on, and another is tried when it is due."""
+        before = self.failed
+        try:
+            with unbroken():
+                position = {"lines": self.lines, "bad": self.bad, "out": self.out}
+                save_checkpoint(self.clf, self.checkpoint, position=position)
+            self.failed = None
+        except OSError as error:
+            self.failed = not_written(self.checkpoint, error, "free some space or use another disk")
+            if before is None:
+                self.warn(self.failed)
         self.saved_at, self.saved = time.monotonic(), self.clf.n_examples_
 
     def finish(self, file):
-        """Save the last checkpoint and the model."""
+        """Save the last checkpoint and the model: (the Model, the error of writing it or None)."""
         self.clf.verbose = 0
         if self.checkpoint is not None:
             self.save()
         name = None if file == "-" else os.path.basename(file)
-        save(self.clf, self.out, source=Source(file=name, kind="svmlight", index_base=0, open_ended=True))
-        return read_model(self.out)
+        source = Source(file=name, kind="svmlight", index_base=0, open_ended=True)
+        return saved(self.clf, self.out, names=None, source=source)
 
 
 def named_classes(given):
@@ -233,7 +261,7 @@ def classes_in(batches, name, at_last=False):
     )
 
 
-def report(reporter, work, model, progressive, file):
+def report(reporter, work, model, progressive, file, lost):
     """Report what was learnt, as text and as JSON."""
     clf = work.clf
     speed = work.learnt / work.seconds if work.seconds > 0 else 0.0
@@ -251,7 +279,7 @@ def report(reporter, work, model, progressive, file):
     say_settings(reporter, clf)
     more = {} if work.checkpoint is None else {"checkpoint": work.checkpoint}
     trace = {"trace": [vars(milestone) for milestone in record_of(clf)]} if progressive else {}
-    reporter.report(model=work.out, lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
+    reporter.report(**where(work.out, lost), lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,
                  examples_a_second=speed, **more, **facts(model), **trace)  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 
 SCALES = (None, "unit", "std", "max", "auto")
 TOO_LARGE, TOO_LARGE_FOR_MAX = 1e60, 1e200
+AT_A_TIME = 1 << 16  # columns
 SPARSE_SHARE = 0.3  # "auto" does not scale data with a smaller share of non-zero entries
 MOSTLY_ZERO_SHARE = 0.2  # "auto" uses "max" if a larger share of the non-zero columns is zero in most rows
 
@@ -33,9 +34,7 @@ def scaled(
     _check_size(design, table[LARGEST], scale)
     if scale is None:
         return design, None
-    mean = anchor + table[SUM] / total
-    with np.errstate(over="ignore", invalid="ignore"):  # only "max" supports columns whose squares overflow
-        variance = np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)
+    mean, variance = anchor + table[SUM] / total, _variance(table, total)
     if scale == "unit":
         length = np.sqrt(total * (variance + mean**2))
     elif scale == "max":
@@ -45,6 +44,21 @@ def scaled(
     factor = np.full_like(length, 0.0 if scale == "std" and centre else 1.0)  # for constant columns
     np.divide(1.0, length, out=factor, where=length > np.finfo(float).tiny)
     return ScaledDesign(design, Scaling(factor, mean if scale == "std" and centre else None)), scale
+
+
+def spread_of(table: np.ndarray, total: float) -> np.ndarray:
+    """The standard deviation of each column; where squares overflow, the largest |x|, which is at least as large."""
+    spread = np.empty(table.shape[1])
+    for lo in range(0, spread.size, AT_A_TIME):  # whole rows of temporaries would weigh as much as the table
+        part = table[:, lo : lo + AT_A_TIME]
+        variance = _variance(part, total)
+        spread[lo : lo + AT_A_TIME] = np.where(np.isfinite(variance), np.sqrt(variance), part[LARGEST])
+    return spread
+
+
+def _variance(table: np.ndarray, total: float) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):  # only "max" supports columns whose squares overflow
+        return np.maximum(table[SQUARES] / total - (table[SUM] / total) ** 2, 0.0)
 
 
 def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:

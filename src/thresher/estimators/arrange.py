@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from thresher.data.design import Design
 from thresher.data.door import check_finite
 from thresher.data.fingerprint import fingerprint
-from thresher.data.scales import scaled
+from thresher.data.scales import scaled, spread_of
 from thresher.data.space import Space
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
@@ -17,12 +17,16 @@ from thresher.results import Trace
 
 
 class Arranged(NamedTuple):
-    """The scaled features of X, which scale that is, a digest of the data, and the largest |x| in it."""
+    """The scaled features of X, which scale that is, a digest of the data, and the largest |x| in it.
+
+    ``spread`` has the standard deviations of the features as given, before scaling; None where these are not columns.
+    """
 
     design: Design
     scale: str | None
     fingerprint: dict
     largest: float
+    spread: np.ndarray | None
 
 
 def arranged(
@@ -49,4 +53,6 @@ def arranged(
     digest = fingerprint(design, table, codes, space.n_columns)
     total = weights.sum()
     design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)
-    return Arranged(space.expanded(design), scale, digest, float(table[LARGEST].max(initial=0.0)))
+    features = space.expanded(design)
+    spread = spread_of(table, total) if features is design else None
+    return Arranged(features, scale, digest, float(table[LARGEST].max(initial=0.0)), spread)

@@ -102,7 +102,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     Attributes
     ----------
     selection_ : Selection
-        ``features`` (sorted), ``weights`` in the units of X, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
+        ``features`` (sorted), ``weights`` in the units of X, ``importance`` (|weight| times the standard deviation of
+        the column; ``ranking`` is the order by it), ``stop_reason``, ``certificate``, ``trace``, ``scale``.
     path_ : Path
         Models on the way (stations) of growth, then of elimination, each with ``features``, ``weights``, ``objective``,
         ``phase``; every number of features up to twice the requested number is among them. ``at(number)`` returns the
@@ -198,7 +199,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             forced = self._forced(space, wanted)
             keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
             centre = bool(self.fit_intercept)
-            design, scale, digest, _ = arranged(
+            design, scale, digest, _, spread = arranged(
                 space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
             )
             options["forced"] = self._forced_here(design, forced)
@@ -214,6 +215,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 trace,
                 starts=self._starts(design, previous, classes),
                 watch=progress,
+                spread=spread,
                 debias=bool(self.debias),
                 **options,
             )

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from thresher.results import Turn
+from thresher.results import Turn, rounded
 
 
 class Progress:
@@ -34,7 +34,7 @@ class Progress:
         left = f" {turn.seconds * (1 / share - 1):6.1f} s left" if 0 < share < 1 else ""
         return (
             f"{bar}{turn.taken}{of} columns  {turn.features} in the model  objective {turn.objective:.5g}  "
-            f"gap {turn.gap:.1e}  {turn.passes:.3g} passes  {turn.seconds:.1f} s{left:<14}"
+            f"gap {turn.gap:.1e}  {rounded(turn.passes)} passes  {turn.seconds:.1f} s{left:<14}"
         )
 
     def close(self, selection):
@@ -44,7 +44,7 @@ class Progress:
             sys.stderr.write("\n" if self.verbose == 1 else "")
             sys.stderr.write(
                 f"{selection.features.size} features in the model; {selection.stop_reason}; "
-                f"{trace.passes:.3g} passes, {trace.elapsed:.1f} s\n"
+                f"{rounded(trace.passes)} passes, {trace.elapsed:.1f} s\n"
             )
 
 

@@ -70,7 +70,7 @@ class ElasticSVC(SelectorClassifier):
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
         count = count_workers(self.n_jobs, pays=stored_entries(X) >= PARALLEL_FROM)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
-            design, scale, digest, largest_entry = arranged(
+            design, scale, digest, largest_entry, spread = arranged(
                 self.space_, X, codes, weights, self.scale, workers, trace, centre=False
             )
             with trace.step("arrange", 1.0, design.nbytes):
@@ -84,6 +84,7 @@ class ElasticSVC(SelectorClassifier):
             training = Training(
                 design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.gamma),
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
+                spread=spread,
             )  # fmt: skip
             given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
             yield Samples(training, classes, codes, given, digest)
@@ -169,7 +170,8 @@ class SparseSVC(ElasticSVC):
     Attributes
     ----------
     selection_ : Selection
-        ``features`` (sorted), ``weights`` in the units of X, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
+        ``features`` (sorted), ``weights`` in the units of X, ``importance`` (|weight| times the standard deviation of
+        the column), ``stop_reason``, ``certificate``, ``trace``, ``scale``.
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)

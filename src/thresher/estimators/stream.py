@@ -79,7 +79,8 @@ class StreamClassifier(SelectorClassifier):
     Attributes
     ----------
     selection_ : Selection
-        ``features`` (sorted) and ``weights`` of the best setting so far; without a certificate.
+        ``features`` (sorted) and ``weights`` of the best setting so far; without a certificate, and without
+        ``importance``, since no statistics of columns are kept: ``ranking`` is by |weight|.
     coef_, intercept_ : csr_array of shape (1, n_features) or (n_classes, n_features), ndarray
         Weights as a sparse matrix, and the intercept.
     classes_ : ndarray of shape (n_classes,)

@@ -15,7 +15,7 @@ from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_s
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
 from thresher.families import fgm_path
-from thresher.families.fgm_path import Later, Rest, forced_columns, members, path, station
+from thresher.families.fgm_path import InX, Later, Rest, Whole, forced_columns, members, path, station
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
@@ -62,6 +62,7 @@ def fgm(
     debias: bool = False,
     starts: Callable[[int | None], list] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
+    spread: np.ndarray | None = None,
     **how: Any,
 ) -> Selection:
     """Grow linear models on ``design``, thresh them, and return them as one Selection with its path.
@@ -70,7 +71,8 @@ def fgm(
     None to grow until the gap is at most ``tol``. The pick is made by elimination from ``overshoot`` times as many
     columns, and the path starts at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
     penalty, as elimination always does. ``starts(most)`` gives (ids, weights (ids, classes)) for each problem to begin
-    from, in the units of the design, with at most ``most`` columns (None: any number). ``how`` are options of
+    from, in the units of the design, with at most ``most`` columns (None: any number). ``spread`` has the
+    standard deviation of each column of the design as given, for the importance of features. ``how`` are options of
     ``planned``.
     """
     if overshoot is not None:
@@ -88,7 +90,7 @@ def fgm(
         watch,
     )
     models = [_Model(problem, grown[index::count], plans, trace) for index, problem in enumerate(problems)]
-    interrupted = grown[0].interrupted
+    interrupted, in_X = grown[0].interrupted, Whole(design, models, spread)
     later: Later | None = None
     more: list[Station] = []
     try:
@@ -98,14 +100,14 @@ def fgm(
             elif debias:
                 model.refit()
         if overshoot is not None and not interrupted:
-            rest = Later(design, models)
+            rest = Later(in_X, models)
             if rest.nbytes <= fgm_path.KEEP:
                 later = rest
             else:
                 more = rest(plans[0].deadline)
     except KeyboardInterrupt:
         interrupted = True
-    return selection(design, models, trace, path(design, models, more, later), interrupted=interrupted)
+    return selection(in_X, models, trace, path(in_X, models, more, later), interrupted=interrupted)
 
 
 def held_out(
@@ -275,12 +277,10 @@ class _Model:
         return Stop(StopReason.REACHED, reached_text(self.pick.used)) if reached else self.stop
 
 
-def selection(
-    design: Design, models: Sequence[_Model], trace: Trace, path: Path, *, interrupted: bool
-) -> Selection:
+def selection(in_X: InX, models: Sequence[_Model], trace: Trace, path: Path, *, interrupted: bool) -> Selection:
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
-    pick = station(design, members(models), "pick", [model.pick for model in models])
+    pick = station(in_X, members(models), "pick", [model.pick for model in models])
     short = [model for model in models if model.pick.used != model.plan.wanted]
     stop = Stop(StopReason.INTERRUPTED) if interrupted else (short or models)[0].why()
     certificate = Certificate(
@@ -299,8 +299,9 @@ def selection(
         trace,
         path,
         budget=max(result.budget for result in grown),
-        forced=forced_columns(design, models[0].plan),
+        forced=forced_columns(in_X, models[0].plan),
         interrupted=interrupted,
         stop=stop.reason,
         units=pick.units,
+        spread=in_X.spread,
     )

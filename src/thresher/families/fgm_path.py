@@ -18,14 +18,16 @@ from thresher.engine.plans import Plan
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import thresh
 from thresher.optim.problem import Problem
-from thresher.results import Path, Station, Trace
+from thresher.results import Path, Spread, Station, Trace
 
 KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once
 CHUNK = 256  # columns whose translation is computed at a time
 
 
 class InX(Protocol):
-    """How columns of a design and weights on them translate to X as given; a Design is one."""
+    """How columns of a design and weights on them translate to X as given."""
+
+    spread: Spread | None  # of all columns that can be asked for; None: not known
 
     def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
         """Numbers of the columns in X."""
@@ -82,11 +84,21 @@ class Rest:
             )
 
 
+class Whole:
+    """The translation of a design to X, with the spread of the columns that models on it can have."""
+
+    def __init__(self, design: Design, models: Sequence[Model], spread: np.ndarray | None):
+        self.ids_in_X, self.in_units_of_X = design.ids_in_X, design.in_units_of_X
+        turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
+        ids = np.unique(np.concatenate([turn.columns for turn in turns]))
+        self.spread = None if spread is None else Spread(design.ids_in_X(ids), spread[ids])
+
+
 class Few:
     """The translation of some columns to X, without the design that it was made from."""
 
-    def __init__(self, design: Design, ids: np.ndarray):
-        self.ids, self.in_X = ids, design.ids_in_X(ids)
+    def __init__(self, design: InX, ids: np.ndarray):
+        self.ids, self.in_X, self.spread = ids, design.ids_in_X(ids), design.spread
         self.factor, self.offset = np.ones(ids.size), np.zeros(ids.size)
         for lo in range(0, ids.size, CHUNK):
             some = ids[lo : lo + CHUNK]
@@ -106,7 +118,7 @@ class Few:
 class Later:
     """Computes the stations of elimination that a fit left out, when called."""
 
-    def __init__(self, design: Design, models: Sequence[Model]):
+    def __init__(self, design: InX, models: Sequence[Model]):
         self.members = members(models)
         self.rests, self.known = [model.rest() for model in models], [model.stations for model in models]
         takens = [rest.taken for rests in self.rests for rest in rests]
@@ -137,7 +149,7 @@ def members(models: Sequence[Model]) -> list[Member]:
     return [Member(model.plan.units, tuple(grown.pick_bound for grown in model.candidates)) for model in models]
 
 
-def path(design: Design, models: Sequence[Model], more: Sequence[Station], later: Later | None) -> Path:
+def path(design: InX, models: Sequence[Model], more: Sequence[Station], later: Later | None) -> Path:
     """The turns of growth, then the stations of elimination that all models have, and ``more``; others ``later``."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
@@ -149,7 +161,7 @@ def path(design: Design, models: Sequence[Model], more: Sequence[Station], later
     return Path([one for one in stations if one.features.size], later)
 
 
-def forced_columns(design: Design, plan: Plan) -> np.ndarray:
+def forced_columns(design: InX, plan: Plan) -> np.ndarray:
     """Column indices in X of the features that must be in the model."""
     columns = plan.units.members(np.asarray(plan.forced, dtype=np.int64)).columns
     return np.unique(design.ids_in_X(columns))
@@ -185,4 +197,5 @@ def station(in_X: InX, members: Sequence[Member], phase: str, parts: Sequence[Ta
         objective,
         bound,
         np.unique(np.concatenate(chosen)) if members[0].units.grouped else None,
+        in_X.spread,
     )

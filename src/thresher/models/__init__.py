@@ -2,6 +2,6 @@
 
 from thresher.models.checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from thresher.models.document import Model
-from thresher.models.files import load, read, save
+from thresher.models.files import load, read, save, unsaved
 
-__all__ = ["Model", "load", "load_checkpoint", "read", "read_checkpoint", "save", "save_checkpoint"]
+__all__ = ["Model", "load", "load_checkpoint", "read", "read_checkpoint", "save", "save_checkpoint", "unsaved"]

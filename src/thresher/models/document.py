@@ -21,7 +21,7 @@ from thresher.models.values import get_classes, get_strings, put_strings, put_ty
 
 MOST_FEATURES = 2**63 - 1
 LIBRARIES = ("thresher", "numpy", "scipy", "scikit-learn", "python")
-LONG = ("trace", "path")  # written last, so that a reader finds the rest first
+LONG = ("trace", "path", "spread")  # written last, so that a reader finds the rest first
 VERSIONS = required(*LIBRARIES)
 FINGERPRINT = required("rows", "columns", "digest")
 SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of the class

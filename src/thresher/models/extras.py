@@ -5,13 +5,14 @@ import dataclasses
 import numpy as np
 
 from thresher.models.checks import fields, integer, need, real, required, string
+from thresher.models.selections import get_spread, put_spread
 from thresher.results import Milestone
 from thresher.results.grid import PER_POINT, RULES, Grid
 
 FLOATS = ("gap", "objective")
 GRID = required(
     "betas", "alphas", *PER_POINT, "intercepts", "begins", "ids", "weights", "test_begins", "tests", "n_samples",
-)  # fmt: skip
+) | {"spread": None}  # fmt: skip
 SUPPORT = required("begins", "ids")
 
 
@@ -70,10 +71,11 @@ def get_extra(reader, value, what, name, estimator):
 
 def _put_grid(writer, grid):
     """All arrays of the grid."""
-    names = [name for name in GRID if name not in ("intercepts", "n_samples")]
+    names = [name for name in GRID if name not in ("intercepts", "n_samples", "spread")]
     parts = {name: writer.put(f"grid.{name}", getattr(grid, name), _dtype(name)) for name in names}
     flat = grid.intercepts.reshape(-1, *grid.across)
-    return parts | {"n_samples": int(grid.n_samples), "intercepts": writer.put("grid.intercepts", flat, "<f8")}
+    parts |= {"n_samples": int(grid.n_samples), "intercepts": writer.put("grid.intercepts", flat, "<f8")}
+    return parts | {"spread": put_spread(writer, "grid.spread", grid.spread)}
 
 
 def _dtype(name):
@@ -96,6 +98,8 @@ def _grid(reader, value, estimator):
     intercepts = reader.get(value["intercepts"], "<f8", (alphas.size, *across), "intercepts of the grid")
     begins, ids = _laid_out(reader, value["begins"], value["ids"], alphas.size, n_features)
     weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the grid")
+    spread = get_spread(reader, value["spread"], n_features, "spread of the grid")
+    need(spread is None or spread.covers(ids), "the spread of the grid lacks a feature")
     tests = reader.get(value["tests"], "<i8", (None, 3), "tests of the grid")
     test_begins = reader.get(value["test_begins"], "<i8", (alphas.size + 1,), "test_begins of the grid")
     _check_begins(test_begins, tests.shape[0], "tests")
@@ -115,6 +119,7 @@ def _grid(reader, value, estimator):
         tests=tests,
         n_samples=n_samples,
         n_features_in=n_features,
+        spread=spread,
     )
 
 

@@ -56,6 +56,23 @@ def save(
     _replace(replaceable(path), document, writer.members)
 
 
+def unsaved(estimator: SpaceEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:
+    """The Model that ``read`` would return after ``save``, without a file.
+
+    Parameters
+    ----------
+    estimator, names, source
+        As in ``save``.
+
+    Returns
+    -------
+    model : Model
+        The estimator itself, with column names, source and the document.
+    """
+    document = put_model(ArrayWriter(), estimator, names, source)
+    return Model(estimator, None if names is None else tuple(names), source or Source(), document)
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """Load the fitted estimator that ``save`` wrote to ``path``.
 

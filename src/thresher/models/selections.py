@@ -20,7 +20,7 @@ from thresher.models.checks import (
     string,
 )
 from thresher.models.values import get_strings, put_strings
-from thresher.results import Certificate, Path, Selection, Station, Step, StopReason, Trace, Turn
+from thresher.results import Certificate, Path, Selection, Spread, Station, Step, StopReason, Trace, Turn
 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
@@ -30,11 +30,12 @@ TURN = {"features": "<i8", "taken": "<i8"} | dict.fromkeys(
 STEP = {"seconds": "<f8", "passes": "<f8", "bytes": "<i8"}
 PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound")
 CERTIFICATE, TRACE = required(*BOUNDS), required("steps", "turns")
+SPREAD = required("columns", "std")
 STEPS, TURNS = required("kind", *STEP), required(*TURN)
 SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
-) | {"stop": None}  # fmt: skip
+) | {"stop": None, "spread": None}  # fmt: skip
 
 
 def put_selection(writer, selection):
@@ -51,6 +52,7 @@ def put_selection(writer, selection):
         "budget": int(selection.budget),
         "forced": writer.put("forced", selection.forced, "<i8"),
         "interrupted": bool(selection.interrupted),
+        "spread": put_spread(writer, "spread", selection.spread),
         "path": _put_path(writer, selection.path, selection.weights.shape[1:]),
         "trace": _put_trace(writer, selection.trace),
     }
@@ -63,6 +65,7 @@ def get_selection(reader, document, n_features, n_classes):
     scale = document["scale"]
     known = scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto")
     need(known, f"unknown scale {shown(scale)}")
+    spread = get_spread(reader, document["spread"], n_features, "spread")
     selection = Selection(
         features,
         reader.get(document["weights"], "<f8", (features.size, *across), "weights"),
@@ -70,18 +73,40 @@ def get_selection(reader, document, n_features, n_classes):
         string(document["stop_reason"], "stop_reason"),
         _certificate(document["certificate"]),
         _trace(reader, document["trace"]),
-        _path(reader, document["path"], n_features, across),
+        _path(reader, document["path"], n_features, across, spread),
         scale,
         integer(document["budget"], "budget"),
         _ids(reader, document["forced"], n_features, "forced"),
         boolean(document["interrupted"], "interrupted"),
         _stop(document["stop"]),
+        spread=spread,
     )
     try:
         selection.check()
     except InconsistentResultError as error:
         raise Damaged(f"its parts are inconsistent ({error})") from error
     return selection
+
+
+def put_spread(writer, name, spread):
+    """Standard deviations of columns as a part of a document; None if they are not known."""
+    if spread is None:
+        return None
+    return {
+        "columns": writer.put(f"{name}.columns", spread.columns, "<i8"),
+        "std": writer.put(f"{name}.std", spread.std, "<f8"),
+    }
+
+
+def get_spread(reader, value, n_features, what):
+    """The Spread that ``put_spread`` was given; None if there is none, as in files of earlier versions."""
+    if value is None:
+        return None
+    value = fields(value, SPREAD, what)
+    columns = _ids(reader, value["columns"], n_features, f"columns of the {what}")
+    std = reader.get(value["std"], "<f8", columns.shape, f"std of the {what}")
+    need(bool((std >= 0.0).all()), f"the {what} contains a negative standard deviation")
+    return Spread(columns, std)
 
 
 def _stop(value):
@@ -132,7 +157,7 @@ def _put_path(writer, path, across):
     }
 
 
-def _path(reader, value, n_features, across):
+def _path(reader, value, n_features, across, spread):
     value = fields(value, PATH, "path")
     sizes = reader.get(value["number"], "<i8", (None,), "numbers of the path")
     count = sizes.size
@@ -141,6 +166,7 @@ def _path(reader, value, n_features, across):
     begins = reader.get(value["begins"], "<i8", (count + 1,), "begins of the path")
     ids = reader.get(value["features"], "<i8", (None,), "features of the path")
     _check_stations(begins, ids, sizes, n_features)
+    need(spread is None or spread.covers(ids), "the spread lacks a column of the path")
     weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the path")
     intercepts = reader.get(value["intercept"], "<f8", (count, *across), "intercepts of the path")
     objectives = reader.get(value["objective"], "<f8", (count,), "objectives of the path", finite=False).tolist()
@@ -154,6 +180,7 @@ def _path(reader, value, n_features, across):
             intercepts[s].copy() if across else float(intercepts[s]),
             objectives[s],
             bounds[s],
+            spread=spread,
         )
         for s in range(count)
     )

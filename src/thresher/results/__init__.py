@@ -13,7 +13,8 @@ from thresher.results.selection import (
     format_ranges,
     reached_text,
 )
-from thresher.results.trace import Milestone, Step, Trace, Turn, relative
+from thresher.results.spread import Spread
+from thresher.results.trace import Milestone, Step, Trace, Turn, relative, rounded
 from thresher.results.weights import sparse_rows
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Milestone",
     "Path",
     "Selection",
+    "Spread",
     "Station",
     "Step",
     "Stop",
@@ -34,5 +36,6 @@ __all__ = [
     "format_ranges",
     "reached_text",
     "relative",
+    "rounded",
     "sparse_rows",
 ]

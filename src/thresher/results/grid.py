@@ -1,10 +1,11 @@
 """Grid: the models of a SparseSVCPath over (beta, alpha), and what screening removed at each point."""
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from thresher.results.spread import Spread, WithImportance
 from thresher.results.weights import SparseRows, sparse_rows
 
 RULES = ("gap", "iss", "ifs", "ends")
@@ -13,7 +14,7 @@ RULE, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
 
 
 @dataclass(frozen=True)
-class GridPoint:
+class GridPoint(WithImportance):
     """The model at one point of a grid.
 
     Parameters
@@ -32,6 +33,8 @@ class GridPoint:
         Duality gap as a share of the objective at w = 0.
     objective : float
         The objective.
+    spread : Spread, default=None
+        Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
     """
 
     features: np.ndarray
@@ -41,6 +44,7 @@ class GridPoint:
     beta: float
     gap: float
     objective: float
+    spread: Spread | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,8 @@ class Grid:
         The rule of each test (a place in RULES), and how many features and samples it removed first.
     n_samples, n_features_in : int
         Numbers of rows (with weight) and of columns of X.
+    spread : Spread, default=None
+        Standard deviations of all columns in ``ids``; None: not known.
     """
 
     betas: np.ndarray
@@ -99,6 +105,7 @@ class Grid:
     tests: np.ndarray
     n_samples: int
     n_features_in: int
+    spread: Spread | None = None
 
     def __len__(self) -> int:
         """Number of points, including those that were not solved."""
@@ -170,7 +177,7 @@ class Grid:
         Returns
         -------
         GridPoint
-            ``features``, ``weights``, ``intercept``, ``alpha``, ``beta``, ``gap`` and ``objective``.
+            ``features``, ``weights``, ``intercept``, ``alpha``, ``beta``, ``gap``, ``objective`` and ``importance``.
 
         Raises
         ------
@@ -187,6 +194,7 @@ class Grid:
             float(self.betas[s // self.shape[1]]),
             float(self.gap.flat[s]),
             float(self.objective.flat[s]),
+            self.spread,
         )
 
     @property

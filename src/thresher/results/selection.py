@@ -9,6 +9,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from thresher.errors import InconsistentResultError
+from thresher.results.spread import Spread, WithImportance
 from thresher.results.trace import Trace, relative
 
 
@@ -109,7 +110,7 @@ def consistent(condition: bool, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Station:
+class Station(WithImportance):
     """A model on the way from one to many features, or back.
 
     Parameters
@@ -130,6 +131,8 @@ class Station:
         A value that no model on any ``number`` features can go below, in the same units.
     units : ndarray of int64, default=None
         The selected units, sorted, where ``number`` counts groups of features; None: the features themselves.
+    spread : Spread, default=None
+        Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
     """
 
     phase: str
@@ -140,6 +143,7 @@ class Station:
     objective: float
     bound: float
     units: np.ndarray | None = None
+    spread: Spread | None = field(default=None, repr=False)
 
 
 class Path(Sequence[Station]):
@@ -226,7 +230,10 @@ class Path(Sequence[Station]):
         if known is None or known.phase == "grow":  # a station of elimination may come later, and counts more
             if number not in self.numbers:
                 there = format_ranges(self.numbers)
-                raise ValueError(f"no station of the path has {number!r} features; there are {there}")
+                raise ValueError(
+                    f"no station of the path has {number!r} features; there are {there}. For another number fit again "
+                    "with n_features_to_select (--features)"
+                )
             known = self._at[number]
         return known
 
@@ -250,8 +257,11 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(WithImportance):
     """The features that were selected, with weights in the units of X as given.
+
+    A weight says little about how much a feature matters: it is small where the values of the column are large.
+    ``importance`` is |weight| times the standard deviation of the column, ``ranking`` the order by it.
 
     Parameters
     ----------
@@ -281,6 +291,9 @@ class Selection:
         Why the fit ended; None: a model file that does not say.
     units : ndarray of int64, default=None
         The selected units, sorted, where groups of features were selected; None: the features themselves.
+    spread : Spread, default=None
+        Standard deviations of all columns on the path, from which ``importance`` and ``ranking`` follow; None: not
+        known.
     """
 
     features: np.ndarray
@@ -296,6 +309,7 @@ class Selection:
     interrupted: bool = False
     stop: StopReason | None = None  # None for a model file that does not contain it
     units: np.ndarray | None = None
+    spread: Spread | None = field(default=None, repr=False)
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.
@@ -315,6 +329,8 @@ class Selection:
         consistent(bool(np.isin(self.forced, ids).all()), "a forced feature is missing")
         if self.units is None:  # a column of a selected group may have weight zero
             consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a selected feature has no weight")
+        if self.spread is not None:
+            consistent(self.spread.covers(ids), "the standard deviation of a selected column is missing")
         if self.certificate is not None:
             self.certificate.check()
 

@@ -11,6 +11,12 @@ def relative(difference: float, yardstick: float) -> float:
     return 0.0 if difference <= 0 or yardstick <= 0 else difference / yardstick
 
 
+def rounded(number: float) -> str:
+    """Three significant digits, with commas between thousands: 0.0123, 5.07, 5,070."""
+    value = float(f"{number:.3g}")
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
 @dataclass(frozen=True)
 class Step:
     """One thing done.
@@ -179,4 +185,4 @@ class Trace:
 
     def __repr__(self) -> str:
         by_kind = ", ".join(f"{kind} {seconds:.3g} s" for kind, seconds in self.seconds.items())
-        return f"Trace({self.passes:.3g} passes, {len(self.turns)} turns; {by_kind})"
+        return f"Trace({rounded(self.passes)} passes, {len(self.turns)} turns; {by_kind})"

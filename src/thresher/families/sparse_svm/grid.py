@@ -51,11 +51,13 @@ class GridMaker:
         ids = [none[0] if of_point is None else of_point for of_point in self.ids]
         weights = [none[1] if of_point is None else of_point for of_point in self.weights]
         tests = [np.array(of_point, dtype=np.int64).reshape(-1, 3) for of_point in self.tests]
+        features = np.concatenate(ids)
         return Grid(
             self.betas, self.alphas, **{name: self.per_point[name].reshape(shape) for name in PER_POINT},
-            intercepts=self.intercepts.reshape(*shape, *self.across), begins=ends(ids), ids=np.concatenate(ids),
+            intercepts=self.intercepts.reshape(*shape, *self.across), begins=ends(ids), ids=features,
             weights=np.concatenate(weights), test_begins=ends(tests), tests=np.concatenate(tests),
             n_samples=int(np.count_nonzero(self.svms[0].rows)), n_features_in=int(self.training.n_features_in),
+            spread=self.training.spread_of(np.unique(features)),
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from thresher.engine.watch import Watch
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
 from thresher.families.sparse_svm.points import Row, polished, problems
-from thresher.results import Certificate, Selection, Step, Stop, StopReason
+from thresher.results import Certificate, Selection, Spread, Step, Stop, StopReason
 
 
 class Training:
@@ -30,12 +30,14 @@ class Training:
         Number of columns of X as given, including columns of zeros.
     scale : str or None
         The scaling of the design.
+    spread : ndarray, default=None
+        Standard deviation of each column of the design as given, for the importance of features; None: not known.
     """
 
-    def __init__(self, design, sides, signs, weights, *, gamma, shift, n_features_in, scale):
+    def __init__(self, design, sides, signs, weights, *, gamma, shift, n_features_in, scale, spread=None):
         self.design, self.sides, self.signs, self.weights = design, sides, signs, weights
         self.gamma, self.shift, self.n_features_in, self.scale = gamma, shift, n_features_in, scale
-        self.svms = self.problems(weights)
+        self.spread, self.svms = spread, self.problems(weights)
 
     @property
     def n_empty(self):
@@ -57,6 +59,10 @@ class Training:
         passes = self.sides.passes - passes_before
         trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * self.design.nbytes)))
 
+    def spread_of(self, features):
+        """The Spread of columns of X, sorted; None if it is not known."""
+        return None if self.spread is None else Spread(features, self.spread[self.design.ids_here(features)])
+
     def selection(self, points, tol, trace):
         """The Selection of the points of all classes."""
         features, weights, intercept = in_units_of_X(self.design, points)
@@ -65,7 +71,8 @@ class Training:
         certificate = certified(value, gap, sum(svm.at_zero for svm in self.svms))
         why = stop(gap, tol)
         return Selection(
-            features, weights, intercept, why.text, certificate, trace, scale=self.scale, stop=why.reason
+            features, weights, intercept, why.text, certificate, trace, scale=self.scale, stop=why.reason,
+            spread=self.spread_of(features),
         )  # fmt: skip
 
 

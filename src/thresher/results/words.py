@@ -1,0 +1,56 @@
+"""Results in words: what a certificate proves, as commands and the demo say it."""
+
+import math
+
+from thresher.results.selection import Certificate
+
+LEAST_PERCENT = 1e-4  # smaller ones are shown as this: what is shown is an upper bound
+
+
+def percent(share: float) -> str:
+    """A share that is an upper bound, as a percentage: rounded up to two significant digits."""
+    value = max(100.0 * share, LEAST_PERCENT)
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return f"{float(f'{math.ceil(value / unit - 1e-9) * unit:.2g}'):.6g} %"
+
+
+def proof(
+    certificate: Certificate, n_columns: int, n_selected: int | None = None, *, n_forced: int = 0, each: bool = False
+) -> str:
+    """What a certificate proves, as a sentence.
+
+    The *possible gain* is the whole training objective without features: as it cannot go below zero, no model lowers it
+    by more. What is left of it is at most ``pick_gap``.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The certificate of a fit.
+    n_columns : int
+        Number of columns of X.
+    n_selected : int, default=None
+        Number of features selected; None: the model was not restricted to a number, but by penalties.
+    n_forced : int, default=0
+        How many of the selected features had to be in the model.
+    each : bool, default=False
+        Whether each class has ``n_selected`` features of its own.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+    """
+    left = certificate.gap if n_selected == 0 else certificate.pick_gap
+    if not math.isfinite(left):
+        return "Nothing is proven of this model: no lower bound of the training objective is known."
+    start = f"At most {percent(left)} of the possible gain is left"
+    if n_selected == 0:
+        return f"No column is in the model. {start}."
+    if n_selected is None:
+        who = f"no weights of the {n_columns:,} columns"
+    else:
+        who = f"no {n_selected:,} of the {n_columns:,} columns"
+    details = [f"{n_forced:,} always included"] * (n_forced > 0) + ["for each class"] * each
+    who += f" ({', '.join(details)})" if details else ""
+    how = ", with these penalties," if n_selected is None else ""
+    return f"{start}: {who}{how} could lower the training objective further than that."
