@@ -56,7 +56,7 @@ def test_the_report_and_the_file_are_those_of_the_estimator(folder, report):
 
 def test_what_was_removed_is_shown_where_it_was_tested(folder):
     """Shares at points of which something was proven; with ISS and IFS that is not the first one of a row."""
-    options = (*OPTIONS, "--screening", "sifs", "--intercept", "-o", "sifs.json")
+    options = (*OPTIONS, "--screening", "sifs", "-o", "sifs.json")
     report = thresh("grid", "train.svm", *options, folder=folder).stdout
     grid = thresher.load(folder / "sifs.json").path_
     assert not grid.screened.all()
@@ -72,7 +72,7 @@ def test_what_was_removed_is_shown_where_it_was_tested(folder):
 
 
 def test_as_json_without_folds_with_an_intercept_and_a_scale(folder):
-    options = ("--intercept", "--scale", "std", "--gamma", 0.3, "--balanced", "--screening", "sifs", "--jobs", 1)
+    options = ("--scale", "std", "--gamma", 0.3, "--balanced", "--screening", "sifs", "--jobs", 1)
     found = as_json("grid", "train.svm", *OPTIONS, *options, "-o", "plain.json", folder=folder)
     table = read(folder / "train.svm")
     given = {"fit_intercept": True, "scale": "std", "gamma": 0.3, "class_weight": "balanced", "screening": "sifs"}

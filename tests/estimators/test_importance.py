@@ -67,7 +67,7 @@ def test_sample_weights_count():
     A[:, 0] += 2.0 * y
     weights = np.where(np.arange(60) < 40, 1.0, 0.0)
     A[:40, 3] = 1.0
-    selection = SparseSVC(1e-3, 1e-4).fit(A, y, sample_weight=weights).selection_
+    selection = SparseSVC(1e-3, 1e-4, scale=None, fit_intercept=False).fit(A, y, sample_weight=weights).selection_
     spread = np.where(np.arange(4) == 3, 0.0, A[:40].std(axis=0))
     np.testing.assert_allclose(selection.importance, np.abs(selection.weights) * spread[selection.features], rtol=1e-9)
     assert selection.features[-1] == 3

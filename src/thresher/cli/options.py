@@ -115,8 +115,8 @@ def grid(
     cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None,
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
     gamma: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
-    intercept: Annotated[bool, Parameter(group=MODEL)] = False,
-    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "none",
+    no_intercept: Annotated[bool, Parameter(group=MODEL)] = False,
+    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
     screening: Annotated[
         Literal["auto", "sifs+gap", "sifs", "iss", "ifs", "gap", "none"], Parameter(group=MODEL)
     ] = "auto",
@@ -151,10 +151,10 @@ def grid(
         Score that cross-validation maximises, by its name in scikit-learn: accuracy, balanced_accuracy, roc_auc, ...
     gamma
         Width of the smooth part of the hinge, between 0 and 1.
-    intercept
-        Fit an intercept.
+    no_intercept
+        Do not fit an intercept.
     scale
-        How features are scaled.
+        How features are scaled; auto does not scale data with under 30 % non-zero values.
     screening
         Which safe screening tests remove features and samples; auto: none, which is fastest. The models are the same.
     tol

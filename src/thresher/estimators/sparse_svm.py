@@ -98,7 +98,7 @@ class ElasticSVC(SelectorClassifier):
             late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""
             message = f"the solver did not converge{late}: the duality gap is {proven.gap:.1e}, above tol={self.tol:g}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        if selection.features.size == 0:
+        elif selection.features.size == 0:
             message = "no feature was selected, so every prediction is the same class: use a smaller beta"
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
@@ -145,10 +145,11 @@ class SparseSVC(ElasticSVC):
         Weight of the l1 penalty: the larger, the fewer features.
     gamma : float in (0, 1), default=0.5
         Width of the smooth part of the hinge.
-    scale : {"auto", "std", "max", "unit", None}, default=None
-        How features are scaled, as in FGMClassifier, but not centred.
-    fit_intercept : bool, default=False
-        Whether to fit an intercept b, which is not penalised; samples are then not screened.
+    scale : {"auto", "std", "max", "unit", None}, default="auto"
+        How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept b, which is not penalised. With it samples are never screened, since the rules for
+        them need an interval for b that nobody has proven; features are. The paper's setting is False.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
         Which safe screening tests are run: static tests of samples (iss) and features (ifs) or both alternately (sifs)
         before a solve, gap-safe tests before, during and after it (gap). "auto": what is fastest, which is no test at

@@ -46,9 +46,9 @@ class SparseSVCPath(ElasticSVC):
         Smallest over largest value of beta and of alpha.
     gamma : float in (0, 1), default=0.5
         Width of the smooth part of the hinge, as in SparseSVC.
-    scale : {"auto", "std", "max", "unit", None}, default=None
-        How features are scaled, as in FGMClassifier, but not centred.
-    fit_intercept : bool, default=False
+    scale : {"auto", "std", "max", "unit", None}, default="auto"
+        How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
+    fit_intercept : bool, default=True
         Whether to fit an intercept, as in SparseSVC.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
         Which safe screening tests are run, as in SparseSVC.
