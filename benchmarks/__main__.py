@@ -24,6 +24,7 @@ BENCHMARKS = {
     "sifs_synthetic": "benchmarks.sifs.synthetic",
     "sifs_real": "benchmarks.sifs.real",
     "sifs_sdca": "benchmarks.sifs.dual",
+    "sifs_hard": "benchmarks.sifs.hard",
     "online_accuracy": "benchmarks.online.accuracy",
     "online_sparsity": "benchmarks.online.sparsity",
     "online_reach": "benchmarks.online.reach",

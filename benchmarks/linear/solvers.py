@@ -10,7 +10,6 @@ import numpy as np
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear.data import SETS, best_columns, noisy_gaussian, real_design
-from thresher.data.block import Block
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, granted_cores
 from thresher.optim import apg, newton
 from thresher.optim.losses import LOSSES
@@ -36,36 +35,22 @@ class Sizes(NamedTuple):
 FULL, QUICK = Sizes(4096, 300, 3, 60.0), Sizes(512, 60, 1, 5.0)
 
 
-class Counted(Block):
+class Counted:
     """A block that counts the vectors it is multiplied with: one count for all solvers."""
 
     def __init__(self, base):
         self.base, self.vectors = base, 0
-        self.shape, self.dtype, self.nbytes, self.workers = base.shape, base.dtype, base.nbytes, base.workers
 
-    @property
-    def entries(self):
-        return self.base.entries
+    def __getattr__(self, name):
+        return getattr(self.base, name)
 
-    def correlate(self, V):
+    def correlate(self, V, *work):
         self.vectors += 1 if np.ndim(V) == 1 else V.shape[1]
-        return self.base.correlate(V)
+        return self.base.correlate(V, *work)
 
-    def combine(self, W):
+    def combine(self, W, *work):
         self.vectors += 1 if np.ndim(W) == 1 else W.shape[1]
-        return self.base.combine(W)
-
-    def take(self, ids):
-        return self.base.take(ids)
-
-    def correlate_into(self, V, lo, hi, out):
-        self.base.correlate_into(V, lo, hi, out)
-
-    def combine_into(self, W, lo, hi, out):
-        self.base.combine_into(W, lo, hi, out)
-
-    def joined(self, other):
-        return self.base.joined(other)
+        return self.base.combine(W, *work)
 
 
 class Run(NamedTuple):

@@ -22,8 +22,9 @@ HEADER = ("what", "threads", "s, wall", "s, processor", "fit / this, wall", "fit
 def fit(data, grid, threads):
     """SparseSVCPath over the grid, with its default rules."""
     path = SparseSVCPath(
-        grid.betas, grid.alphas, beta_ratio=grid.beta_ratio, alpha_ratio=grid.alpha_ratio, n_jobs=threads
-    scale=None, fit_intercept=False)
+        grid.betas, grid.alphas, beta_ratio=grid.beta_ratio, alpha_ratio=grid.alpha_ratio, n_jobs=threads,
+        scale=None, fit_intercept=False,
+    )  # fmt: skip
     return path.fit(data.X, data.y)
 
 
