@@ -4,7 +4,6 @@ import time
 import warnings
 from functools import partial
 
-import cvxpy as cp
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
@@ -29,6 +28,8 @@ HEADER = (
 
 def conic(data, alpha, beta):
     """The same objective given to CLARABEL, an interior point method for cones, with its default tolerances."""
+    import cvxpy as cp
+
     n, p = data.X.shape
     w, over, part = cp.Variable(p), cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
     lack = 1.0 - cp.multiply(data.y, data.X @ w)
