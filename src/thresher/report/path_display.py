@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.door import all_finite, check_columns
 from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
 from thresher.results import Path
@@ -239,7 +240,10 @@ def _accuracies(estimator, X, y, sample_weight):
     if not (np.all(np.isfinite(weights)) and weights.sum() > 0):
         raise InvalidDataError("sample_weight must be finite and have a positive sum")
     right = np.zeros(len(stations))
-    for rows, taken in estimator.space_.chunks(X, features, ROWS_AT_ONCE):
+    space = estimator.space_
+    for rows, taken in space.chunks(X, features, ROWS_AT_ONCE):
+        if not all_finite(taken):  # the message counts rows of all of X
+            check_columns(space.columns(X, features), lambda place: space.called(int(features[place])))
         for first in range(0, len(stations), STATIONS_AT_ONCE):
             some = slice(first, first + STATIONS_AT_ONCE)
             right[some] += weights[rows] @ (_predicted(taken, features, stations[some]) == codes[rows, None])
