@@ -129,8 +129,9 @@ def test_many_classes_and_the_path(tmp_path):
     np.testing.assert_array_equal(path_scores(clf, bad, codes), path_scores(clf, Z, codes))
     np.testing.assert_array_equal(clf.predict(MappedDesign(bad, tmp_path)), clf.predict(Z))
     bad[5, used[1]] = np.inf
-    with pytest.raises(InvalidDataError, match=f"first in column {used[1]};"):
-        path_scores(clf, bad, codes)
+    for scoring in (None, "balanced_accuracy"):
+        with pytest.raises(InvalidDataError, match=f"first in column {used[1]};"):
+            path_scores(clf, bad, codes, scoring=scoring)
 
 
 @pytest.mark.parametrize("clf", CLASSIFIERS[:4], ids=str)

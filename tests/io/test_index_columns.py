@@ -135,7 +135,23 @@ def test_a_model_decides_for_later_files(tmp_path):
     assert table.left_out == ("0",)
     layout = Layout(3, None, used=(0, 1), label_column="-1", left_out=table.left_out)
     path.write_text("7,1,2,3,0\n9,4,5,6,1\n")
-    assert quiet(path, layout=layout).X.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    found = quiet(path, layout=layout)
+    assert found.X.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    assert found.remarks == []
+
+
+def test_a_model_of_an_earlier_version_may_use_a_column_without_a_name(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text(",a,label\n5,1,0\n6,2,1\n")
+    assert quiet(path, layout=Layout(2, ("", "a"), used=(0, 1))).X.tolist() == [[5.0, 1.0], [6.0, 2.0]]
+
+
+def test_a_model_without_names_reads_no_index(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text(",a,b,label\n5,1,3,0\n6,2,4,1\n")
+    found = quiet(path, layout=Layout(2, None, used=(0, 1)))
+    assert found.X.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    assert "left out column 'Unnamed: 0'" in found.remarks[0]
 
 
 def test_the_commands(tmp_path):

@@ -46,8 +46,8 @@ def check_given(X: Any) -> None:
 def _check_annotated(X: Any) -> None:
     """Raise if X is an AnnData, MuData or a matrix of one that is still in its file."""
     kinds = {kind.__name__ for kind in type(X).__mro__}
-    annotated = "AnnData" in kinds or all(hasattr(X, name) for name in ("X", "obs", "var", "obs_names", "var_names"))
-    if annotated:
+    parts = ("X", "obs", "var", "obs_names", "var_names")
+    if "AnnData" in kinds or (not hasattr(X, "columns") and all(hasattr(X, name) for name in parts)):
         backed = bool(getattr(X, "isbacked", False))
         load = "it is backed by a file, so load it first: adata = adata.to_memory(). Then pass" if backed else "pass"
         raise InvalidDataTypeError(

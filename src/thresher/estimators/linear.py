@@ -27,7 +27,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------

@@ -30,7 +30,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------

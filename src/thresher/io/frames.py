@@ -41,7 +41,8 @@ def columns_of(header, label_column, ignore, name, layout, *, by_number=False, k
 
     Columns without a name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
     """
-    fields = with_names(header)
+    old = layout is not None and "" in (layout.names or ())  # earlier model files may have a column without a name
+    fields = list(header) if old else with_names(header)
     ignore, keep = found_by_name(ignore, header, fields), found_by_name(keep, header, fields)
     duplicates = [field for field, count in Counter(fields).items() if count > 1]
     if duplicates:
@@ -140,7 +141,8 @@ def joined(parts, y, columns, kind, layout, name, *, by_number=False):
     names, counting = columns.names, []
     if layout is None:
         counting = [j for j in counting_columns(parts) if names[j] not in columns.keep]
-    remarks = remarks_on(columns.left_out, [names[j] for j in counting], by_number)
+    unnamed = () if by_number else columns.left_out
+    remarks = remarks_on(unnamed, [names[j] for j in counting], by_number)
     left_out = (*columns.left_out, *(names[j] for j in counting))
     if counting:
         if len(counting) == len(names):
