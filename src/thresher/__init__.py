@@ -9,7 +9,9 @@ from thresher._version import __version__
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.design import Design
     from thresher.errors import (
+        ColumnsLeftOutWarning,
         CompilationCacheWarning,
+        ContinuousLabelsWarning,
         FewerFeaturesWarning,
         InconsistentResultError,
         InvalidDataError,
@@ -44,7 +46,9 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
 
 __all__ = [
     "Certificate",
+    "ColumnsLeftOutWarning",
     "CompilationCacheWarning",
+    "ContinuousLabelsWarning",
     "Design",
     "FGMClassifier",
     "FeaturePath",
@@ -82,7 +86,9 @@ __all__ = [
 # Imported on first access, so that `import thresher` loads nothing that is not used.
 _MODULES = {
     "Certificate": "thresher.results",
+    "ColumnsLeftOutWarning": "thresher.errors",
     "CompilationCacheWarning": "thresher.errors",
+    "ContinuousLabelsWarning": "thresher.errors",
     "Design": "thresher.data.design",
     "FGMClassifier": "thresher.estimators.fgm",
     "FeaturePath": "thresher.results",

@@ -25,6 +25,14 @@ class FewerFeaturesWarning(UserWarning):
     """Fewer features than requested were selected; the message states the reason."""
 
 
+class ContinuousLabelsWarning(UserWarning):
+    """The labels look continuous: there are more classes than a tenth of the samples."""
+
+
+class ColumnsLeftOutWarning(UserWarning):
+    """Columns of a file that look like an index were left out; the message says how to keep them."""
+
+
 class CompilationCacheWarning(UserWarning):
     """Compiled loops cannot be cached on disk; every new process compiles them again."""
 

@@ -358,7 +358,7 @@ BAD_FILES = {
     "a fraction": (("select", "train.svm", "-k", "3.5"), 2, "must be an integer, got '3.5'"),
     "no features": (("select", "train.svm", "-k", "0"), 2, "must be >= 1, got 0"),
     "no weight": (("select", "train.svm", "--C", "nan"), 2, "must be a positive finite number, got nan"),
-    "not for text": (("select", "train.svm", "--ignore", "5"), 2, "--ignore need a csv or Parquet file, got svmlight"),
+    "not for text": (("select", "train.svm", "--ignore", "5"), 2, "--ignore and --keep need a csv or Parquet file"),
     "not for tables": (("select", "train.csv", "--index-base", "0"), 2, "--index-base needs svmlight text, got csv"),
     "two outputs": (("predict", "model.json", "test.svm", "-o", "-", "--json"), 2, "both write to standard output"),
     "scores for nobody": (("predict", "model.json", "test.svm", "--scores"), 2, "--probabilities need --out"),

@@ -21,7 +21,7 @@ def test_a_classifier_goes_on_from_its_state():
     clf = small(class_weight=weights, random_state=3)
     state = state_of(clf)
     other = classifier_of(state)
-    assert (other.random_state, other.verbose, type(other.class_weight)) == (None, 0, dict)
+    assert (other.random_state, other.verbose, type(other.class_weight)) == (0, 0, dict)
     clf.partial_fit(X, y)
     other.partial_fit(X, y)
     assert clf.selection_.weights.tobytes() == other.selection_.weights.tobytes()

@@ -34,7 +34,7 @@ SEEDS = {
         b"+1 1:0.5 3:1e-3 # c\n-1 qid:3 2:17976931348623157e292\n",
         b"1 1:0.1234567890123456789 2:-4.9e-324\r\n",
     ],
-    "csv": [b'a,b,label\n1,2,x\n"3",4,"y, z"\n', b"1;2;3\n4;5;6\n"],
+    "csv": [b'a,b,label\n1,2,x\n"3",4,"y, z"\n', b"1;2;3\n4;5;6\n", b',a,label\n0,1,"x\ny"\n1,2,z\n'],
     "npz": [],
     "model": [b'{"format": "thresher-model", "format_version": 1}'],
     "checkpoint": [],

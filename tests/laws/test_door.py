@@ -75,8 +75,8 @@ CHANGES = {
     "indices_float": _as("indices", np.float64),
     "indptr_float": _as("indptr", np.float64),
     "indices_unsigned": _as("indices", np.uint32),
-    "data_nan": _set("data", 3, np.nan),
-    "data_inf": _set("data", 3, -np.inf),
+    "data_nan": _set("data", slice(None), np.nan),  # in every column: those that are not selected may have it
+    "data_inf": _set("data", slice(None), -np.inf),
     "data_complex": _as("data", complex),
 }
 ENTRIES = ("fit", "fit_transform", "predict", "decision_function", "transform", "inverse_transform", "score")
@@ -115,7 +115,7 @@ def odd_input():
     """Name: (X, y, parameters) that no entry may accept, or only ``fit`` refuses when X itself is sound."""
     X, y = sound().toarray(), np.arange(N) % 2
     nan, inf = X.copy(), X.astype(np.float32)
-    nan[3, 5], inf[3, 5] = np.nan, np.inf
+    nan[3], inf[3] = np.nan, np.inf  # in every column: those that are not selected may have it
     return {
         "nan": (nan, y, {}),
         "inf_fortran_float32": (np.asfortranarray(inf), y, {}),

@@ -100,6 +100,9 @@ class Reading:
         Name of the label column in csv and Parquet files; "label" if not given.
     ignore
         Name of a column of a csv or Parquet file to ignore; may be repeated.
+    keep
+        Name of a column of a csv or Parquet file that is a feature though it looks like an index; may be repeated.
+        Otherwise columns without a name, and integers that rise by one in each row, are left out with a warning.
     names
         A text file with the feature names, one per line.
     index_base
@@ -110,6 +113,7 @@ class Reading:
     labels: Text = None
     label_column: Text = None
     ignore: Words = None
+    keep: Words = None
     names: Text = None
     index_base: IndexBase = None
 

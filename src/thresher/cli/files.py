@@ -3,11 +3,13 @@
 import os
 import shutil
 import tempfile
+import warnings
 
 import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
+from thresher.errors import ColumnsLeftOutWarning
 from thresher.io.reading import kind_of, read
 from thresher.io.table import Layout
 from thresher.models import read as read_model
@@ -21,15 +23,18 @@ def path_of(text):
     return None if text is None else text.replace(STANDARD_INPUT, "-")
 
 
-def data_of(reporter, file, *, kind=None, label_column=None, ignore=(), index_base=None, **options):
+def data_of(reporter, file, *, kind=None, label_column=None, ignore=(), keep=(), index_base=None, **options):
     """The Table of a file; what was corrected or ignored in it becomes a warning."""
     file = path_of(file)
     kind = kind or kind_of(file)
-    if kind not in TABLES and (label_column is not None or ignore):
-        raise WrongUsage(f"--label-column and --ignore need a csv or Parquet file, got {kind}: {file}")
+    if kind not in TABLES and (label_column is not None or ignore or keep):
+        raise WrongUsage(f"--label-column, --ignore and --keep need a csv or Parquet file, got {kind}: {file}")
     if kind != "svmlight" and index_base is not None:
         raise WrongUsage(f"--index-base needs svmlight text, got {kind}: {file}")
-    table = read(file, kind=kind, label_column=label_column, ignore=ignore, index_base=index_base, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnsLeftOutWarning)  # it is among the remarks
+        options |= {"label_column": label_column, "ignore": ignore, "keep": keep, "index_base": index_base}
+        table = read(file, kind=kind, **options)
     for remark in table.remarks:
         reporter.warn(f"{file}: {remark}")
     return table
@@ -41,7 +46,7 @@ def more_data(reporter, model, file, used, *, kind=None, index_base=None, **opti
     names = None if model.names is None else tuple(model.names)
     layout = Layout(
         int(model.estimator.n_features_in_), names, source.index_base, tuple(used), source.label_column,
-        open_ended=source.open_ended,
+        open_ended=source.open_ended, left_out=tuple(source.left_out),
     )  # fmt: skip
     if layout.open_ended and kind != "svmlight":
         raise ValueError(

@@ -78,7 +78,8 @@ def training_data(reporter, file, reading, jobs):
     begun = time.perf_counter()
     table = data_of(
         reporter, file, kind=reading.kind, labels=path_of(reading.labels), label_column=reading.label_column,
-        ignore=tuple(reading.ignore or ()), names=path_of(reading.names), index_base=reading.index_base, n_jobs=jobs,
+        ignore=tuple(reading.ignore or ()), keep=tuple(reading.keep or ()), names=path_of(reading.names),
+        index_base=reading.index_base, n_jobs=jobs,
     )  # fmt: skip
     if table.y is None:
         raise InvalidDataError(f"{file}: missing labels; name a file of labels with --labels")
@@ -109,7 +110,9 @@ def fitted(reporter, clf, table, bar, out, file, label_column):
                 raise
             interrupted = True
     clf.verbose = 0
-    source = Source(os.path.basename(file), table.kind, table.index_base, label_column)
+    source = Source(
+        os.path.basename(file), table.kind, table.index_base, label_column, left_out=list(table.left_out)
+    )
     return interrupted, *saved(clf, out, names=table.names, source=source)
 
 

@@ -1,5 +1,6 @@
 """Input validation: every matrix is checked here, once, before any compiled loop reads it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,9 @@ def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: b
 
 def count_columns(X: Any) -> int:
     """Number of columns of X, an array, a sparse matrix, nested lists or a Design."""
-    return int(X.n_columns if isinstance(X, Design) else getattr(X, "shape", np.shape(X))[-1])
+    if isinstance(X, Design):
+        return int(X.n_columns)
+    return int((X.shape if hasattr(X, "shape") else np.shape(X))[-1])
 
 
 def stored_entries(X: Any) -> int:
@@ -153,12 +156,55 @@ def stored_entries(X: Any) -> int:
     return int(X.entries if isinstance(X, Design) else X.nnz if sparse.issparse(X) else X.size)
 
 
-def check_finite(table: np.ndarray, ids: np.ndarray | None = None) -> None:
-    """Raise if the statistics of a design show a NaN or an infinity, naming the column."""
+def check_finite(table: np.ndarray, design: Design, called: Callable[[int], str]) -> None:
+    """Raise if the statistics of a design show a NaN or an infinity; ``called`` names a column of X."""
     bad = np.flatnonzero(table[NOT_FINITE])
     if bad.size:
-        column = int(bad[0] if ids is None else ids[bad[0]])
+        column = int(design.ids_in_X(bad[:1])[0])
+        rows = _rows_not_finite(design.as_given(np.array([column])))
         raise InvalidDataError(
-            f"Input X contains NaN or infinity, first in column {column}; "
-            f"{bad.size} of {table.shape[1]} columns are affected. Impute or drop them before fitting."
+            f"Input X contains NaN or infinity, first in column {called(column)}; "
+            f"{bad.size} of {table.shape[1]} columns are affected. {_told(rows)} Impute or drop them before fitting."
         )
+
+
+def check_columns(X: Any, called: Callable[[int], str]) -> None:
+    """Raise if an array or a sparse matrix contains a NaN or an infinity; ``called`` names a column of it."""
+    if all_finite(X):
+        return
+    bad = _columns_not_finite(X)
+    rows = _rows_not_finite(X[:, [int(bad[0])]])
+    raise InvalidDataError(
+        f"Input X contains NaN or infinity, first in column {called(int(bad[0]))}; {bad.size} of {X.shape[1]} columns "
+        f"are affected. {_told(rows)} Impute or drop them."
+    )
+
+
+def all_finite(X: Any) -> bool:
+    """Whether all values of an array or a sparse matrix are finite; their sum, which takes no memory, mostly tells."""
+    values = X.data if sparse.issparse(X) else X
+    if values.dtype.kind != "f":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float64))) or bool(np.isfinite(values).all())
+
+
+def _columns_not_finite(X: Any) -> np.ndarray:
+    """Numbers of the columns with NaN or infinity, sorted."""
+    if sparse.issparse(X):
+        X = X.tocoo()
+        return np.unique(X.col[~np.isfinite(X.data)])
+    return np.flatnonzero(~np.isfinite(X).all(axis=0))
+
+
+def _rows_not_finite(column: Any) -> np.ndarray:
+    """Rows of a matrix of one column in which it is not finite."""
+    if sparse.issparse(column):
+        column = column.tocoo()
+        return np.sort(column.row[~np.isfinite(column.data)])
+    return np.flatnonzero(~np.isfinite(column[:, 0]))
+
+
+def _told(rows: np.ndarray) -> str:
+    one = rows.size == 1
+    return f"That column has {rows.size} such value{'' if one else 's'}, {'' if one else 'first '}in row {rows[0]}."

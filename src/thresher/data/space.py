@@ -7,7 +7,7 @@ instances will be further spaces.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,10 @@ class Space(ABC):
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """Names of the features ``ids``; ``label`` names the columns of X."""
 
+    def called(self, j: int) -> str:
+        """The feature ``j`` in messages: its name in quotes if columns have names, else its number."""
+        return str(j)
+
     def design(self, X: Any, workers: Workers = SERIAL, *, keep: ArrayLike = (), to_csc: bool = False) -> Design:
         """All features of X, to be scanned; see ``door.as_design``."""
         return X if isinstance(X, Design) else as_design(X, workers, keep=keep, to_csc=to_csc)
@@ -81,9 +85,15 @@ class Space(ABC):
 
 @dataclass(frozen=True)
 class ColumnSpace(Space):
-    """Every column of X is a feature."""
+    """Every column of X is a feature; ``column_names``, if known, are for messages."""
 
     n_columns: int
+    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    def called(self, j: int) -> str:
+        """See Space."""
+        names = self.column_names
+        return self.names([j], str if names is None else lambda column: repr(str(names[column])))[0]
 
     @property
     def width(self) -> int:

@@ -49,7 +49,7 @@ def arranged(
         raise InvalidDataError(f"the Design is already scaled: set scale=None, got {scale!r}")
     with trace.step("validate", *design.check_cost()):
         anchor, table = design.statistics(weights)
-    check_finite(table, design.ids)
+    check_finite(table, design, space.called)
     digest = fingerprint(design, table, codes, space.n_columns)
     total = weights.sum()
     design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)

@@ -9,10 +9,10 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thresher.data.design import Design
-from thresher.data.door import checked_sparse
+from thresher.data.door import check_columns, checked_sparse
+from thresher.data.given import check_given
 from thresher.data.space import ColumnSpace, Space
 from thresher.data.workers import Workers, count_workers
-from thresher.errors import InvalidDataTypeError
 from thresher.results import Selection
 
 FLOATS = (np.float64, np.float32)
@@ -29,7 +29,7 @@ class SpaceEstimator(BaseEstimator):
     @property
     def space_(self) -> Space:
         """What the ids of features stand for; known once ``fit`` has seen X."""
-        return ColumnSpace(self.n_features_in_)
+        return ColumnSpace(self.n_features_in_, column_names=getattr(self, "feature_names_in_", None))
 
     @property
     def _by_number(self) -> bool:
@@ -37,7 +37,7 @@ class SpaceEstimator(BaseEstimator):
         return False
 
     def checked(self, X: MatrixLike) -> Any:
-        """Validate X as ``predict`` does.
+        """Validate the structure of X, as ``predict`` does; values are checked where they are used.
 
         Parameters
         ----------
@@ -47,16 +47,18 @@ class SpaceEstimator(BaseEstimator):
         Returns
         -------
         ndarray, sparse matrix or Design
-            X as floats, with valid structure and finite values only.
+            X as floats, with valid structure. Features that are not selected may contain NaN and infinity.
         """
         return self._checked(X)
 
     def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
         check_is_fitted(self)
-        X = self._structured(X, reset=False, dtype=dtype)
-        if not isinstance(X, Design):
-            assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
-        return X
+        return self._structured(X, reset=False, dtype=dtype)
+
+    def _check_selected(self, columns: Any) -> None:
+        """Raise InvalidDataError if ``columns``, the selected features of X, are not finite, naming the first."""
+        space, features = self.space_, self.selection_.features
+        check_columns(columns, lambda place: space.called(int(features[place])))
 
     def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
         """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).
@@ -64,13 +66,12 @@ class SpaceEstimator(BaseEstimator):
         The number and names of columns must be those seen in fit, unless columns are identified by number only. A
         Design is taken as it is.
         """
+        check_given(X)
         if isinstance(X, Design):
             return self._design_given(X, reset=reset, **options)
         if sparse.issparse(X):
             with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:  # of one thread without the parameter
                 X = checked_sparse(X, workers)
-        elif not hasattr(X, "shape") and hasattr(X, "collect"):
-            raise InvalidDataTypeError("X is a lazy data frame: call its collect() first")
         options |= {"dtype": dtype, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
         if not self._by_number:
             return validate_data(self, X, reset=reset, **options)

@@ -116,7 +116,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
-        The C used; with ``C="auto"`` also the values tried and their accuracy on the held-out samples.
+        The C used; with ``C="auto"`` also the values tried and their accuracy on the held-out samples. The best mean of
+        ``scores_`` is not an estimate for new data, since the same folds chose C (on pure noise it was 0.61): for that
+        use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples that ``fit`` did not see.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int

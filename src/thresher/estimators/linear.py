@@ -27,15 +27,20 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, selection = self._checked(X), self.selection_
-        return self.space_.scores(X, selection.features, selection.weights, selection.intercept)
+        X, selection, space = self._checked(X), self.selection_, self.space_
+        with np.errstate(invalid="ignore"):  # infinity minus infinity, which is refused below
+            scores = space.scores(X, selection.features, selection.weights, selection.intercept)
+        # a value that is not finite shows in the scores, unless BLAS leaves out what has weight zero
+        if not (np.isfinite(scores).all() and selection.weighted.all()):
+            self._check_selected(space.columns(X, selection.features))
+        return scores
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels of the samples.
@@ -43,7 +48,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------

@@ -1,6 +1,7 @@
 """Validation of constructor parameters, labels and weights: clear errors before any work is done."""
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from thresher.errors import InvalidDataError
+from thresher.errors import ContinuousLabelsWarning, InvalidDataError
 
 SMALLEST, LARGEST = 1e-60, 1e60
+MANY_CLASSES, CONTINUOUS_SHARE = 20, 0.1  # more classes than both, as a share of the samples, look continuous
 # the documentation of this parameter in every estimator; a test compares
 N_JOBS = """
     n_jobs : int, default=None
@@ -115,6 +117,12 @@ def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(f"y must contain at least two classes, but contains only one class: {classes.tolist()[0]!r}")
+    if classes.size > MANY_CLASSES and classes.size > CONTINUOUS_SHARE * codes.size:
+        message = (
+            f"y has {classes.size:,} classes in {codes.size:,} samples, so it looks continuous or like identifiers; "
+            "thresher fits classifiers. Check that y is the right column, or bin it into a few classes"
+        )
+        warnings.warn(message, ContinuousLabelsWarning, stacklevel=3)
     return classes, codes
 
 

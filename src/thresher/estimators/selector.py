@@ -30,7 +30,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples.
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------
@@ -41,10 +41,12 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         container = _get_output_config("transform", estimator=self)["dense"]
         features, space = self.selection_.features, self.space_
         if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
-            self._checked(X, dtype="numeric")
+            self._check_selected(space.columns(self._checked(X, dtype="numeric"), features))
             frame = nw.from_native(X, eager_only=True)
             return frame[:, features.tolist()].to_native()
-        return space.columns(self._checked(X, dtype="numeric"), features)
+        columns = space.columns(self._checked(X, dtype="numeric"), features)
+        self._check_selected(columns)
+        return columns
 
     def inverse_transform(self, X: MatrixLike) -> Any:
         """Reverse the transformation: features that are not selected become zero.

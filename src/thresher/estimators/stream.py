@@ -7,10 +7,11 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from thresher.data.design import Design
+from thresher.data.door import check_columns
 from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.data.stream import check_size
 from thresher.errors import UnsupportedDesignError
@@ -67,8 +68,9 @@ class StreamClassifier(SelectorClassifier):
     n_passes : int or "paper", default=10
         Number of passes of ``fit`` over X, each in a new random order; "paper": ceil(2 columns / rows).
         ``partial_fit`` passes over its batch once, in the given order.
-    random_state : int, RandomState or None, default=None
-        Seed of the random orders of ``fit``.
+    random_state : int, RandomState or None, default=0
+        Seed of the random orders of ``fit``: two fits on the same data give the same bits. None: other orders in each
+        fit, from numpy's global random state.
     verbose : int or callable, default=0
         1: examples per second, accuracy and features on one line, 2: on a new line each time. A callable is called with
         a ``Milestone`` and the examples per second.
@@ -120,7 +122,7 @@ class StreamClassifier(SelectorClassifier):
         step_size: float | list[float] | None = None, l2: float | list[float] | None = None,
         l1: float | list[float] | None = None, gamma: float | list[float] | None = None, delta: float = 0.01,
         fit_intercept: bool = True, open_ended: bool = False, hash_bits: int | None = None,
-        class_weight: dict | str | None = None, n_passes: int | str = 10, random_state: Any = None,
+        class_weight: dict | str | None = None, n_passes: int | str = 10, random_state: Any = 0,
         verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.budget = budget
@@ -332,7 +334,8 @@ class StreamClassifier(SelectorClassifier):
             message = "columns are identified by number, not by name: their order must stay the same"
             warnings.warn(message, UserWarning, stacklevel=3)
         X, labels = self._structured(X, reset=first, y=y, **options)
-        assert_all_finite(X.data if sparse.issparse(X) else X, input_name="X")
+        names = None if self._by_number else getattr(self, "feature_names_in_", None)
+        check_columns(X, ColumnSpace(X.shape[1], column_names=names).called)
         check_size(X)
         return X.tocsr() if sparse.issparse(X) else X, labels
 
@@ -359,7 +362,9 @@ class StreamClassifier(SelectorClassifier):
     def _space_of(self, n_columns: int) -> ColumnSpace:
         if self.hash_bits is not None:
             return HashedSpace(n_columns, self.hash_bits)
-        return (NumberedSpace if self.open_ended else ColumnSpace)(n_columns)
+        if self.open_ended:
+            return NumberedSpace(n_columns)
+        return ColumnSpace(n_columns, column_names=getattr(self, "feature_names_in_", None))
 
 
 class StreamLearners(Learners):

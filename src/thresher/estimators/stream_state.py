@@ -35,7 +35,7 @@ def state_of(clf: StreamClassifier) -> StreamState:
         raise TypeError("a StreamClassifier that was loaded from a model file has no training state to save")
     if clf._state.diverged:
         raise ValueError("training of this StreamClassifier diverged (non-finite loss): there is no state to save")
-    parameters = clf.get_params(deep=False) | {"random_state": None, "verbose": 0}
+    parameters = clf.get_params(deep=False) | {"random_state": 0, "verbose": 0}
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = dict(parameters["class_weight"])
     names = getattr(clf, "feature_names_in_", None)

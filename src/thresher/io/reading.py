@@ -1,6 +1,7 @@
 """Reading files of any supported kind."""
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from thresher.data.workers import Workers, count_workers
-from thresher.errors import InvalidDataError
+from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
 from thresher.io.arrays import labels_of, read_matrix_npy, read_matrix_npz
-from thresher.io.frames import read_csv, read_parquet
+from thresher.io.delimited import read_csv
+from thresher.io.foreign import check_extension, not_utf8
+from thresher.io.frames import read_parquet
 from thresher.io.npz import read_npy
 from thresher.io.svmlight import read_svmlight, shown
 from thresher.io.table import Layout, Table, in_short, tidy_labels
@@ -30,6 +33,7 @@ def read(
     labels: str | os.PathLike[str] | None = None,
     label_column: str | None = None,
     ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
     names: str | os.PathLike[str] | None = None,
     index_base: int | None = None,
     layout: Layout | None = None,
@@ -42,13 +46,18 @@ def read(
     path : str or Path
         The file; "-" is standard input, as svmlight text or csv.
     kind : {"svmlight", "npz", "npy", "csv", "parquet"}, default=None
-        Format of the file. None: inferred from its extension, svmlight text if that is unknown.
+        Format of the file. None: inferred from its extension, svmlight text if that is unknown; extensions of other
+        formats, for example .xlsx and .h5ad, raise an error that says how to convert the file.
     labels : str or Path, default=None
         A file of labels: .npy, or text with one label per line. None: those in the file itself.
     label_column : str, default=None
         Name of the label column in csv and Parquet files. None: "label".
     ignore : list of str, default=()
         Columns of csv and Parquet files to ignore, for example sample names.
+    keep : list of str, default=()
+        Columns of csv and Parquet files that are features though they look like an index. Without it, columns that have
+        no name and columns of integers that rise by one in each of at least ten rows are left out, with a
+        ColumnsLeftOutWarning. If the data is for a model, the model decides.
     names : str or Path, default=None
         A text file with the feature names, one per line.
     index_base : {0, 1}, default=None
@@ -81,13 +90,17 @@ def read(
         if kind == "svmlight":
             table = read_svmlight(path, index_base=index_base, layout=layout, workers=workers)
         elif kind == "csv":
-            table = read_csv(path, label_column=label_column, ignore=ignore, layout=layout, workers=workers)
+            options = {"label_column": label_column, "ignore": ignore, "keep": keep, "layout": layout}
+            table = read_csv(path, workers=workers, **options)
         elif kind == "parquet":
-            table = read_parquet(path, label_column=label_column, ignore=ignore, layout=layout)
+            table = read_parquet(path, label_column=label_column, ignore=ignore, keep=keep, layout=layout)
         else:
             table = (read_matrix_npz if kind == "npz" else read_matrix_npy)(path)
     if not table.X.shape[0]:
         raise InvalidDataError(f"{shown(path)}: no rows found")
+    if layout is None and table.left_out:
+        for remark in table.remarks:
+            warnings.warn(f"{shown(path)}: {remark}", ColumnsLeftOutWarning, stacklevel=2)
     table = _completed(table, path, labels, names)
     if layout is not None and not layout.open_ended and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(
@@ -109,16 +122,19 @@ def _completed(table, path, labels, names):
         if duplicates:
             raise InvalidDataError(f"{names}: duplicate feature name {in_short(duplicates)}")
         if len(feature_names) != columns:
-            raise InvalidDataError(f"{names}: {len(feature_names)} names, but X has {columns} features")
+            left_out = f" (left out as an index: {in_short(table.left_out)})" if table.left_out else ""
+            raise InvalidDataError(f"{names}: {len(feature_names)} names, but X has {columns} features{left_out}")
         table = replace(table, names=feature_names)
     return table
 
 
 def kind_of(path):
-    """The kind of a file, inferred from its extension."""
+    """The kind of a file, inferred from its extension; InvalidDataError for formats that are not read."""
     parts = Path(str(path)).name.lower().split(".")
     if parts[-1] in COMPRESSED and len(parts) > 1:
         parts = parts[:-1]
+    if len(parts) > 1:
+        check_extension(path, parts[-1])
     return KINDS.get(parts[-1], "svmlight")
 
 
@@ -147,8 +163,8 @@ def lines_of(path):
     _check_file(path, "csv")
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise InvalidDataError(f"{path}: not valid UTF-8 text") from None
+    except UnicodeDecodeError as error:
+        raise InvalidDataError(f"{path}: {not_utf8(error.object, error.start)}") from None
     lines = [line.strip() for line in lines]
     while lines and not lines[-1]:
         del lines[-1]

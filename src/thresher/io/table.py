@@ -28,6 +28,8 @@ class Source:
         Name of the label column of a csv or Parquet file.
     open_ended : bool, default=False
         Whether columns are identified by number only, and there may be more than were seen in fit.
+    left_out : list of str, default=[]
+        Columns of a csv or Parquet file that looked like an index and were left out; without a header by number.
     notes : dict, default={}
         Anything else to keep, as JSON-serializable values; thresher does not read it.
     """
@@ -37,6 +39,7 @@ class Source:
     index_base: int | None = None
     label_column: str | None = None
     open_ended: bool = False
+    left_out: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -52,6 +55,9 @@ class Source:
             object.__setattr__(self, "index_base", int(self.index_base))  # also from numpy's integers
         if not isinstance(self.open_ended, bool):
             raise TypeError(f"open_ended of a Source must be True or False, got {self.open_ended!r}")
+        if not isinstance(self.left_out, (list, tuple)) or not all(isinstance(name, str) for name in self.left_out):
+            raise TypeError(f"left_out of a Source must be a list of strings, got {self.left_out!r}")
+        object.__setattr__(self, "left_out", list(self.left_out))
         if not isinstance(self.notes, dict):
             raise TypeError(f"notes of a Source must be a dict, got {self.notes!r}")
 
@@ -90,6 +96,7 @@ class Layout:
     used: tuple[int, ...] = ()  # columns that the model uses: of files with names no others are read
     label_column: str | None = None  # name of the label column, if there is one
     open_ended: bool = False  # columns are identified by number only, and there may be any number of them
+    left_out: tuple[str, ...] = ()  # columns that were left out of the training data as an index
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Table:
     """X, a float array or a sparse matrix; y, the labels, or None; names of the columns, or None.
 
     ``index_base`` is the index that the first column has in svmlight text; ``remarks`` list what was
-    corrected or ignored.
+    corrected or ignored; ``left_out`` are names of columns that looked like an index, or numbers without a header.
     """
 
     X: Any
@@ -106,6 +113,7 @@ class Table:
     kind: str = ""
     index_base: int | None = None
     remarks: list[str] = field(default_factory=list)
+    left_out: tuple[str, ...] = ()
 
     @property
     def entries(self) -> int:

@@ -11,16 +11,21 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
+from thresher.io.foreign import check_text
 from thresher.loops import text as loops
 
 PIECE = 1 << 22  # bytes
 LONGEST_LINE = 1 << 30  # bytes
+LONGEST_QUOTE = 1 << 26  # bytes of a row in which a quote is open; more are taken for a quote that was never closed
+NEWLINE = b"\n"
+HEAD = 256  # bytes by which formats and encodings are recognised
 MOST_REPORTED = 5  # bad lines with an error message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
 DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
@@ -38,7 +43,7 @@ class Rows(NamedTuple):
 
 @contextmanager
 def opened(path):
-    """A binary stream of the content of a file, decompressed if it is gzip or bzip2; "-" is standard input."""
+    """A binary stream of a file of text, decompressed if it is gzip or bzip2; "-" is standard input."""
     with ExitStack() as stack:
         stream: Any = sys.stdin.buffer if str(path) == "-" else stack.enter_context(open(path, "rb"))
         head = stream.peek(4)[:4]
@@ -48,7 +53,15 @@ def opened(path):
         for magic, decompress in DECOMPRESSORS.items():
             if head.startswith(magic):
                 stream = stack.enter_context(decompress(stream))
+        check_text(_beginning(stream), "standard input" if str(path) == "-" else str(path))
         yield stream
+
+
+def _beginning(stream):
+    """The first bytes, which stay in the stream; none if they cannot be decompressed, which reading will tell."""
+    with suppress(EOFError, OSError, zlib.error):
+        return stream.peek(HEAD)[:HEAD]
+    return b""
 
 
 class _Rest(io.RawIOBase):
@@ -117,30 +130,60 @@ def pieces(stream, name, line=1, live=False):
 
 
 def parsed(parse, stream, name, workers, line=1):
-    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get a line number."""
+    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get a line number.
 
-    def parse_piece(begin, piece):
+    A piece that ends inside a quoted field raises Unfinished: its last row is parsed again with the next piece. What
+    was parsed ahead of that piece began in the middle of a field, and is thrown away.
+    """
+
+    def attempt(begin, piece):
         try:
-            return parse(piece)
+            return parse(piece), None
+        except Unfinished as error:
+            return error.result, error
         except BadText as error:
-            number = begin + piece.count(b"\n", 0, error.byte)
-            raise InvalidDataError(f"{name}: line {number}: {error}") from None
+            raise numbered(begin, piece, error) from None
 
+    def numbered(begin, piece, error):
+        return InvalidDataError(f"{name}: line {begin + piece.count(NEWLINE, 0, error.byte)}: {error}")
+
+    begun, open_row, error = line, b"", None
+    with closing(_ahead(attempt, pieces(stream, name, line), workers)) as attempts:
+        for begin, piece, result in attempts:
+            if open_row:
+                piece = open_row + piece
+                found, error = attempt(begun, piece)
+            else:
+                begun, (found, error) = begin, result()
+            yield found
+            open_row, last, first = b"" if error is None else piece[error.start :], piece, begun
+            if open_row:
+                begun += piece.count(NEWLINE, 0, error.start)
+            if len(open_row) > LONGEST_QUOTE:
+                break
+    if error is not None:
+        raise numbered(first, last, error)
+
+
+def _ahead(attempt, all_pieces, workers):
+    """(line, piece, function that returns ``attempt(line, piece)``), a few pieces ahead on threads."""
     if workers.count == 1:
-        for begin, piece in pieces(stream, name, line):
-            yield parse_piece(begin, piece)
+        for begin, piece in all_pieces:
+            yield begin, piece, partial(attempt, begin, piece)
         return
     with ThreadPoolExecutor(workers.count, thread_name_prefix="thresher-text") as pool:
-        ahead: deque[Future] = deque()
+        ahead: deque[tuple[int, bytes, Future]] = deque()
         try:
-            for begin, piece in pieces(stream, name, line):
-                ahead.append(pool.submit(parse_piece, begin, piece))
+            for begin, piece in all_pieces:
+                ahead.append((begin, piece, pool.submit(attempt, begin, piece)))
                 if len(ahead) > workers.count:
-                    yield ahead.popleft().result()
+                    begin, piece, future = ahead.popleft()
+                    yield begin, piece, future.result
             while ahead:
-                yield ahead.popleft().result()
+                begin, piece, future = ahead.popleft()
+                yield begin, piece, future.result
         finally:
-            for future in ahead:
+            for _, _, future in ahead:
                 future.cancel()
 
 
@@ -150,6 +193,14 @@ class BadText(Exception):
     def __init__(self, message, byte):
         super().__init__(message)
         self.byte = byte
+
+
+class Unfinished(BadText):
+    """The last row of a piece, from byte ``start`` on, continues in the next; ``result`` is of the rows before it."""
+
+    def __init__(self, message, byte, result, start):
+        super().__init__(message, byte)
+        self.result, self.start = result, start
 
 
 def with_room(loop, columns):

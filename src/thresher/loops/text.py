@@ -266,7 +266,7 @@ def _field(text, at, end, delimiter):
     if at < end and text[at] == QUOTE:
         at += 1
         begun = at
-        while at < end and text[at] != NEWLINE:
+        while at < end:  # quoted text may contain line breaks
             if text[at] == QUOTE:
                 if at + 1 < end and text[at + 1] == QUOTE:
                     at += 1
@@ -293,34 +293,34 @@ def _skip(text, at, end, delimiter):
 
 @compiled(config=LIGHT)
 def table(text, delimiter, kinds, values, spans, hard):
-    """Lines of as many fields as ``kinds``; (what is wrong, where, rows, hards, column).
+    """Lines of as many fields as ``kinds``; (what is wrong, where, rows, hards, column, start of the row).
 
     Numbers go into the rows of ``values``; where the label begins and ends, into ``spans``. A line of ``hard`` has row,
     column of ``values``, begin and end.
     """
-    at, end, rows, hards = START, text.size, 0, 0
+    at, start, end, rows, hards = START, START, text.size, 0, 0
     while at < end:
         at = _skip(text, at, end, delimiter)
         if at >= end or text[at] == NEWLINE:
             at += 1
             continue
-        place = 0
+        place, start = 0, at
         for column in range(kinds.size):
             at = _skip(text, at, end, delimiter)
             begun, stop, at = _field(text, at, end, delimiter)
             if at < 0:
-                return OPEN_QUOTE, begun, rows, hards, column
+                return OPEN_QUOTE, begun, rows, hards, column, start
             if kinds[column] == LABEL:
                 spans[rows, 0], spans[rows, 1] = begun, stop
             if kinds[column] == NUMBER:
                 values[rows, place], found, status = _number(text, begun, stop)
                 if stop == begun:
-                    return EMPTY, begun, rows, hards, column
+                    return EMPTY, begun, rows, hards, column, start
                 if status == NOT_A_NUMBER or found != stop:
-                    return BAD_VALUE, begun, rows, hards, column
+                    return BAD_VALUE, begun, rows, hards, column, start
                 if status == HARD:
                     if hards == len(hard):
-                        return FULL, begun, rows, hards, column
+                        return FULL, begun, rows, hards, column, start
                     hard[hards, 0], hard[hards, 1] = rows, place
                     hard[hards, 2], hard[hards, 3] = begun, stop
                     hards += 1
@@ -329,13 +329,13 @@ def table(text, delimiter, kinds, values, spans, hard):
             last = column == kinds.size - 1
             if at >= end or text[at] == NEWLINE:
                 if not last:
-                    return TOO_FEW, at, rows, hards, column + 1
+                    return TOO_FEW, at, rows, hards, column + 1, start
             elif text[at] != delimiter:
-                return BAD_VALUE, begun, rows, hards, column
+                return BAD_VALUE, begun, rows, hards, column, start
             elif last:
-                return TOO_MANY, at, rows, hards, column
+                return TOO_MANY, at, rows, hards, column, start
             else:
                 at += 1
         rows += 1
         at += 1
-    return OK, at, rows, hards, 0
+    return OK, at, rows, hards, 0, start

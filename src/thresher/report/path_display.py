@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.door import all_finite, check_columns
 from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
 from thresher.results import Path
@@ -212,7 +213,7 @@ def path_scores(
     models: Iterable[Any] = map(estimator.at, estimator.path_.numbers)
     if isinstance(scoring, str):  # uses predictions only: the columns of the path suffice; a callable may use all
         features = _features(estimator.path_)
-        X, models = estimator.space_.columns(checked, features), (_narrowed(model, features) for model in models)
+        X, models = _finite_columns(estimator, checked, features), (_narrowed(model, features) for model in models)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
     return np.array([float(scorer(model, X, y, **weighted)) for model in models])
 
@@ -220,6 +221,14 @@ def path_scores(
 def _features(path):
     """All features of the path, sorted."""
     return np.unique(np.concatenate([path.at(number).features for number in path.numbers]))
+
+
+def _finite_columns(estimator, X, features):
+    """The columns ``features`` of X; InvalidDataError names the first that is not finite."""
+    space = estimator.space_
+    columns = space.columns(X, features)
+    check_columns(columns, lambda place: space.called(int(features[place])))
+    return columns
 
 
 def _narrowed(model, features):
@@ -240,6 +249,8 @@ def _accuracies(estimator, X, y, sample_weight):
         raise InvalidDataError("sample_weight must be finite and have a positive sum")
     right = np.zeros(len(stations))
     for rows, taken in estimator.space_.chunks(X, features, ROWS_AT_ONCE):
+        if not all_finite(taken):  # the message counts rows of all of X
+            _finite_columns(estimator, X, features)
         for first in range(0, len(stations), STATIONS_AT_ONCE):
             some = slice(first, first + STATIONS_AT_ONCE)
             right[some] += weights[rows] @ (_predicted(taken, features, stations[some]) == codes[rows, None])
