@@ -4,6 +4,7 @@ import importlib.util
 import sys
 import threading
 from types import ModuleType
+from typing import Any
 
 # scikit-learn imports these; most commands never use them, and they take two thirds of its loading time.
 UNUSED = ("pandas", "scipy.stats")
@@ -16,9 +17,10 @@ class _Postponed(ModuleType):
     def __getattr__(self, name):
         with _LOCK:
             if type(self) is _Postponed:
-                self.__class__ = ModuleType  # from here on it is a module like any other, also while its code runs
+                loader: Any = self.__loader__
+                object.__setattr__(self, "__class__", ModuleType)  # a module like any other, also while its code runs
                 try:
-                    self.__spec__.loader.exec_module(self)
+                    loader.exec_module(self)
                 except BaseException:
                     sys.modules.pop(self.__name__, None)  # so that the next import says again what is wrong
                     raise
@@ -32,7 +34,9 @@ def postpone(names: tuple[str, ...] = UNUSED) -> None:
             continue
         module = _Postponed(name)
         module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, name
-        module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
+        module.__file__ = spec.origin
+        if spec.submodule_search_locations is not None:
+            module.__path__ = spec.submodule_search_locations
         sys.modules[name] = module
         parent, _, child = name.rpartition(".")
         if parent:

@@ -22,7 +22,7 @@ LEAN = {"nogil": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "
 # Numba's configuration while a loop and its helpers are compiled. LIGHT: for loops of branches and scattered access,
 # which more optimisation makes no faster; it takes a fifth of the time. LANES: equal work on numbers that lie side by
 # side is done by one instruction, which changes no bits.
-LIGHT, LANES = {"OPT": type(numba.config.OPT)(1)}, {"SLP_VECTORIZE": 1}
+LIGHT, LANES = {"OPT": type(vars(numba.config)["OPT"])(1)}, {"SLP_VECTORIZE": 1}
 _CONFIGS: dict = {}  # by function
 NOTICE = "thresher: compiling loops, which takes a few seconds; they are cached for later runs"
 

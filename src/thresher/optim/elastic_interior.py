@@ -10,7 +10,7 @@ which has to guess which, may take thousands of steps; this takes about twenty. 
 the smaller side.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -60,7 +60,8 @@ class ElasticInterior:
         self.u = np.clip(v, -(1.0 - INSIDE) * beta, (1.0 - INSIDE) * beta)
         self.a, self.d = (np.full(y.size, 0.5 * far) for _ in range(2))
         self.r, self.l = (np.full(m, 0.5 * far * cost.sum() / (beta * m)) for _ in range(2))
-        self.steps, self.best = 0, None
+        self.steps = 0
+        self.best: Any = None  # the Solved with the smallest gap
         self._look()
 
     def join(self, X, v):
@@ -177,7 +178,7 @@ class ElasticInterior:
         self.factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
         if failed or not np.isfinite(np.diagonal(self.factor)).all():
             return False
-        self.ones = self._solved(np.ones(n)) if self.shift else None
+        self.ones = self._solved(np.ones(n)) if self.shift else np.zeros(n)
         return True
 
     def _solved(self, right):
