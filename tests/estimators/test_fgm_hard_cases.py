@@ -128,8 +128,8 @@ def test_max_time_covers_every_step(monkeypatch):
 
     watch_solves(monkeypatch, noting)
     FGMClassifier(5, debias=True, max_time=100.0).fit(X, y)
-    assert seen[:2] == [None, None], "one turn of both models that grow side by side is always done"
-    assert all(deadline > time.perf_counter() for deadline in seen[2:])
+    assert len(seen) > 3
+    assert all(deadline > time.perf_counter() for deadline in seen)
 
 
 def test_warm_start_on_other_sparse_data():

@@ -127,7 +127,7 @@ class Machine(ABC):
         return self.has_scanned and self.taken.used > 0
 
     def cut_short(self) -> None:
-        """The scan after this turn was stopped by the deadline: keep the model, with the bounds of earlier scans."""
+        """The deadline passed in this turn or in the scan after it: keep the model, and the bounds of earlier scans."""
         self.turns.append(self.taken)
         self.stop = Stop(StopReason.MAX_TIME)
 
@@ -166,7 +166,7 @@ class Machine(ABC):
         plan, used = self.plan, self.taken.used
         if self.has_reached:
             return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted))
-        if out_of_time(plan.deadline) and used > 0:
+        if used > 0 and out_of_time(plan.deadline):
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:
             return Stop(StopReason.MAX_ITER, f"stopped early: max_iter={plan.max_turns} reached")
@@ -215,8 +215,11 @@ class Machine(ABC):
     def solve(self, tol: float, taken: Taken | None = None) -> None:
         """Solve the master problem on the units taken (or on ``taken``), from where the last solve ended.
 
-        The deadline applies from the second turn on: one turn is always completed.
+        When the deadline has passed, a model that there is stays as it is; the first one gets a single step.
         """
+        late = out_of_time(self.plan.deadline)
+        if taken is None and late and self.taken.used > self.forced:
+            return
         taken = self.taken if taken is None else taken
         if taken.units.size == 0:
             return
@@ -228,14 +231,7 @@ class Machine(ABC):
         block = taken.columns_of_classes
         solver = solver_for(block, self.problem, penalty)
         with self.trace.step("solve"):
-            solution = solver.solve(
-                block,
-                self.problem,
-                penalty,
-                taken.start,
-                tol=tol,
-                deadline=self.plan.deadline if len(self.turns) > 1 else None,
-            )
+            solution = solver.solve(block, self.problem, penalty, taken.start, tol=tol, deadline=self.plan.deadline)
         self.taken = taken.solved(solution)
 
     def result(self, interrupted: bool) -> Grown:

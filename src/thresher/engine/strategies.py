@@ -116,7 +116,7 @@ class Grower(Machine):
 
     def finish(self) -> None:
         """See Machine."""
-        if self.plan.wanted is None:
+        if self.plan.wanted is None and not out_of_time(self.plan.deadline):
             self.settle()
 
     def settle(self) -> None:

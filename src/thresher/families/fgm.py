@@ -16,6 +16,7 @@ from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
 from thresher.families import fgm_path
 from thresher.families.fgm_path import Later, Rest, forced_columns, members, path, station
+from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
@@ -185,7 +186,7 @@ class _Model:
         self.problem, self.candidates, self.plans, self.trace = problem, candidates, plans, trace
         self.grown, self.plan = candidates[-1], plans[-1]
         self.stations: dict[int, Taken] = {}  # of elimination, by number of units
-        self.stop = self.grown.stop
+        self.stop, self.untried = self.grown.stop, False  # untried: the deadline passed before all candidates were
         taken = self.last = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
@@ -203,8 +204,12 @@ class _Model:
             return
         self.thresh_carefully()
         for grown, plan in list(zip(self.candidates, self.plans, strict=True))[-2::-1]:
+            if out_of_time(plan.deadline):
+                self.untried = True
+                return
             trial = _Model(self.problem, [grown], [plan], self.trace)
             trial.thresh_to_pick()
+            self.untried = trial.stop.reason is StopReason.MAX_TIME
             if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
                 trial.thresh_carefully()
                 self.grown, self.plan, self.stations = grown, plan, trial.stations
@@ -238,14 +243,17 @@ class _Model:
 
     def eliminate(self, pool: Taken, counts: Sequence[int], exact: int | None = None) -> None:
         """Eliminate to each of ``counts``; the pick is the last station."""
-        plan = self.plan
+        plan, number = self.plan, None
         for left in thresh(
             pool, self.problem, self.grown.at_zero, counts, self.trace, exact=exact, rough=plan.rough,
             deadline=plan.deadline,
         ):  # fmt: skip
-            self.stations[left.units.size] = left
-        if counts[-1] not in self.stations:
+            number = left.units.size
+            self.stations[number] = left
+        if number != counts[-1]:
             self.stop = Stop(StopReason.MAX_TIME)
+        if not self.stations:  # the pick is what growth has
+            return
         self.last = pool.like(self.stations[min(self.stations)])
         self.pick = self.last.heaviest(self.problem, counts[-1])
 
@@ -270,9 +278,15 @@ class _Model:
 
     def why(self) -> Stop:
         """The reason to stop."""
-        wanted, on_time = self.plan.wanted, self.stop.reason is not StopReason.MAX_TIME
-        reached = wanted is not None and self.pick.used == wanted and on_time
+        if self.is_late:
+            return Stop(StopReason.MAX_TIME)
+        reached = self.plan.wanted is not None and self.pick.used == self.plan.wanted
         return Stop(StopReason.REACHED, reached_text(self.pick.used)) if reached else self.stop
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline left something out."""
+        return self.untried or self.stop.reason is StopReason.MAX_TIME
 
 
 def selection(
@@ -281,8 +295,9 @@ def selection(
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
     pick = station(design, members(models), "pick", [model.pick for model in models])
+    late = [model for model in models if model.is_late]
     short = [model for model in models if model.pick.used != model.plan.wanted]
-    stop = Stop(StopReason.INTERRUPTED) if interrupted else (short or models)[0].why()
+    stop = Stop(StopReason.INTERRUPTED) if interrupted else (late or short or models)[0].why()
     certificate = Certificate(
         sum(result.taken.solution.objective for result in grown),
         sum(result.lower_bound for result in grown),
