@@ -163,20 +163,25 @@ class Machine(ABC):
 
     def reason_to_stop(self) -> Stop | None:
         """Why to stop now, or None."""
-        plan, used = self.plan, self.taken.used
+        plan, used, exhausted = self.plan, self.taken.used, self.exhausted
         if self.has_reached:
             return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted))
+        if self.is_optimal or (exhausted and self.gap <= plan.tol):
+            text = f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}"
+            fewer = plan.wanted is not None or used == 0  # then say why there are no more features
+            return Stop(StopReason.CONVERGED, f"{text}; {exhausted.value}" if exhausted and fewer else text)
         if used > 0 and out_of_time(plan.deadline):
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:
             return Stop(StopReason.MAX_ITER, f"stopped early: max_iter={plan.max_turns} reached")
+        return None if exhausted is None else Stop(exhausted)
+
+    @property
+    def exhausted(self) -> StopReason | None:
+        """Why there is nothing more to take, if there is nothing."""
         if self.last_scan.dual.is_zero:
-            return Stop(StopReason.NO_LOSS)
-        if self.last_scan.best.size == 0:
-            return Stop(StopReason.NO_SCORE)
-        if self.is_optimal:
-            return Stop(StopReason.CONVERGED, f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}")
-        return None
+            return StopReason.NO_LOSS
+        return StopReason.NO_SCORE if self.last_scan.best.size == 0 else None
 
     @property
     def final_tol(self) -> float:
