@@ -59,8 +59,8 @@ def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:
     if scale != "max" and 0.0 < largest.max(initial=0.0) < TOO_SMALL:
         raise InvalidDataError(
             f"the largest magnitude in X is {largest.max():.1e}, but the squares of values below {TOO_SMALL:.0e} "
-            f"underflow to zero, so that with scale={scale!r} every column counts as constant. Multiply X by a constant "
-            "or use scale='max'."
+            f"underflow to zero, so that with scale={scale!r} every column counts as constant. Multiply X by a "
+            "constant or use scale='max'."
         )
 
 

@@ -151,24 +151,26 @@ def planned(
     tol: float = 1e-3,
     penalty: PenaltyRule = k_support,
     forced: Sequence[int] = (),
+    exclude: Sequence[int] = (),
     **common: Any,
 ) -> Plan:
     """The plan for grow(): ``pool`` units for elimination or, where it is None, ``wanted`` ones.
 
     ``units`` to choose from are the columns unless others are given. ``per_turn`` is the budget B (None: by rule, and
     raised, in growth alone, when its optimum has fewer units than wanted). ``penalty`` is that of the master problem:
-    the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. ``common``
-    are the other fields of a Plan.
+    the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. Units in
+    ``forced`` are always taken, those in ``exclude`` never. ``common`` are the other fields of a Plan.
     """
     units = EachColumn(design.shape[1]) if units is None else units
-    target = wanted if pool is None else min(units.count, pool)
+    available = units.count - len(exclude)
+    target = wanted if pool is None else min(available, pool)
     budget = features_per_turn(target) if per_turn is None else per_turn
     if target is not None:
         budget = min(budget, max(target - len(forced), 1))
     common |= {"units": units, "wanted": wanted, "budget": budget, "tol": tol, "penalty": penalty}
-    common |= {"forced": tuple(int(unit) for unit in forced)}
+    common |= {"forced": tuple(int(unit) for unit in forced), "exclude": tuple(int(unit) for unit in exclude)}
     if wanted is not None and pool is not None:
-        return GatherPlan(**common, reach=min(units.count, pool), at_least=2 * wanted)
+        return GatherPlan(**common, reach=min(available, pool), at_least=2 * wanted)
     converges = penalty is k_support
     return GrowthPlan(
         **common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol
