@@ -98,7 +98,10 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
 
 
 def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
-    """Load the units that each machine requests into memory; those that several request are read once."""
+    """Load the units that each machine requests into memory; those that several request are read once.
+
+    Copies of other columns are then not taken, see ``copies``.
+    """
     requests = [machine.requested() for machine in machines]
     wanted = [units for units in requests if units.size]
     if not wanted:
@@ -111,7 +114,7 @@ def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
         for machine, units in zip(machines, requests, strict=True):
             if units.size:
                 part = block if units is union else block.take(Layout(sizes).columns(np.searchsorted(union, units)))
-                machine.taken = machine.taken.joined(units, all_units.members(units), part)
+                machine.accept(units, part)
 
 
 def solve(machines: Sequence[Machine], last: Plan) -> None:

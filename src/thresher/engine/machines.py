@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from thresher.data.block import Block
 from thresher.data.design import Design
 from thresher.data.reducers import Reducer
+from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.taken import ScanResult, Taken
 from thresher.optim.master import out_of_time
@@ -28,7 +29,8 @@ Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights 
 class Grown:
     """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it stopped.
 
-    ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units.
+    ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units. ``copies`` are those of the units
+    taken, always the last ones, that are equal to others: there were not enough without them.
     """
 
     taken: Taken
@@ -39,6 +41,7 @@ class Grown:
     at_zero: float
     stop: Stop
     interrupted: bool = False
+    copies: np.ndarray = field(default_factory=lambda: NONE)
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class PickBound:
 
     def __call__(self, n_units: int) -> float:
         """The bound for ``n_units`` units."""
-        return self.best if n_units == self.wanted else self.scan.bound(n_units - self.forced)
+        return self.best if n_units == self.wanted else self.scan.bound(n_units - self.forced, copies=True)
 
 
 def is_large(block: Block) -> bool:
@@ -72,6 +75,8 @@ class Machine(ABC):
         self._last_scan: ScanResult | None = None
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
+        self.copies, self.filled_with = Copies(problem.samples_that_count()), NONE
+        self._number, self.has_grown = 0, True  # units to be taken, whether any were
 
     # the steps of a turn
 
@@ -87,21 +92,27 @@ class Machine(ABC):
     def reducer(self) -> Reducer:
         """The reducer of the scan."""
         exclude = np.union1d(self.taken.units, np.asarray(self.plan.exclude, dtype=np.int64))
-        return self.plan.units.reducer(self.kept, exclude)
+        if self.plan.units.grouped:
+            return self.plan.units.reducer(self.kept, exclude)
+        exclude = np.union1d(exclude, self.copies.left_out(self.taken)[0])
+        return self.plan.units.reducer(self.kept + MARGIN + self.copies.extra, exclude)
 
     def record_scan(self, units: np.ndarray, squares: np.ndarray) -> None:
         """Keep the result of a scan."""
         known = self.taken.squares
-        free = np.sort(np.concatenate([known[self.forced :], squares]))[::-1]
-        rest = float(squares[-1]) if squares.size == self.kept else 0.0  # else no other unit has a score
+        kept = squares[: self.kept]
+        free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]
+        rest = float(kept[-1]) if kept.size == self.kept else 0.0  # else no other unit has a score
         forced = float(known[: self.forced].sum())
-        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, units, rest)
+        copies = known[self.copies.left_out(self.taken)[1]]
+        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, units, squares, rest, copies)
 
     def certify(self) -> None:
         """Keep the best bounds seen so far."""
         self.lower_bound = max(self.lower_bound, self.last_scan.bound(self.budget))
         if self.plan.wanted is not None:
-            self.best_pick_bound = max(self.best_pick_bound, self.last_scan.bound(self.plan.wanted - self.forced))
+            bound = self.last_scan.bound(self.plan.wanted - self.forced, copies=True)
+            self.best_pick_bound = max(self.best_pick_bound, bound)
         self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
         self.turns.append(self.taken)
 
@@ -132,8 +143,26 @@ class Machine(ABC):
         self.stop = Stop(StopReason.MAX_TIME)
 
     @abstractmethod
+    def candidates(self) -> tuple[np.ndarray, int]:
+        """(positions in ``last_scan.best`` of the units that may be taken now, how many to take)."""
+
     def requested(self) -> np.ndarray:
-        """The units to take now."""
+        """The units to look at now: those to take or, where there may be copies, some more."""
+        positions, self._number = self.candidates()
+        units = self.last_scan.best[positions]
+        if self.plan.units.grouped:
+            return units[: self._number]
+        return units[: self.copies.window(units, self.last_scan.best_squares[positions], self._number)]
+
+    def accept(self, units: np.ndarray, block: Block) -> None:
+        """Take of ``units``, which were requested, those that are not copies; ``block`` has their columns."""
+        if not self.plan.units.grouped:
+            keep = self.copies.distinct(units, block, self.taken, self._number)
+            if not np.array_equal(keep, np.arange(units.size)):
+                units, block = units[keep], block.take(keep)
+        self.has_grown = units.size > 0
+        if self.has_grown:
+            self.taken = self.taken.joined(units, self.plan.units.members(units), block)
 
     @abstractmethod
     def grown(self) -> None:
@@ -198,16 +227,27 @@ class Machine(ABC):
         ``start`` is (units, weights (columns, classes) as solvers have them), or None.
         """
         forced = np.asarray(self.plan.forced, dtype=np.int64)
-        earlier = np.zeros(0, dtype=np.int64) if start is None else start[0][~np.isin(start[0], forced)]
-        for units in (forced, earlier):
-            if units.size:
-                members = self.plan.units.members(units)
-                with self.trace.step("take", *self.design.take_cost(members.columns)):
-                    self.taken = self.taken.joined(units, members, self.plan.units.take(self.design, units))
+        if forced.size:
+            block = self._read(forced)
+            self.taken = self.taken.joined(forced, self.plan.units.members(forced), block)
+            if not self.plan.units.grouped:
+                self.copies.note(forced, fingerprints(block, self.copies.rows))
         self.taken = replace(self.taken, forced=forced.size)
-        if start is not None and self.taken.units.size:
-            self.taken = self.taken.at(self._spread(*start))
+        if start is not None:
+            earlier = start[0][~np.isin(start[0], forced)]
+            if earlier.size:
+                self._number = earlier.size
+                self.accept(earlier, self._read(earlier))
+            there = np.isin(start[0], self.taken.units)  # all but copies, which are single columns
+            if self.taken.units.size:
+                weights = start[1] if there.all() else start[1][there]
+                self.taken = self.taken.at(self._spread(start[0][there], weights))
         self.solve(self.growing_tol)
+
+    def _read(self, units: np.ndarray) -> Block:
+        """The columns of ``units``, in memory."""
+        with self.trace.step("take", *self.design.take_cost(self.plan.units.members(units).columns)):
+            return self.plan.units.take(self.design, units)
 
     def _spread(self, units: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weights of some units on all columns taken."""
@@ -250,4 +290,5 @@ class Machine(ABC):
             self.at_zero,
             Stop(StopReason.INTERRUPTED) if interrupted or self.stop is None else self.stop,
             interrupted,
+            self.filled_with,
         )

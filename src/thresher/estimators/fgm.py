@@ -39,7 +39,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
     norm: a convex surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on
     the features taken. Growth goes beyond the requested number of features; then features are eliminated one by one,
-    using only those in memory. ``path_`` has the model with each number of features.
+    using only those in memory. ``path_`` has the model with each number of features. Of features that are equal or
+    opposite after scaling only the first is selected, as long as any other feature has a non-zero score.
 
     More than two classes are fitted one-vs-rest, all in the same scans.
 

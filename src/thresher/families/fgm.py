@@ -266,7 +266,9 @@ class _Model:
         taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
         below, least = (self.pick if wanted is None else self.last), max(1, taken.forced)
         counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
-        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:])]
+        copies = np.isin(below.units, self.grown.copies)
+        pool = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
+        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], pool)]
         if wanted is not None and reach is not None and taken.units.size > reach:
             counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
             rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach))
