@@ -57,9 +57,7 @@ def solve(
         return _plain(block, problem, penalty, best)
     dual, idle, steps = best, 0, 0
     inside = _Inside(block.toarray(), problem, penalty, best)
-    while best.objective - dual.bound > tol and steps < MOST_STEPS and idle < IDLE:
-        if steps and out_of_time(deadline):
-            break
+    while best.objective - dual.bound > tol and steps < MOST_STEPS and idle < IDLE and not out_of_time(deadline):
         steps += 1
         if not inside.step():
             break
