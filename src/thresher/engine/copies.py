@@ -121,7 +121,7 @@ class Copies:
         members: dict[int, list[int]] = {}
         for place in run.tolist():
             source, position = (taken.in_memory, place) if place < first else (block, place - first)
-            column = source.take(np.array([position])).toarray()[:, 0]
+            column = source.take(np.array([position])).combine(np.ones(1))
             column = column if self.rows is None else column[self.rows]
             like = next((leader for leader, other in leaders if alike(column, other)), None)
             if like is None:

@@ -21,7 +21,7 @@ def interchangeable(
     exclude = np.sort(design.ids_here(features[known]))
     for first in range(0, known.size, AT_A_TIME):
         some = np.arange(first, min(first + AT_A_TIME, known.size))
-        score = Pearson(block.take(some).toarray(), weights)
+        score = Pearson(block.take(some).combine(np.eye(some.size)), weights)
         rows, ids, values = design.scan(score, AtLeast(min_correlation - ROUNDING, exclude))
         ids = design.ids_in_X(ids)
         for row, place in enumerate(known[some]):

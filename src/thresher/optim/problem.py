@@ -197,7 +197,7 @@ class MarginProblem(Problem):
 
     def samples_that_count(self) -> np.ndarray:
         """See Problem: those with a cost."""
-        return (self.by_class(self.cost) > 0.0).any(axis=0)
+        return np.any(self.by_class(self.cost) > 0.0, axis=0, keepdims=True)[0]
 
     def dual_at(self, alpha: np.ndarray) -> MarginDual:
         """The dual point alpha."""
