@@ -302,6 +302,17 @@ def test_quiet_says_nothing_and_warnings_are_told(folder):
     assert 1 in [each["column"] for each in report["features"]]
 
 
+def test_columns_are_excluded_by_index_or_name(folder):
+    """The model still expects them: the test file has them, too."""
+    asked = ("select", "train.svm", "-k", 5, "-o", "x.json", "--json")
+    first = [feature["column"] for feature in json.loads(thresh(*asked, folder=folder).stdout)["features"]]
+    excluded = [part for column in first[:2] for part in ("--exclude", column + 1)]
+    report = json.loads(thresh(*asked, *excluded, "--test", "test.svm", folder=folder).stdout)
+    assert len(report["features"]) == 5
+    assert not set(first[:2]) & {feature["column"] for feature in report["features"]}
+    assert report["accuracy"] > 0.5
+
+
 def test_version_and_help_answer_without_heavy_imports():
     assert thresh("--version").stdout.strip() == thresher.__version__
     code = (
@@ -364,6 +375,8 @@ BAD_FILES = {
     "scores for nobody": (("predict", "model.json", "test.svm", "--scores"), 2, "--probabilities need --out"),
     "no probabilities": (("predict", "model.json", "test.svm", "--probabilities", "-o", "p"), 1, "--loss logistic"),
     "swapped": (("predict", "test.svm", "model.json"), 1, "the model must come first, then the data"),
+    "excluded and always": (("select", "train.svm", "--exclude", "3", "--always", "3"), 1, "remove it from one of"),
+    "nothing to exclude": (("select", "train.svm", "--exclude", "x"), 1, "no feature named 'x'"),
     "index out of range": (("select", "train.svm", "--always", "0"), 1, "expected a number from 1 to 400"),
     "wrong option": (("select", "train.svm", "--featurs", "3"), 2, 'Did you mean --features?'),
     "wrong number": (("select", "train.svm", "--features", "many"), 2, "many"),

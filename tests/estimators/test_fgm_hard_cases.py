@@ -1,5 +1,6 @@
 """Odd but legal input, and moments at which a fit may be cut short."""
 
+import re
 import time
 import warnings
 
@@ -13,7 +14,7 @@ from thresher import FGMClassifier
 from thresher.data import door
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
 from thresher.optim import newton
-from thresher.results import reached_text
+from thresher.results import StopReason, reached_text
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 30))
@@ -46,7 +47,7 @@ def test_forced_columns_survive_a_warm_start_without_time():
     "A", [np.ones((60, 5)), sparse.csr_array((60, 5)), sparse.csc_array((60, 5)), sparse.csr_array((60, 10**9))]
 )
 def test_data_without_content(A):
-    message = "selected 0 features instead of the requested 3: no other feature has"
+    message = "selected 0 features instead of the requested 3: .*no other feature has"
     with pytest.warns(FewerFeaturesWarning, match=message):
         clf = FGMClassifier(3).fit(A, y)
     assert len(set(clf.predict(A).tolist())) == 1
@@ -128,8 +129,37 @@ def test_max_time_covers_every_step(monkeypatch):
 
     watch_solves(monkeypatch, noting)
     FGMClassifier(5, debias=True, max_time=100.0).fit(X, y)
-    assert seen[:2] == [None, None], "one turn of both models that grow side by side is always done"
-    assert all(deadline > time.perf_counter() for deadline in seen[2:])
+    assert len(seen) > 3
+    assert all(deadline > time.perf_counter() for deadline in seen)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("scale", ["auto", "std", "unit", None])
+def test_values_too_small_to_be_squared_are_refused(scale, storage):
+    with pytest.raises(InvalidDataError, match=r"the largest magnitude in X is .*e-300, .* use scale='max'"):
+        FGMClassifier(5, scale=scale).fit(storage(X * 1e-300), y)
+
+
+def test_values_too_small_to_be_squared_under_max():
+    reference = FGMClassifier(5, scale="max").fit(X, y).selection_
+    found = FGMClassifier(5, scale="max").fit(X * 1e-300, y).selection_
+    np.testing.assert_array_equal(found.features, reference.features)
+    mixed = np.where(np.arange(X.shape[1]) == 3, X * 1e-300, X)  # a single column of this kind is no error
+    assert 3 not in FGMClassifier(5, scale="std").fit(mixed, y).selection_.features
+
+
+@pytest.mark.parametrize("support", ["shared", "per_class"])
+@pytest.mark.parametrize("overshoot", ["auto", None])
+def test_the_reason_is_the_tolerance_where_it_was_reached(overshoot, support):
+    """All columns are taken, so none is left with a score; but the fit has converged."""
+    few = X[:, :4]
+    clf = FGMClassifier(overshoot=overshoot, support=support).fit(few, y)
+    assert clf.selection_.certificate.gap <= clf.tol
+    assert clf.selection_.stop is StopReason.CONVERGED
+    assert re.fullmatch(r"converged: duality gap \S+ <= tol=0.001", clf.selection_.stop_reason)
+    with pytest.warns(FewerFeaturesWarning, match=r"converged: .* <= tol=0.001; no other feature has a non-zero"):
+        clf = FGMClassifier(4, overshoot=overshoot).fit(np.where(np.arange(4) == 2, 0.0, few), y)
+    assert clf.selection_.stop is StopReason.CONVERGED
 
 
 def test_warm_start_on_other_sparse_data():

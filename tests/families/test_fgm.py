@@ -14,7 +14,7 @@ from thresher.engine.plans import turn_groups
 from thresher.families.fgm import features_per_turn, fgm
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
-from thresher.results import Trace, reached_text
+from thresher.results import StopReason, Trace, reached_text
 
 
 def run(X, y, cost, loss="squared_hinge", *, shift=True, **options):
@@ -154,7 +154,9 @@ def test_every_reason_to_stop():
     assert run(X, y, cost, wanted=5, per_turn=2, max_turns=1).stop_reason == "stopped early: max_iter=1 reached"
     assert run(X, y, cost, deadline=time.perf_counter()).stop_reason == "stopped early: max_time reached"
     assert run(X, y, cost, tol=0.01).stop_reason.endswith(" <= tol=0.01")
-    assert run(np.zeros_like(X), y, cost).stop_reason == "no other feature has a non-zero score"
+    nothing = run(np.zeros_like(X), y, cost)
+    assert nothing.stop is StopReason.CONVERGED
+    assert nothing.stop_reason.endswith(" <= tol=0.001; no other feature has a non-zero score")
     assert "decreased by less than" in run(X, y, cost, penalty=turn_groups, tol=1e-2).stop_reason
     assert run(X[:, :3], y, cost, tol=0.0, per_turn=1).features.size == 3
 

@@ -16,7 +16,8 @@ from thresher.data import door
 FGM = {
     "C": 1.0, "cv": 3, "support": "shared", "overshoot": "auto", "loss": "squared_hinge", "features_per_turn": "auto",
     "tol": 1e-3, "inner_tol": "auto", "max_iter": 100, "max_time": None, "scale": "auto", "fit_intercept": True,
-    "always_include": None, "debias": False, "class_weight": None, "warm_start": False, "n_jobs": 2, "verbose": 0,
+    "always_include": None, "exclude": None, "debias": False, "class_weight": None, "warm_start": False, "n_jobs": 2,
+    "verbose": 0,
 }  # fmt: skip
 SVC = {
     "alpha": 1e-2, "beta": 0.05, "gamma": 0.5, "scale": None, "fit_intercept": False, "screening": "auto", "tol": 1e-6,

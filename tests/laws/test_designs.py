@@ -1,7 +1,9 @@
 """Laws of designs and reducers: chunks, threads and order of merging cannot change the answer."""
 
+import itertools
 import pickle
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -122,7 +124,8 @@ def test_weights_go_to_the_units_of_X_and_back(made):
     np.testing.assert_array_equal(design.ids_here(given), ids)
 
 
-def test_a_scan_ends_at_its_deadline_unless_it_is_done(made):
+def test_a_scan_ends_at_its_deadline_unless_it_is_done(made, monkeypatch):
+    """The clock passes the deadline when the first piece is done; a scan that begins late reads nothing."""
     design, score = made[0](), Correlation(rng.standard_normal(made[1].shape[0]))
     pieces = 0
     for piece in design.pieces():
@@ -130,13 +133,18 @@ def test_a_scan_ends_at_its_deadline_unless_it_is_done(made):
         if hasattr(piece, "counter"):
             piece.counter.done()
     window = workers_module.WINDOW * getattr(design.workers, "count", 1) if design.workers is not SERIAL else 1
+    whole = design.scan(score, TopK(3))
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr("thresher.data.design.time", clock)
     if pieces > window:
         with pytest.raises(OutOfTime) as cut:
-            design.scan(score, TopK(3), deadline=time.perf_counter() - 1.0)
+            design.scan(score, TopK(3), deadline=1)
         assert 0.0 < cut.value.share < 1.0
     else:  # all pieces are under way when the first is done: nothing is thrown away
-        late = design.scan(score, TopK(3), deadline=time.perf_counter() - 1.0)
-        assert same_lists(late, design.scan(score, TopK(3)))
+        assert same_lists(design.scan(score, TopK(3), deadline=1), whole)
+    with pytest.raises(OutOfTime) as cut:
+        design.scan(score, TopK(3), deadline=0)
+    assert cut.value.share == 0.0
 
 
 def test_a_design_without_columns_is_scanned_all_the_same():

@@ -1,6 +1,7 @@
 """Laws of elimination: exactly the columns asked for, nested, each station solved, and the lightest column goes."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from thresher.optim import elimination, newton
 from thresher.optim.elimination import eliminate
 from thresher.optim.inverses import inverted
 from thresher.optim.losses import LOSSES
-from thresher.optim.master import Start
+from thresher.optim.master import DeadlinePassed, Start
 from thresher.optim.penalties import KSupport
 from thresher.optim.problem import MarginProblem
 
@@ -214,14 +215,23 @@ def test_nothing_depends_on_the_starts(loss, shape):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_deadline_in_the_past_ends_it_after_the_first_station(count):
-    X, block, problems = pose("wide", "squared_hinge", count=count)
-    (station,) = down(block, problems, range(X.shape[1], 0, -1), deadline=0.0)
-    assert station.kept.size == X.shape[1]
-    optimum = sum(s.objective for s in solved(X, problems, station.kept))
-    rounding = 1e-12 * yardstick(problems)
-    assert sum(s.bound for s in station.solutions) - rounding <= optimum <= station.objective + rounding
-    assert down(block, problems, [5, 4], deadline=0.0) == []
+@pytest.mark.parametrize("shape", ["wide", "tall"])
+def test_a_station_that_the_deadline_passes_in_is_given_up(shape, count, monkeypatch):
+    """Those before it are as if there were no deadline; the clock is looked at for each problem."""
+    X, block, problems = pose(shape, "squared_hinge", count=count)
+    numbers = range(X.shape[1], 0, -1)
+    with pytest.raises(DeadlinePassed):
+        down(block, problems, numbers, deadline=0.0)
+    whole, calls = down(block, problems, numbers), itertools.count()
+    monkeypatch.setattr("thresher.optim.master.time", SimpleNamespace(perf_counter=calls.__next__))
+    stations, starts = [], [Start.zero(block)] * count
+    made = eliminate(block, problems, starts, numbers, tol=1e-10 * yardstick(problems), deadline=25 * count)
+    with pytest.raises(DeadlinePassed):
+        stations.extend(made)
+    assert next(calls) <= 25 * count + 2
+    assert 0 < len(stations) < len(whole)
+    for station, other in zip(stations, whole, strict=False):
+        np.testing.assert_array_equal(station.kept, other.kept)
 
 
 def test_stations_need_not_begin_with_all_columns():

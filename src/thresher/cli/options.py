@@ -47,6 +47,7 @@ def select(
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
     always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
+    exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
     tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
     max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
     fitting: Fitting = FITTING,
@@ -85,6 +86,9 @@ def select(
     always
         A feature that must be in the model, and counts towards --features: by name, by index in svmlight text, else by
         column number from 0; may be repeated.
+    exclude
+        A feature that must not be in the model, named as for --always; may be repeated. Unlike columns under --ignore
+        it is read, and stays a column of the data that the model expects.
     tol
         Duality gap at which a model has converged, relative to the objective without features.
     max_time

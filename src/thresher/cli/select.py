@@ -20,8 +20,8 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, always, tol, max_time, out, test, test_labels, reading,
-    fitting, reporting,
+    file, features, C, loss, support, growth_alone, scale, always, exclude, tol, max_time, out, test, test_labels,
+    reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
@@ -33,6 +33,7 @@ def run(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
         scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
         always_include=[names.column(name, table.X.shape[1]) for name in always or ()] or None,
+        exclude=[names.column(name, table.X.shape[1]) for name in exclude or ()] or None,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")

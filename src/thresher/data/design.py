@@ -179,8 +179,10 @@ class Design(ABC):
         Raises
         ------
         OutOfTime
-            If the deadline passes before the end.
+            If the deadline passes before the end; no piece is read if it has passed already.
         """
+        if deadline is not None and time.perf_counter() >= deadline and self.width:
+            raise OutOfTime(0.0)
         total, begun = reducer, 0  # columns of the pieces handed out so far
 
         def jobs() -> Iterator[tuple]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.data.block import Block
 from thresher.data.design import Cost, Design
-from thresher.data.pieces import MOST_WORK, Piece, Slice
+from thresher.data.pieces import MOST_WORK, SCORE_COST, Piece, Slice
 from thresher.data.sides import Sides
 
 PER_WORKER = 2  # minimum number of pieces, so that no thread waits long for the last one; more cost on many threads
@@ -29,7 +29,10 @@ class MemoryDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design."""
-        ranges = self.block.column_ranges(PER_WORKER, most=MOST_WORK // vectors, work=self.scan_work)
+        # columns of very few entries cost what their scores cost
+        share = self.entries / max(1, self.entries + SCORE_COST * self.width)
+        most = max(1, int(share * MOST_WORK / vectors))
+        ranges = self.block.column_ranges(PER_WORKER, most=most, work=self.scan_work)
         for lo, hi in ranges:
             yield Slice(lo, self.block, lo, hi)
 

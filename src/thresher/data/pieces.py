@@ -8,7 +8,8 @@ from thresher.data.block import Scannable
 from thresher.data.reducers import Reducer
 from thresher.data.scores import ColumnScaling, Score
 
-MOST_WORK = 1 << 27  # entries times vectors of a piece: at most about half a second
+MOST_WORK = 1 << 27  # entries and scores (times SCORE_COST), times vectors, of a piece: at most about half a second
+SCORE_COST = 4  # what ranking and merging a score costs, in times that an entry takes
 
 
 class OutOfTime(Exception):

@@ -176,6 +176,41 @@ class Split:
         return [reducer.result() for reducer in self.reducers]
 
 
+class AtLeast:
+    """All |scores| of at least ``least``, except those of the features ``exclude`` (sorted).
+
+    The result is (columns of V, features, scores), in the order of the features.
+    """
+
+    def __init__(self, least: float, exclude: ArrayLike = (), parts: tuple[tuple[np.ndarray, ...], ...] = ()):
+        self.least, self.exclude, self.parts = least, np.asarray(exclude, dtype=np.int64), parts
+
+    @property
+    def bar(self) -> np.ndarray:
+        """See Reducer."""
+        return np.array([self.least**2])
+
+    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
+        """See Reducer."""
+        return np.any(np.abs(bounds) >= self.least, axis=0)
+
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "AtLeast":
+        """See Reducer."""
+        positions, rows = np.nonzero((np.abs(scores) >= self.least).T)
+        features = ids[positions] if isinstance(ids, np.ndarray) else positions + ids
+        keep = ~np.isin(features, self.exclude)
+        part = rows[keep], features[keep], scores[rows[keep], positions[keep]]
+        return AtLeast(self.least, self.exclude, (part,))
+
+    def merged(self, other: "AtLeast") -> "AtLeast":
+        """See Reducer."""
+        return AtLeast(self.least, self.exclude, (*self.parts, *(part for part in other.parts if part[0].size)))
+
+    def result(self) -> tuple[np.ndarray, ...]:
+        """(columns of V, features, scores)."""
+        return tuple(np.concatenate(arrays) for arrays in zip(*self.parts, strict=True))
+
+
 class Collect:
     """Every score of ``width`` features. The result is (width, k): X'V itself, for small p, or the statistics.
 

@@ -10,6 +10,7 @@ from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 SCALES = (None, "unit", "std", "max", "auto")
 TOO_LARGE, TOO_LARGE_FOR_MAX = 1e60, 1e200
 AT_A_TIME = 1 << 16  # columns
+TOO_SMALL = 1e-150  # squares of smaller values underflow: only "max" supports them
 SPARSE_SHARE = 0.3  # "auto" does not scale data with a smaller share of non-zero entries
 MOSTLY_ZERO_SHARE = 0.2  # "auto" uses "max" if a larger share of the non-zero columns is zero in most rows
 
@@ -68,6 +69,12 @@ def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:
         raise InvalidDataError(
             f"column {column} of X contains a value of magnitude {largest.max():.1e}; the largest supported with "
             f"scale={scale!r} is {limit:.0e}. Rescale the column" + ("." if scale == "max" else " or use scale='max'.")
+        )
+    if scale != "max" and 0.0 < largest.max(initial=0.0) < TOO_SMALL:
+        raise InvalidDataError(
+            f"the largest magnitude in X is {largest.max():.1e}, but the squares of values below {TOO_SMALL:.0e} "
+            f"underflow to zero, so that with scale={scale!r} every column counts as constant. Multiply X by a "
+            "constant or use scale='max'."
         )
 
 

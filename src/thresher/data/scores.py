@@ -61,6 +61,36 @@ class Correlation(Score):
         return out
 
 
+class Pearson(Score):
+    """Weighted correlations of the columns with those of ``columns`` (n, k), 0 for constant ones. (k, columns).
+
+    Correlations do not depend on shift and factor of a column, so scaling is not applied.
+    """
+
+    def __init__(self, columns: ArrayLike, weights: ArrayLike):
+        self.weights = np.asarray(weights, dtype=np.float64)
+        centred = np.array(as_rows(columns), dtype=np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            largest = np.abs(centred).max(axis=1, initial=0.0, keepdims=True)
+            centred /= np.where(largest > 0.0, largest, 1.0)  # squares of tiny or huge values are not finite
+            centred -= (centred @ self.weights / self.weights.sum())[:, None]
+            length = np.sqrt((centred * centred) @ self.weights)[:, None]
+        # a constant column's length may be a rounding error
+        self.V = np.divide(self.weights * centred, length, out=np.zeros_like(centred), where=length > 1e-14)
+        self.vectors = len(self.V)
+
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+        """See Score."""
+        statistics, out = np.zeros((1 + moments.ROWS, hi - lo)), np.zeros((self.vectors, hi - lo))
+        block.statistics_into(self.weights, lo, hi, statistics[0], statistics[1:])
+        block.correlate_into(self.V, lo, hi, out)
+        table, total = statistics[1:], self.weights.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            variation = np.maximum(table[moments.SQUARES] - table[moments.SUM] ** 2 / total, 0.0)
+        length = np.sqrt(variation)
+        return np.divide(out, length, out=np.zeros_like(out), where=(length > 0.0) & np.isfinite(length))
+
+
 class Moments(Score):
     """Anchor and statistics of the columns as they are stored: see ``loops.moments``. (1 + moments.ROWS, columns).
 

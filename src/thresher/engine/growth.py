@@ -18,6 +18,7 @@ from thresher.engine.machines import Earlier, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.engine.strategies import Gatherer, Grower
 from thresher.optim.layout import Layout
+from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.results import Step, Trace, Turn
 
@@ -59,9 +60,7 @@ def grow(
             for machine in growing:
                 machine.judge()
             take(design, growing, trace)
-            for machine in growing:
-                if not machine.stop:
-                    machine.grown()
+            solve([machine for machine in growing if not machine.stop], plans[-1])
         for machine in machines:
             machine.finish()
     except KeyboardInterrupt:
@@ -99,7 +98,10 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
 
 
 def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
-    """Load the units that each machine requests into memory; those that several request are read once."""
+    """Load the units that each machine requests into memory; those that several request are read once.
+
+    Copies of other columns are then not taken, see ``copies``.
+    """
     requests = [machine.requested() for machine in machines]
     wanted = [units for units in requests if units.size]
     if not wanted:
@@ -112,7 +114,20 @@ def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
         for machine, units in zip(machines, requests, strict=True):
             if units.size:
                 part = block if units is union else block.take(Layout(sizes).columns(np.searchsorted(union, units)))
-                machine.taken = machine.taken.joined(units, all_units.members(units), part)
+                machine.accept(units, part)
+
+
+def solve(machines: Sequence[Machine], last: Plan) -> None:
+    """Solve on what was taken. There may be hundreds: when the deadline passes, only those without a model go on.
+
+    The pick comes from the models of the ``last`` plan, unless others are better: those are solved first, and the
+    others are not needed at all.
+    """
+    for machine in sorted(machines, key=lambda machine: machine.plan is not last):
+        if out_of_time(machine.plan.deadline) and (machine.has_model or machine.plan is not last):
+            machine.cut_short()
+        else:
+            machine.grown()
 
 
 def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from thresher.data.block import Block
 from thresher.data.design import Design
 from thresher.data.reducers import Reducer
+from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.taken import ScanResult, Taken
 from thresher.optim.master import out_of_time
@@ -28,7 +29,8 @@ Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights 
 class Grown:
     """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it stopped.
 
-    ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units.
+    ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units. ``copies`` are those of the units
+    taken, always the last ones, that are equal to others: there were not enough without them.
     """
 
     taken: Taken
@@ -39,6 +41,7 @@ class Grown:
     at_zero: float
     stop: Stop
     interrupted: bool = False
+    copies: np.ndarray = field(default_factory=lambda: NONE)
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class PickBound:
 
     def __call__(self, n_units: int) -> float:
         """The bound for ``n_units`` units."""
-        return self.best if n_units == self.wanted else self.scan.bound(n_units - self.forced)
+        return self.best if n_units == self.wanted else self.scan.bound(n_units - self.forced, copies=True)
 
 
 def is_large(block: Block) -> bool:
@@ -72,6 +75,8 @@ class Machine(ABC):
         self._last_scan: ScanResult | None = None
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
+        self.copies, self.filled_with = Copies(problem.samples_that_count()), NONE
+        self._number, self.has_grown = 0, True  # units to be taken, whether any were
 
     # the steps of a turn
 
@@ -87,21 +92,27 @@ class Machine(ABC):
     def reducer(self) -> Reducer:
         """The reducer of the scan."""
         exclude = np.union1d(self.taken.units, np.asarray(self.plan.exclude, dtype=np.int64))
-        return self.plan.units.reducer(self.kept, exclude)
+        if self.plan.units.grouped:
+            return self.plan.units.reducer(self.kept, exclude)
+        exclude = np.union1d(exclude, self.copies.left_out(self.taken)[0])
+        return self.plan.units.reducer(self.kept + MARGIN + self.copies.extra, exclude)
 
     def record_scan(self, units: np.ndarray, squares: np.ndarray) -> None:
         """Keep the result of a scan."""
         known = self.taken.squares
-        free = np.sort(np.concatenate([known[self.forced :], squares]))[::-1]
-        rest = float(squares[-1]) if squares.size == self.kept else 0.0  # else no other unit has a score
+        kept = squares[: self.kept]
+        free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]
+        rest = float(kept[-1]) if kept.size == self.kept else 0.0  # else no other unit has a score
         forced = float(known[: self.forced].sum())
-        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, units, rest)
+        copies = known[self.copies.left_out(self.taken)[1]]
+        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, units, squares, rest, copies)
 
     def certify(self) -> None:
         """Keep the best bounds seen so far."""
         self.lower_bound = max(self.lower_bound, self.last_scan.bound(self.budget))
         if self.plan.wanted is not None:
-            self.best_pick_bound = max(self.best_pick_bound, self.last_scan.bound(self.plan.wanted - self.forced))
+            bound = self.last_scan.bound(self.plan.wanted - self.forced, copies=True)
+            self.best_pick_bound = max(self.best_pick_bound, bound)
         self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
         self.turns.append(self.taken)
 
@@ -127,13 +138,31 @@ class Machine(ABC):
         return self.has_scanned and self.taken.used > 0
 
     def cut_short(self) -> None:
-        """The scan after this turn was stopped by the deadline: keep the model, with the bounds of earlier scans."""
+        """The deadline passed in this turn or in the scan after it: keep the model, and the bounds of earlier scans."""
         self.turns.append(self.taken)
         self.stop = Stop(StopReason.MAX_TIME)
 
     @abstractmethod
+    def candidates(self) -> tuple[np.ndarray, int]:
+        """(positions in ``last_scan.best`` of the units that may be taken now, how many to take)."""
+
     def requested(self) -> np.ndarray:
-        """The units to take now."""
+        """The units to look at now: those to take or, where there may be copies, some more."""
+        positions, self._number = self.candidates()
+        units = self.last_scan.best[positions]
+        if self.plan.units.grouped:
+            return units[: self._number]
+        return units[: self.copies.window(units, self.last_scan.best_squares[positions], self._number)]
+
+    def accept(self, units: np.ndarray, block: Block) -> None:
+        """Take of ``units``, which were requested, those that are not copies; ``block`` has their columns."""
+        if not self.plan.units.grouped:
+            keep = self.copies.distinct(units, block, self.taken, self._number)
+            if not np.array_equal(keep, np.arange(units.size)):
+                units, block = units[keep], block.take(keep)
+        self.has_grown = units.size > 0
+        if self.has_grown:
+            self.taken = self.taken.joined(units, self.plan.units.members(units), block)
 
     @abstractmethod
     def grown(self) -> None:
@@ -163,20 +192,25 @@ class Machine(ABC):
 
     def reason_to_stop(self) -> Stop | None:
         """Why to stop now, or None."""
-        plan, used = self.plan, self.taken.used
+        plan, used, exhausted = self.plan, self.taken.used, self.exhausted
         if self.has_reached:
             return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted))
-        if out_of_time(plan.deadline) and used > 0:
+        if self.is_optimal or (exhausted and self.gap <= plan.tol):
+            text = f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}"
+            fewer = plan.wanted is not None or used == 0  # then say why there are no more features
+            return Stop(StopReason.CONVERGED, f"{text}; {exhausted.value}" if exhausted and fewer else text)
+        if used > 0 and out_of_time(plan.deadline):
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:
             return Stop(StopReason.MAX_ITER, f"stopped early: max_iter={plan.max_turns} reached")
+        return None if exhausted is None else Stop(exhausted)
+
+    @property
+    def exhausted(self) -> StopReason | None:
+        """Why there is nothing more to take, if there is nothing."""
         if self.last_scan.dual.is_zero:
-            return Stop(StopReason.NO_LOSS)
-        if self.last_scan.best.size == 0:
-            return Stop(StopReason.NO_SCORE)
-        if self.is_optimal:
-            return Stop(StopReason.CONVERGED, f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}")
-        return None
+            return StopReason.NO_LOSS
+        return StopReason.NO_SCORE if self.last_scan.best.size == 0 else None
 
     @property
     def final_tol(self) -> float:
@@ -193,16 +227,27 @@ class Machine(ABC):
         ``start`` is (units, weights (columns, classes) as solvers have them), or None.
         """
         forced = np.asarray(self.plan.forced, dtype=np.int64)
-        earlier = np.zeros(0, dtype=np.int64) if start is None else start[0][~np.isin(start[0], forced)]
-        for units in (forced, earlier):
-            if units.size:
-                members = self.plan.units.members(units)
-                with self.trace.step("take", *self.design.take_cost(members.columns)):
-                    self.taken = self.taken.joined(units, members, self.plan.units.take(self.design, units))
+        if forced.size:
+            block = self._read(forced)
+            self.taken = self.taken.joined(forced, self.plan.units.members(forced), block)
+            if not self.plan.units.grouped:
+                self.copies.note(forced, fingerprints(block, self.copies.rows))
         self.taken = replace(self.taken, forced=forced.size)
-        if start is not None and self.taken.units.size:
-            self.taken = self.taken.at(self._spread(*start))
+        if start is not None:
+            earlier = start[0][~np.isin(start[0], forced)]
+            if earlier.size:
+                self._number = earlier.size
+                self.accept(earlier, self._read(earlier))
+            there = np.isin(start[0], self.taken.units)  # all but copies, which are single columns
+            if self.taken.units.size:
+                weights = start[1] if there.all() else start[1][there]
+                self.taken = self.taken.at(self._spread(start[0][there], weights))
         self.solve(self.growing_tol)
+
+    def _read(self, units: np.ndarray) -> Block:
+        """The columns of ``units``, in memory."""
+        with self.trace.step("take", *self.design.take_cost(self.plan.units.members(units).columns)):
+            return self.plan.units.take(self.design, units)
 
     def _spread(self, units: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Weights of some units on all columns taken."""
@@ -215,8 +260,11 @@ class Machine(ABC):
     def solve(self, tol: float, taken: Taken | None = None) -> None:
         """Solve the master problem on the units taken (or on ``taken``), from where the last solve ended.
 
-        The deadline applies from the second turn on: one turn is always completed.
+        When the deadline has passed, a model that there is stays as it is; the first one gets a single step.
         """
+        late = out_of_time(self.plan.deadline)
+        if taken is None and late and self.taken.used > self.forced:
+            return
         taken = self.taken if taken is None else taken
         if taken.units.size == 0:
             return
@@ -228,14 +276,7 @@ class Machine(ABC):
         block = taken.columns_of_classes
         solver = solver_for(block, self.problem, penalty)
         with self.trace.step("solve"):
-            solution = solver.solve(
-                block,
-                self.problem,
-                penalty,
-                taken.start,
-                tol=tol,
-                deadline=self.plan.deadline if len(self.turns) > 1 else None,
-            )
+            solution = solver.solve(block, self.problem, penalty, taken.start, tol=tol, deadline=self.plan.deadline)
         self.taken = taken.solved(solution)
 
     def result(self, interrupted: bool) -> Grown:
@@ -249,4 +290,5 @@ class Machine(ABC):
             self.at_zero,
             Stop(StopReason.INTERRUPTED) if interrupted or self.stop is None else self.stop,
             interrupted,
+            self.filled_with,
         )

@@ -43,13 +43,22 @@ class Gatherer(Machine):
         """See Machine; for large blocks accuracy is expensive and does not improve the picks."""
         return self.plan.rough or is_large(taken.in_memory)
 
-    def requested(self) -> np.ndarray:
-        """The units to take now; after the last turn those up to ``at_least``."""
+    def candidates(self) -> tuple[np.ndarray, int]:
+        """See Machine; after the last turn those up to ``at_least``."""
+        best, taken = self.last_scan.best, self.taken.units
         if self.stop:
-            best = self.last_scan.best
-            left = best[~np.isin(best, self.taken.units)]  # a scan that was cut short knows nothing of the last turn
-            return left[: max(0, self.plan.at_least - self.taken.units.size)]
-        return self.last_scan.best[: max(0, min(self.budget, self.plan.reach - self.taken.units.size))]
+            known = np.concatenate([taken, self.copies.units])
+            left = np.flatnonzero(~np.isin(best, known))  # a scan that was cut short knows nothing of the last turn
+            return left, max(0, self.plan.at_least - taken.size)
+        return np.arange(best.size), max(0, min(self.budget, self.plan.reach - taken.size))
+
+    def finish(self) -> None:
+        """See Machine; where too few columns have a score, copies of them fill the rest."""
+        copies = np.sort(self.copies.left_out(self.taken)[0])
+        copies = copies[: max(0, self.plan.wanted - self.taken.units.size)]
+        if copies.size:
+            self.taken = self.taken.joined(copies, self.plan.units.members(copies), self._read(copies))
+            self.filled_with = copies
 
     def grown(self) -> None:
         """See Machine."""
@@ -80,7 +89,9 @@ class Grower(Machine):
         """See Machine; if ``wanted`` is None, also stops when the objective hardly decreases."""
         stop, plan = super().reason_to_stop(), self.plan
         decrease = self.last_objective - self.taken.solution.objective
-        if stop is None and plan.wanted is None and self.taken.used and decrease <= plan.min_decrease * self.at_zero:
+        # a turn whose candidates are all copies takes nothing, which says nothing about the next one
+        stalled = self.has_grown and decrease <= plan.min_decrease * self.at_zero
+        if stop is None and plan.wanted is None and self.taken.used and stalled:
             text = f"converged: the objective decreased by less than {plan.min_decrease:g} of its value at zero weights"
             return Stop(StopReason.SMALL_DECREASE, text)
         return stop
@@ -89,15 +100,17 @@ class Grower(Machine):
         """Raise the budget if it is too small; else check whether there is a reason to stop."""
         if self.is_stuck():
             self.loosen()
+        elif self.needs_copies():
+            self.allow_copies()
         else:
             super().judge()
 
-    def requested(self) -> np.ndarray:
+    def candidates(self) -> tuple[np.ndarray, int]:
         """See Machine."""
         if self.stop:
-            return self.last_scan.best[:0]
+            return np.arange(0), 0
         missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
-        return self.last_scan.best[: int(min(self.budget, max(missing, 0)))]
+        return np.arange(self.last_scan.best.size), int(min(self.budget, max(missing, 0)))
 
     def begin(self, start: Earlier | None) -> None:
         """See Machine."""
@@ -116,7 +129,7 @@ class Grower(Machine):
 
     def finish(self) -> None:
         """See Machine."""
-        if self.plan.wanted is None:
+        if self.plan.wanted is None and not out_of_time(self.plan.deadline):
             self.settle()
 
     def settle(self) -> None:
@@ -136,6 +149,22 @@ class Grower(Machine):
         can_fill = self.budget == self.largest_budget and taken.units.size >= plan.wanted and not self.filled
         return no_progress and (can_raise or can_fill) and len(self.turns) <= plan.max_turns
 
+    def needs_copies(self) -> bool:
+        """Whether more features are wanted than columns other than copies have a score."""
+        plan, unable = self.plan, out_of_time(self.plan.deadline) or len(self.turns) > self.plan.max_turns
+        if plan.wanted is None or self.has_reached or unable or self.last_scan.best.size:
+            return False
+        return self.copies.left_out(self.taken)[0].size > 0
+
+    def allow_copies(self) -> None:
+        """Take copies, too, from now on; the bound is then about models with copies."""
+        copies, places = self.copies.left_out(self.taken)
+        order = np.lexsort((copies, -self.taken.squares[places]))
+        squares = self.taken.squares[places][order]
+        self._last_scan = replace(self.last_scan, best=copies[order], best_squares=squares)
+        self.copies.allowed = True
+        self.lower_bound = self.last_scan.bound(self.budget, copies=True)
+
     def loosen(self) -> None:
         """Double the budget; if it is at its maximum, fill up with taken units of weight zero."""
         if self.budget < self.largest_budget:
@@ -154,7 +183,7 @@ class Grower(Machine):
     def raise_budget(self) -> None:
         """Double the budget, and solve again."""
         self.budget, self.misses = min(2 * self.budget, self.largest_budget), 0
-        self.lower_bound = self.last_scan.bound(self.budget)
+        self.lower_bound = self.last_scan.bound(self.budget, copies=self.copies.allowed)
         self.solve(self.growing_tol)
         if self.has_reached:
             self.settle()

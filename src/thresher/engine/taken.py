@@ -137,21 +137,27 @@ class Taken:
 class ScanResult:
     """Result of a scan: a dual point, squared scores of the forced units (summed) and the largest others.
 
-    ``best`` are the best units not yet taken, ``rest`` is an upper bound of the squared score of every unit that is not
-    among ``squares``.
+    ``best`` are the best units not yet taken, with ``best_squares``; ``rest`` is an upper bound of the squared score of
+    every unit that is not among ``squares``. ``copies`` are the squared scores of units that are equal to one taken.
     """
 
     dual: DualPoint
     forced: float
     squares: np.ndarray
     best: np.ndarray
+    best_squares: np.ndarray
     rest: float
+    copies: np.ndarray
 
-    def bound(self, budget: int) -> float:
+    def bound(self, budget: int, *, copies: bool = False) -> float:
         """The dual value: a lower bound for all models with ``budget`` units besides the forced ones.
 
-        If ``budget`` exceeds the number of scores kept, ``rest`` bounds the scores of the others.
+        If ``budget`` exceeds the number of scores kept, ``rest`` bounds the scores of the others. With ``copies`` the
+        models may have units that are equal to others.
         """
-        top = float(np.maximum(self.squares[:budget], self.rest).sum())
-        unseen = max(0, budget - self.squares.size) * self.rest
+        squares = self.squares
+        if copies and self.copies.size:
+            squares = np.sort(np.concatenate([squares, self.copies]))[::-1]
+        top = float(np.maximum(squares[:budget], self.rest).sum())
+        unseen = max(0, budget - squares.size) * self.rest
         return self.dual.bound(self.forced + top + unseen)

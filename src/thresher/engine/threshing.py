@@ -1,6 +1,7 @@
 """thresh(): backward elimination on the columns that growth has taken, without reading X again."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from thresher.engine.machines import is_large
 from thresher.engine.taken import Taken
 from thresher.optim.layout import Layout
-from thresher.optim.master import Solution, Start
+from thresher.optim.master import DeadlinePassed, Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import KSupport
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for, solver_for
@@ -44,18 +45,20 @@ def thresh(
 
     The penalty is the plain 1/2 ||w||^2, and units with the smallest weights are removed first; the first ``pool``
     units taken only when no later ones are left. The station with ``exact`` units is solved up to rounding, the others
-    to the tolerances above. Stops early when ``deadline`` passes.
+    to the tolerances above. Stops early when ``deadline`` passes: if it has already passed, nothing is yielded.
     """
+    if out_of_time(deadline):
+        return
     eliminate = eliminator_for(problem, taken.in_memory).eliminate
     solutions = apart(taken.solution, taken.layout.classes)
     starts = [Start(solution.w, solution.z, solution.b) for solution in solutions]
     first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
     options: dict[str, Any] = {"forced": taken.forced, "pool": pool, "layout": Layout(taken.layout.sizes)}
     options |= {"tol": tol * at_zero, "first_tol": first_tol * at_zero, "deadline": deadline}
-    with trace.step("thresh"):
+    with trace.step("thresh"), suppress(DeadlinePassed):
         for station in eliminate(taken.in_memory, problem.per_class(), starts, counts, **options):
             left = taken.fewer(station.units).solved(end_to_end(station.solutions))
-            if station.units.size == exact:
+            if station.units.size == exact and not out_of_time(deadline):
                 left = refitted(replace(left, block=taken.in_memory.take(station.kept)), problem, deadline)
             nothing = np.zeros(0)  # vectors of all stations would take more memory than the columns
             solution = replace(left.solution, z=nothing, dual=None, scores=nothing, memory=None)
@@ -63,10 +66,16 @@ def thresh(
 
 
 def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> Taken:
-    """A copy solved up to rounding under the plain penalty, which does not couple the classes."""
+    """A copy solved up to rounding under the plain penalty, which does not couple the classes.
+
+    Classes that the deadline leaves no time for keep their weights.
+    """
     penalty, solutions = KSupport(taken.columns.size), []
     for part, old in zip(problem.per_class(), apart(taken.solution, taken.layout.classes), strict=True):
         start = Start(old.w, old.z, old.b)
+        if out_of_time(deadline):
+            solutions.append(evaluated(taken.in_memory, part, penalty, old.w, old.z, old.b))
+            continue
         solver = solver_for(taken.in_memory, part, penalty)
         solutions.append(solver.solve(taken.in_memory, part, penalty, start, tol=-np.inf, deadline=deadline))
     return taken.solved(end_to_end(solutions))

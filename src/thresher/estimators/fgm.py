@@ -13,15 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from thresher.data.design import Design
 from thresher.data.door import count_columns
 from thresher.data.scales import SCALES
-from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning, InvalidDataError
+from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import CS, accuracy, held_out_parts
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
+from thresher.estimators.restrictions import n_features_wanted, restrictions
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.warm_start import Starts, largest_model, starts_from
 from thresher.families.fgm import fgm, growth_target, held_out
@@ -39,7 +39,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
     norm: a convex surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on
     the features taken. Growth goes beyond the requested number of features; then features are eliminated one by one,
-    using only those in memory. ``path_`` has the model with each number of features.
+    using only those in memory. ``path_`` has the model with each number of features. Of features that are equal or
+    opposite after scaling only the first is selected, as long as any other feature has a non-zero score.
 
     More than two classes are fitted one-vs-rest, all in the same scans.
 
@@ -86,6 +87,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     always_include : list of int or str, default=None
         Features that must be in the model, by column number or data frame name. They count towards
         ``n_features_to_select``.
+    exclude : list of int or str, default=None
+        Features that must not be in the model, by column number or data frame name. The certificate and its bounds are
+        about the other features.
     debias : bool, default=False
         Refit a grown model with the penalty 1/2 ||w||^2. Elimination always does so.
     class_weight : dict or "balanced", default=None
@@ -144,9 +148,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         support: str = "shared", overshoot: float | str | None = "auto", loss: str = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
-        always_include: Sequence[int | str] | None = None, debias: bool = False,
-        class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
-        verbose: int | Callable[..., Any] = 0,
+        always_include: Sequence[int | str] | None = None, exclude: Sequence[int | str] | None = None,
+        debias: bool = False, class_weight: dict | str | None = None, warm_start: bool = False,
+        n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.n_features_to_select = n_features_to_select
         self.C = C
@@ -162,6 +166,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.always_include = always_include
+        self.exclude = exclude
         self.debias = debias
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -196,15 +201,18 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             space = self.space_
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            options["wanted"] = wanted = check.n_features_wanted(self.n_features_to_select, space.width)
-            target = growth_target(wanted, options["overshoot"], space.width)
-            forced = self._forced(space, wanted)
-            keep = forced if previous is None else np.union1d(forced, largest_model(previous, target).features)
+            names = getattr(self, "feature_names_in_", None)
+            given = restrictions(self.always_include, self.exclude, space, names)
+            options["wanted"] = wanted = n_features_wanted(self.n_features_to_select, given, space.width)
+            target = growth_target(wanted, options["overshoot"], space.width - given.excluded.size)
+            keep = given.forced
+            if previous is not None:
+                keep = np.union1d(keep, largest_model(previous, target).features)
             centre = bool(self.fit_intercept)
             design, scale, digest, _, spread = arranged(
                 space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
             )
-            options["forced"] = self._forced_here(design, forced)
+            options |= given.in_design(design)
             signs = check.signs_of(codes, classes.size)
             tried: dict[str, np.ndarray] = {}
             if C == "auto":
@@ -215,7 +223,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 design,
                 self._problems(signs, check.costs(C, weights)),
                 trace,
-                starts=self._starts(design, previous, classes),
+                starts=self._starts(design, previous, classes, given.excluded),
                 watch=progress,
                 spread=spread,
                 debias=bool(self.debias),
@@ -311,22 +319,6 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         best = int(np.argmax(accuracies.mean(axis=0)))
         return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
 
-    def _forced(self, space: Space, wanted: int | None) -> np.ndarray:
-        names = getattr(self, "feature_names_in_", None)
-        forced = check.column_numbers("always_include", self.always_include, space.n_columns, names)
-        if wanted is not None and forced.size > wanted:
-            raise ValueError(f"always_include names {forced.size} columns, but n_features_to_select is {wanted}")
-        return forced
-
-    def _forced_here(self, design: Design, forced: np.ndarray) -> np.ndarray:
-        """Ids in the design of the columns of always_include; a Design that was given may omit columns of zeros."""
-        missing = forced[~design.holds(forced)]
-        if missing.size:
-            raise InvalidDataError(
-                f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
-            )
-        return design.ids_here(forced)
-
     def _previous(self, X: MatrixLike) -> Selection | None:
         """The last fit's selection if this fit starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
@@ -339,7 +331,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             )
         return self.selection_
 
-    def _starts(self, design: Design, previous: Selection | None, classes: np.ndarray) -> Starts | None:
+    def _starts(
+        self, design: Design, previous: Selection | None, classes: np.ndarray, excluded: np.ndarray
+    ) -> Starts | None:
         """Where each problem starts; None: at zero."""
         if previous is None:
             return None
@@ -349,7 +343,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
                 "fit a new estimator or set warm_start=False"
             )
-        return starts_from(previous, design, columns, shared=self.support == "shared")
+        return starts_from(previous, design, columns, shared=self.support == "shared", excluded=excluded)
 
     def _warn_if_fewer(self, wanted: int | None) -> None:
         n_selected, reason = self.selection_.features.size, self.selection_.stop_reason

@@ -16,6 +16,7 @@ from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
 from thresher.families import fgm_path
 from thresher.families.fgm_path import InX, Later, Rest, Whole, forced_columns, members, path, station
+from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
@@ -152,24 +153,26 @@ def planned(
     tol: float = 1e-3,
     penalty: PenaltyRule = k_support,
     forced: Sequence[int] = (),
+    exclude: Sequence[int] = (),
     **common: Any,
 ) -> Plan:
     """The plan for grow(): ``pool`` units for elimination or, where it is None, ``wanted`` ones.
 
     ``units`` to choose from are the columns unless others are given. ``per_turn`` is the budget B (None: by rule, and
     raised, in growth alone, when its optimum has fewer units than wanted). ``penalty`` is that of the master problem:
-    the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. ``common``
-    are the other fields of a Plan.
+    the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. Units in
+    ``forced`` are always taken, those in ``exclude`` never. ``common`` are the other fields of a Plan.
     """
     units = EachColumn(design.shape[1]) if units is None else units
-    target = wanted if pool is None else min(units.count, pool)
+    available = units.count - len(exclude)
+    target = wanted if pool is None else min(available, pool)
     budget = features_per_turn(target) if per_turn is None else per_turn
     if target is not None:
         budget = min(budget, max(target - len(forced), 1))
     common |= {"units": units, "wanted": wanted, "budget": budget, "tol": tol, "penalty": penalty}
-    common |= {"forced": tuple(int(unit) for unit in forced)}
+    common |= {"forced": tuple(int(unit) for unit in forced), "exclude": tuple(int(unit) for unit in exclude)}
     if wanted is not None and pool is not None:
-        return GatherPlan(**common, reach=min(units.count, pool), at_least=2 * wanted)
+        return GatherPlan(**common, reach=min(available, pool), at_least=2 * wanted)
     converges = penalty is k_support
     return GrowthPlan(
         **common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol
@@ -187,7 +190,7 @@ class _Model:
         self.problem, self.candidates, self.plans, self.trace = problem, candidates, plans, trace
         self.grown, self.plan = candidates[-1], plans[-1]
         self.stations: dict[int, Taken] = {}  # of elimination, by number of units
-        self.stop = self.grown.stop
+        self.stop, self.untried = self.grown.stop, False  # untried: the deadline passed before all candidates were
         taken = self.last = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
 
@@ -205,8 +208,12 @@ class _Model:
             return
         self.thresh_carefully()
         for grown, plan in list(zip(self.candidates, self.plans, strict=True))[-2::-1]:
+            if out_of_time(plan.deadline):
+                self.untried = True
+                return
             trial = _Model(self.problem, [grown], [plan], self.trace)
             trial.thresh_to_pick()
+            self.untried = trial.stop.reason is StopReason.MAX_TIME
             if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
                 trial.thresh_carefully()
                 self.grown, self.plan, self.stations = grown, plan, trial.stations
@@ -240,14 +247,17 @@ class _Model:
 
     def eliminate(self, pool: Taken, counts: Sequence[int], exact: int | None = None) -> None:
         """Eliminate to each of ``counts``; the pick is the last station."""
-        plan = self.plan
+        plan, number = self.plan, None
         for left in thresh(
             pool, self.problem, self.grown.at_zero, counts, self.trace, exact=exact, rough=plan.rough,
             deadline=plan.deadline,
         ):  # fmt: skip
-            self.stations[left.units.size] = left
-        if counts[-1] not in self.stations:
+            number = left.units.size
+            self.stations[number] = left
+        if number != counts[-1]:
             self.stop = Stop(StopReason.MAX_TIME)
+        if not self.stations:  # the pick is what growth has
+            return
         self.last = pool.like(self.stations[min(self.stations)])
         self.pick = self.last.heaviest(self.problem, counts[-1])
 
@@ -258,7 +268,9 @@ class _Model:
         taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
         below, least = (self.pick if wanted is None else self.last), max(1, taken.forced)
         counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
-        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:])]
+        copies = np.isin(below.units, self.grown.copies)
+        pool = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
+        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], pool)]
         if wanted is not None and reach is not None and taken.units.size > reach:
             counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
             rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach))
@@ -272,17 +284,24 @@ class _Model:
 
     def why(self) -> Stop:
         """The reason to stop."""
-        wanted, on_time = self.plan.wanted, self.stop.reason is not StopReason.MAX_TIME
-        reached = wanted is not None and self.pick.used == wanted and on_time
+        if self.is_late:
+            return Stop(StopReason.MAX_TIME)
+        reached = self.plan.wanted is not None and self.pick.used == self.plan.wanted
         return Stop(StopReason.REACHED, reached_text(self.pick.used)) if reached else self.stop
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline left something out."""
+        return self.untried or self.stop.reason is StopReason.MAX_TIME
 
 
 def selection(in_X: InX, models: Sequence[_Model], trace: Trace, path: Path, *, interrupted: bool) -> Selection:
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
     pick = station(in_X, members(models), "pick", [model.pick for model in models])
+    late = [model for model in models if model.is_late]
     short = [model for model in models if model.pick.used != model.plan.wanted]
-    stop = Stop(StopReason.INTERRUPTED) if interrupted else (short or models)[0].why()
+    stop = Stop(StopReason.INTERRUPTED) if interrupted else (late or short or models)[0].why()
     certificate = Certificate(
         sum(result.taken.solution.objective for result in grown),
         sum(result.lower_bound for result in grown),

@@ -27,7 +27,7 @@ def solve(
     max_iter: int = 20000,
     deadline: float | None = None,
 ) -> Solution:
-    """Minimise until objective - bound <= tol; the gap of the Solution is what was reached."""
+    """Minimise until objective - bound <= tol; the gap of the Solution is what was reached. Takes at least one step."""
     start = Start.zero(block) if start is None else start
     gram, steepness = inner_products(block, start.memory)
     kappa = float(problem.curvature_bound().max())
@@ -35,7 +35,7 @@ def solve(
     v, zv = w, z
     point = evaluated(block, problem, penalty, w, z, b)
     iteration, products = 0, 1
-    while point.gap > tol and iteration < max_iter and not out_of_time(deadline):
+    while point.gap > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
         iteration += 1
         pull = block.correlate(problem.at(zv, b).dual.vector)
         steepness = max(0.8 * steepness, 1e-12)

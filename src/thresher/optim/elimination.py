@@ -21,7 +21,7 @@ from thresher.data.block import Block
 from thresher.optim import newton
 from thresher.optim.inverses import SINGULAR, ByColumns, ByRows
 from thresher.optim.layout import PLAIN, Layout
-from thresher.optim.master import Solution, Start, out_of_time
+from thresher.optim.master import DeadlinePassed, Solution, Start, better, in_time, out_of_time
 from thresher.optim.penalties import KSupport
 from thresher.optim.pivoting import pivoted
 from thresher.optim.problem import Problem, QuadraticDual
@@ -83,18 +83,20 @@ def eliminate(
     ``problems`` share the columns, and units are compared by the length of their weights over all problems; ``layout``
     maps columns to units (its classes are ignored); ``starts`` are points on all columns. The first ``forced`` units
     are never removed, the first ``pool`` only when no others are left. The gap of each station is at most ``tol``,
-    that on all columns at most ``first_tol``: if this is small, the result does not depend on the starts.
+    that on all columns at most ``first_tol``: if this is small, the result does not depend on the starts. At the
+    deadline the station being solved is given up: DeadlinePassed is raised.
     """
-    state = _Elimination(block, problems, starts, layout, forced, forced if pool is None else max(pool, forced), tol)
+    pool = forced if pool is None else max(pool, forced)
+    state = _Elimination(block, problems, starts, layout, forced, pool, tol, deadline)
     stops, most, size = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0])), 1
-    state.begin(tol if first_tol is None else first_tol, deadline)
+    state.begin(tol if first_tol is None else first_tol)
     if stops and stops[0] == state.here.units.size:
         yield state.station()
         del stops[0]
-    while stops and not out_of_time(deadline):
+    while stops:
         if state.can_pivot:
             state.remove(stops.pop(0))
-            state.settle(tol, deadline)
+            state.settle(tol)
             yield state.station()
             continue
         batch = stops[:size]
@@ -104,7 +106,7 @@ def eliminate(
             yield state.station(place)
         state.move(ahead[max(good, 1) - 1])
         if good == 0:
-            state.settle(tol, deadline)
+            state.settle(tol)
             yield state.station()
         del stops[: max(good, 1)]
         size = min(2 * size, most) if good == len(batch) else max(good, 1)
@@ -130,17 +132,22 @@ class _Elimination:
     without the removed columns.
     """
 
-    def __init__(self, block, problems, starts, layout, forced, pool, tol):
+    def __init__(self, block, problems, starts, layout, forced, pool, tol, deadline):
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
+        self.deadline = deadline
         self.columns, self.ids = block.densified(DENSE), np.arange(block.shape[1])
         self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
         left = np.ones(block.shape[1], dtype=bool)
-        self.here = self.at(left, [self.solved(c, start.w, left, start.b) for c, start in enumerate(starts)])
+        self.here = self.at(left, [self.solved(c, starts[c].w, left, starts[c].b) for c in self.each_problem()])
         (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]
         side = ByRows if n <= TALLEST * m and n * n <= DENSE and by_rows(int(max(with_curvature)), m) else ByColumns
-        self.inverses = [side(self.columns, left, shifted=problem.fit_intercept) for problem in problems]
+        self.inverses = [side(self.columns, left, shifted=problems[c].fit_intercept) for c in self.each_problem()]
         self.gone = [np.zeros((0, 0)) for _ in problems]
         self.quadratic = all(isinstance(p, QuadraticDual) and p.dual_weights() is not None for p in problems)
+
+    def each_problem(self):
+        """The number of each problem; there may be hundreds, so the clock is looked at before each."""
+        return in_time(range(len(self.problems)), self.deadline)
 
     def at(self, left, solutions):
         """The _Place with the columns ``left``, which are whole units."""
@@ -182,19 +189,21 @@ class _Elimination:
         scores = self.columns.correlate(np.array([evaluation.dual.vector for evaluation in evaluations]).T).T
         return [self.solution(*each) for each in zip(W, Z, evaluations, scores, masks, strict=True)]
 
-    def settle(self, tol, deadline, at_least=0):
+    def settle(self, tol, at_least=0):
         """Newton steps here, at least ``at_least``, until the gap is at most ``tol``.
 
         Full steps find the samples with curvature soonest, though the objective may increase on the way. If it does not
         decrease for WATCH steps, the method goes back to the best point and takes one careful step from there.
         """
-        for c in range(len(self.problems)):
+        for c in self.each_problem():
             share = tol / len(self.problems)
             best = now = self.here.solutions[c]
             stale, watch = at_least > 0, WATCH
             for step in range(STEPS):
-                if (best.gap <= share and step >= at_least) or out_of_time(deadline):
+                if best.gap <= share and step >= at_least:
                     break
+                if out_of_time(self.deadline):
+                    raise DeadlinePassed
                 if watch:
                     self.refresh(c, now, stale)
                     new = self.solved(c, now.w + self.inverses[c].times(now.scores - now.w), self.here.left, now.b)
@@ -205,7 +214,7 @@ class _Elimination:
                 best = better(best, new)
                 now = new if watch else best
             else:
-                best = self.by_newton(c, best, share, deadline)
+                best = self.by_newton(c, best, share)
             self.here.solutions[c] = best
 
     @property
@@ -220,11 +229,11 @@ class _Elimination:
         v = pivoted(self.inverses[c].K, problem.y, problem.dual_weights(), v, shifted=shifted)
         return self.solved(c, np.where(left, self.columns.correlate(v), 0.0), left, old.b)
 
-    def begin(self, tol, deadline):
+    def begin(self, tol):
         """Solve on all columns: the gap is at most ``tol``, and the inverse belongs to the solution."""
         if self.can_pivot:
-            self.here.solutions[:] = [self.pivoted(c) for c in range(len(self.problems))]
-        self.settle(tol, deadline, at_least=not self.can_pivot)
+            self.here.solutions[:] = [self.pivoted(c) for c in self.each_problem()]
+        self.settle(tol, at_least=not self.can_pivot)
 
     def remove(self, stop):
         """Go on to ``stop`` units, and solve by pivoting as long as rows are the smaller side."""
@@ -235,9 +244,9 @@ class _Elimination:
         self.move(self.at(left, [replace(s, w=np.where(left, s.w, 0.0)) for s in self.here.solutions]))
         left, old = self.here.left, self.here.solutions
         if self.can_pivot:
-            self.here.solutions[:] = [self.pivoted(c) for c in range(len(old))]
+            self.here.solutions[:] = [self.pivoted(c) for c in self.each_problem()]
         else:
-            self.here.solutions[:] = [self.solved(c, s.w, left, s.b) for c, s in enumerate(old)]
+            self.here.solutions[:] = [self.solved(c, old[c].w, left, old[c].b) for c in self.each_problem()]
 
     def refresh(self, c, solution, stale):
         """Change the inverse of problem ``c`` to the curvature at ``solution``, if ``stale`` or if that is cheap."""
@@ -256,12 +265,13 @@ class _Elimination:
                 return there
         return old
 
-    def by_newton(self, c, old, tol, deadline):
+    def by_newton(self, c, old, tol):
         """The solution of problem ``c`` from ``old`` by the general solver, where these steps do not arrive."""
         left = self.here.left
         block = self.block.take(self.ids[left])
         start = Start(old.w[left], old.z, old.b)
-        found = newton.solve(block, self.problems[c], KSupport(block.shape[1]), start, tol=tol, deadline=deadline)
+        penalty = KSupport(block.shape[1])
+        found = newton.solve(block, self.problems[c], penalty, start, tol=tol, deadline=self.deadline)
         w, scores = np.zeros(left.size), np.zeros(left.size)
         w[left], scores[left] = found.w, found.scores
         return replace(found, w=w, scores=scores)
@@ -275,13 +285,11 @@ class _Elimination:
 
     def ahead(self, stops, tol):
         """The places at ``stops``: predicted by the model, evaluated and, if several, corrected while that helps."""
-        for c in range(len(self.problems)):
+        for c in self.each_problem():
             self.refresh(c, self.here.solutions[c], stale=False)
         weights, masks = self.modelled(stops)
-        solutions = [
-            self.evaluated(c, W, masks, old.b)
-            for c, (W, old) in enumerate(zip(weights, self.here.solutions, strict=True))
-        ]
+        here = self.here.solutions
+        solutions = [self.evaluated(c, weights[c], masks, here[c].b) for c in self.each_problem()]
         first, before = -1, np.inf
         for _ in range(ROUNDS if len(stops) > 1 else 0):
             gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
@@ -289,7 +297,8 @@ class _Elimination:
             if bad.size == 0 or (bad[0] == first and gaps[first] > PROGRESS * before):
                 break
             first, before = bad[0], gaps[bad[0]]
-            for c, row in enumerate(solutions):
+            for c in self.each_problem():
+                row = solutions[c]
                 W = np.array([self.corrected(c, row[t], masks[t]) for t in bad])
                 again = self.evaluated(c, W, masks[bad], row[bad[0]].b)
                 for t, solution in zip(bad, again, strict=True):
@@ -307,7 +316,7 @@ class _Elimination:
         self.gone = [np.zeros((G.column(places[0]).size, most), order="F") for G in self.inverses]
         weights, masks = [np.zeros((len(stops), left.size)) for _ in W], np.zeros((len(stops), left.size), dtype=bool)
         t = 0
-        for row, stop in enumerate(stops):
+        for row, stop in enumerate(in_time(stops, self.deadline)):
             leaving = self.leaving(self.ids[places], sum(w[places] ** 2 for w in W), stop)
             for j in places[leaving]:
                 for w, G, U in zip(W, self.inverses, self.gone, strict=True):
@@ -386,9 +395,3 @@ class _Elimination:
         left, units, solutions = self.here
         fewer = [replace(s, w=s.w[kept], scores=s.scores[kept]) for s in solutions]
         self.here = _Place(left[kept], units, fewer)
-
-
-def better(first, second):
-    """The solution with the lower objective, with the higher of the two bounds: each bound is valid by itself."""
-    lower = first if first.objective < second.objective else second
-    return replace(lower, bound=max(first.bound, second.bound))

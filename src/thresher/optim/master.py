@@ -1,7 +1,8 @@
 """The start and the solution of every solver of the master problem on the taken columns."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,3 +73,21 @@ def evaluated(
 def out_of_time(deadline: float | None) -> bool:
     """Whether the clock has passed ``deadline`` (None: never)."""
     return deadline is not None and time.perf_counter() >= deadline
+
+
+def better(first: Solution, second: Solution) -> Solution:
+    """The solution with the lower objective, with the higher of the two bounds: each bound is valid by itself."""
+    lower = first if first.objective < second.objective else second
+    return replace(lower, bound=max(first.bound, second.bound))
+
+
+class DeadlinePassed(Exception):
+    """Work that is of no use unless it is finished was given up at its deadline."""
+
+
+def in_time(items: Iterable[int], deadline: float | None) -> Iterator[int]:
+    """The items, as long as the deadline has not passed; then DeadlinePassed is raised."""
+    for item in items:
+        if out_of_time(deadline):
+            raise DeadlinePassed
+        yield item

@@ -61,13 +61,16 @@ def solve(
     max_iter: int = 200,
     deadline: float | None = None,
 ) -> Solution:
-    """Minimise until objective - bound <= tol; the gap of the Solution is what was reached."""
+    """Minimise until objective - bound <= tol; the gap of the Solution is what was reached.
+
+    At least one step is taken, however late it is, so that the first solve of a fit has a model.
+    """
     start = Start.zero(block) if start is None else start
     point = evaluated(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     patience = 0 if block.shape[0] <= WIDE * block.shape[1] else PATIENCE
-    while best.objective - bound > tol and iteration < max_iter and not out_of_time(deadline):
+    while best.objective - bound > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
         if iteration == patience and interior.suits(block, problem, penalty):
             rest, enough = Start(best.w, best.z, best.b), max(SURPLUS * tol, 1e-9 * best.objective)
             best = interior.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
@@ -83,7 +86,7 @@ def solve(
             X = block.toarray() if X is None else X
             step, Xstep, more = model.minimised_directly(X)
         else:
-            step, Xstep, more = model.minimised_iteratively()
+            step, Xstep, more = model.minimised_iteratively(deadline)
             learned = learned._replace(products=more)
         w, z, b, length, most = search(block, problem, penalty, near, step, Xstep)
         damping = learned.damping * (0.25 if length == 1.0 else 4.0 if length < 0.2 else 1.0)
@@ -207,14 +210,17 @@ class Model:
             step[active] = lstsq(H, self.residual[active], check_finite=False)[0]
         return step, X @ step, 1
 
-    def minimised_iteratively(self):
-        """The approximate minimiser by conjugate gradients: two products with the block per step."""
+    def minimised_iteratively(self, deadline):
+        """The approximate minimiser by conjugate gradients: two products with the block per step.
+
+        It is a direction of descent after any number of steps: at the deadline it is used as it is.
+        """
         residual, full = self.residual.copy(), self.near.full
         step, Xstep = np.zeros_like(self.near.w), np.zeros_like(self.near.z)
         direction, products = residual.copy(), 1
         norm = first = residual @ residual
         for _ in range(min(MAX_INNER, int(self.active.sum()) + 5)):
-            if norm <= 1e-4 * first:
+            if norm <= 1e-4 * first or (products > 1 and out_of_time(deadline)):
                 break
             Xd = self.block.combine(direction)
             Hd = np.where(self.active, self.block.correlate(self.weighed(Xd)), 0.0) + np.where(full, direction, 0.0)

@@ -82,6 +82,10 @@ class Problem(ABC):
         """A vector over all scores as (classes, samples)."""
         return z.reshape(self.classes, -1)
 
+    def samples_that_count(self) -> np.ndarray | None:
+        """Mask of the samples that the objective depends on; None: all of them."""
+        return None
+
     def at_zero(self) -> float:
         """The objective at w = 0 with the best intercept: every gap is a share of it."""
         return self.at(np.zeros(self.size)).loss
@@ -190,6 +194,10 @@ class MarginProblem(Problem):
         if self.fit_intercept:
             alpha = self.loss.feasible(alpha, y)
         return Evaluation(b, self.loss.value(y, z + b, cost), self.dual_at(alpha))
+
+    def samples_that_count(self) -> np.ndarray:
+        """See Problem: those with a cost."""
+        return np.any(self.by_class(self.cost) > 0.0, axis=0, keepdims=True)[0]
 
     def dual_at(self, alpha: np.ndarray) -> MarginDual:
         """The dual point alpha."""

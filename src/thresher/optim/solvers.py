@@ -31,7 +31,7 @@ class Solve(Protocol):
         tol: float,
         deadline: float | None = None,
     ) -> Solution:
-        """The Solution with objective - bound <= tol, or the best one when ``deadline`` passes."""
+        """The Solution with objective - bound <= tol; the best one, after a step or more, if ``deadline`` passes."""
 
 
 class Eliminate(Protocol):

@@ -2,6 +2,7 @@
 
 from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
+from thresher.results.interchangeable import Interchangeable
 from thresher.results.selection import (
     Certificate,
     Path,
@@ -22,6 +23,7 @@ __all__ = [
     "FeaturePath",
     "Grid",
     "GridPoint",
+    "Interchangeable",
     "Milestone",
     "Path",
     "Selection",

@@ -57,11 +57,12 @@ class Certificate:
     objective : float
         Objective of the grown model.
     lower_bound : float
-        A value that no model over *all* features with the same budget can go below.
+        A value that no model over *all* features with the same budget can go below; of features that are equal or
+        opposite after scaling, and of which growth took one, the others do not count, nor do excluded ones.
     pick_objective : float
         1/2 ||w||^2 plus the loss of the features that were selected.
     pick_bound : float
-        A value that no model on *any* equally many features can go below.
+        A value that no model on *any* equally many features can go below, excluded ones excepted.
     at_zero : float
         Objective without features.
     """

@@ -111,7 +111,7 @@ class Trace:
 
     steps: list[Step] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
-    begun: float = field(default_factory=time.perf_counter)
+    begun: float = field(default_factory=lambda: time.perf_counter())  # looked up each time: tests replace the clock
 
     @contextmanager
     def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:

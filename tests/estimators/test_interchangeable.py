@@ -1,0 +1,122 @@
+"""Features that could stand in for selected ones: against np.corrcoef, for every storage."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tests.laws.designs import DESIGNS, written_out
+from thresher import FGMClassifier, SparseSVC, StreamClassifier
+from thresher.data.workers import Workers
+from thresher.errors import FewerFeaturesWarning
+
+rng = np.random.default_rng(3)
+BASE = rng.standard_normal((70, 25))
+NOISY = BASE[:, :10] * np.where(np.arange(10) % 2, -2.0, 0.5) + 0.3 * rng.standard_normal((70, 10)) + 5.0
+X = np.concatenate([BASE, NOISY, -3.0 * BASE[:, :5] + 1.0, np.full((70, 2), 7.0)], axis=1)
+Y = np.where(BASE[:, :6].sum(axis=1) + 0.3 * rng.standard_normal(70) > 0, "b", "a")
+STORAGES = {"C": np.asarray, "F": np.asfortranarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
+
+
+def fitted(k=6, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        return FGMClassifier(k, **options).fit(X, Y)
+
+
+def expected(A, features, bound, weights=None):
+    """{feature: {other: correlation}} by the covariance matrix."""
+    C = np.cov(A, rowvar=False, aweights=weights)
+    length = np.sqrt(np.diag(C))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        R = np.nan_to_num(C / np.multiply.outer(length, length))
+    others = np.setdiff1d(np.arange(A.shape[1]), features)
+    return {int(j): {int(k): R[j, k] for k in others if abs(R[j, k]) >= bound} for j in features}
+
+
+def same(found, wanted):
+    """Whether an Interchangeable has these correlations, best first."""
+    assert found.features.tolist() == sorted(wanted)
+    for feature, others in wanted.items():
+        ids, correlations = found.of(feature)
+        assert dict(zip(ids.tolist(), correlations, strict=True)) == pytest.approx(others, abs=1e-10)
+        assert (np.diff(np.abs(correlations)) <= 1e-15).all()
+
+
+@pytest.mark.parametrize("bound", [0.2, 0.9, 0.99])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_correlations_are_those_of_numpy(storage, bound):
+    clf = fitted()
+    found = clf.interchangeable(STORAGES[storage](X), bound)
+    assert found.min_correlation == bound
+    same(found, expected(X, clf.selection_.features, bound))
+    assert sum(ids.size for ids in found.others) > 2
+
+
+def test_equal_columns_have_correlation_one():
+    clf = fitted(k=8)
+    found = clf.interchangeable(X, min_correlation=1.0)
+    for feature, ids, correlations in zip(found.features, found.others, found.correlations, strict=True):
+        if feature < 5:
+            assert ids.tolist() == [feature + 35]
+            assert correlations.tolist() == pytest.approx([-1.0])
+
+
+def test_weights_and_threads():
+    weights = rng.integers(0, 4, 70).astype(float)
+    clf = fitted()
+    same(clf.interchangeable(X, 0.5, sample_weight=weights), expected(X, clf.selection_.features, 0.5, weights))
+    several = clf.set_params(n_jobs=3).interchangeable(X, 0.5, sample_weight=weights)
+    alone = clf.set_params(n_jobs=1).interchangeable(X, 0.5, sample_weight=weights)
+    for mine, theirs in zip(several.correlations, alone.correlations, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_design(name, tmp_path):
+    """Scaled ones, those that compute their columns, and those that are read in other processes."""
+    small = np.round(8.0 * X[:, :12]) / 8.0
+    A, step = written_out(name, small), 3 if name == "very_wide" else 1
+    with Workers(2) as workers:
+        design = DESIGNS[name](small, workers, tmp_path)
+        clf = FGMClassifier(3, scale=None).fit(design, np.where(small[:, 0] + small[:, 1] > 0, 1, 0))
+        found = clf.interchangeable(design, 0.2)
+    wanted = expected(A, clf.selection_.features // step, 0.2)
+    same(found, {j * step: {k * step: value for k, value in others.items()} for j, others in wanted.items()})
+
+
+def test_more_selected_features_than_a_scan_takes(monkeypatch):
+    clf = fitted(k=7)
+    whole = clf.interchangeable(X, 0.3)
+    monkeypatch.setattr("thresher.estimators.correlated.AT_A_TIME", 2)
+    parts = clf.interchangeable(X, 0.3)
+    for mine, theirs in zip(whole.others, parts.others, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_selected_columns_of_zeros_and_absurd_widths():
+    S = sparse.csr_array(X)
+    wide = sparse.csr_array((S.data, S.indices.astype(np.int64) * 10**7, S.indptr), shape=(70, 4 * 10**9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        clf = FGMClassifier(4, scale="std", always_include=[5]).fit(wide, Y)
+    found = clf.interchangeable(wide, 0.95)
+    assert found.of(5)[0].size == 0
+    small = {int(j) // 10**7: ids // 10**7 for j, ids in zip(found.features, found.others, strict=True) if j != 5}
+    reference = expected(X, sorted(small), 0.95)
+    assert {j: set(ids.tolist()) for j, ids in small.items()} == {j: set(others) for j, others in reference.items()}
+
+
+def test_other_selectors_and_refusals():
+    found = SparseSVC(1e-2, 0.1).fit(X, Y).interchangeable(X, 0.95)
+    assert found.features.size == len(found.others)
+    with pytest.raises(ValueError, match="min_correlation must be at most 1, got 2"):
+        fitted().interchangeable(X, 2)
+    with pytest.raises(ValueError, match="feature 999 was not selected; ``features`` has those"):
+        found.of(999)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        fitted().interchangeable(X[:, :3])
+    stream = StreamClassifier(3, hash_bits=5, random_state=0).fit(sparse.csr_array(X), Y)
+    with pytest.raises(ValueError, match="not available for hashed"):
+        stream.interchangeable(sparse.csr_array(X))
