@@ -12,7 +12,6 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
-from thresher.cli.inspect import proof_of
 from thresher.cli.show import OUT
 from thresher.datasets import make_wide
 from thresher.estimators.fgm import FGMClassifier
@@ -76,7 +75,7 @@ def wide():
 
 def prove(clf):
     """Print the certificate."""
-    say_text(f"Certificate: {proof_of(clf)}")
+    say_text(f"Certificate: {clf.proof()}")
     passes = rounded(clf.selection_.trace.passes)
     say(f"   Stop reason: {clf.selection_.stop_reason}. Passes over X: {passes}.\n")
 
@@ -116,7 +115,7 @@ def digits():
     selection = clf.selection_
     best = [f"({j // 8 + 1}, {j % 8 + 1})" for j in selection.features[selection.ranking].tolist()]
     say_text(f"By importance, as (row, column): {', '.join(best)}.")
-    say_text(proof_of(clf))
+    say_text(clf.proof())
 
 
 def stream():

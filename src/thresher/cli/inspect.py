@@ -10,7 +10,6 @@ from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded
-from thresher.results.words import proof
 
 CLASSES_SHOWN = 6
 SCREENING = ("features_removed", "samples_removed", "screened")
@@ -97,22 +96,12 @@ def say_certificate(reporter, clf):
             f"{clf.progressive_loss_:.4g} ({', '.join(f'{name} {value:g}' for name, value in clf.setting_.items())})"
         )
         return
-    reporter.say(f"certificate: {proof_of(clf)}")
+    reporter.say(f"certificate: {clf.proof()}")
     reporter.say(
         f"training objective: {certificate.pick_objective:.6g} with these features, {certificate.at_zero:.6g} without "
         f"features; lower bound {certificate.pick_bound:.6g}"
     )
     reporter.say(f"cost: {rounded(selection.trace.passes)} passes over the data; scale: {selection.scale}")
-
-
-def proof_of(clf):
-    """What the certificate of a model proves, in words."""
-    selection = clf.selection_
-    if not isinstance(clf, FGMClassifier):
-        return proof(selection.certificate, clf.n_features_in_)
-    each = clf.support == "per_class" and clf.classes_.size > 2
-    count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-    return proof(selection.certificate, clf.n_features_in_, count, n_forced=selection.forced.size, each=each)
 
 
 def say_score(reporter, clf):
@@ -196,7 +185,7 @@ def facts(model, top=None):
                 "objective", "lower_bound", "gap", "pick_objective", "pick_bound", "pick_gap", "at_zero",
             )
         },
-        "proof": None if certificate is None else proof_of(clf),
+        "proof": None if certificate is None else clf.proof(),
         "passes": selection.trace.passes,
         "source": asdict(model.source),
         "data": model.document["data"],

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.design import Design
 from thresher.data.door import count_columns
@@ -28,6 +29,7 @@ from thresher.families.fgm import fgm, growth_target, held_out
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
 from thresher.results import Path, Selection, Trace
+from thresher.results.words import proof
 
 DEFAULT_C = 1.0
 SUPPORTS = ("shared", "per_class")
@@ -330,6 +332,21 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 "fit a new estimator or set warm_start=False"
             )
         return self.selection_
+
+    def proof(self) -> str:
+        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+
+        Returns
+        -------
+        str
+            How much of the training objective any equally many features could still take off.
+        """
+        check_is_fitted(self)
+        selection = self.selection_
+        each = self.support == "per_class" and self.classes_.size > 2
+        count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
+        columns = self.n_features_in_ - (0 if self.exclude is None else len(self.exclude))
+        return proof(selection.certificate, columns, count, n_forced=selection.forced.size, each=each)
 
     def _starts(
         self, design: Design, previous: Selection | None, classes: np.ndarray, excluded: np.ndarray

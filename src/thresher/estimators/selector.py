@@ -21,6 +21,7 @@ from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.estimators.correlated import interchangeable
 from thresher.estimators.linear import LinearClassifier
 from thresher.results import Interchangeable
+from thresher.results.words import proof
 
 WIDEST_MASK = 2**36  # features
 
@@ -167,3 +168,14 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
 
 class SelectorClassifier(ColumnSelector, LinearClassifier):
     """A linear classifier that is also a selector of its features."""
+
+    def proof(self) -> str:
+        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+
+        Returns
+        -------
+        str
+            How much of the training objective any other model of the same kind could still take off.
+        """
+        check_is_fitted(self)
+        return proof(self.selection_.certificate, self.n_features_in_)

@@ -15,7 +15,12 @@ def percent(share: float) -> str:
 
 
 def proof(
-    certificate: Certificate, n_columns: int, n_selected: int | None = None, *, n_forced: int = 0, each: bool = False
+    certificate: Certificate | None,
+    n_columns: int,
+    n_selected: int | None = None,
+    *,
+    n_forced: int = 0,
+    each: bool = False,
 ) -> str:
     """What a certificate proves, as a sentence.
 
@@ -24,10 +29,10 @@ def proof(
 
     Parameters
     ----------
-    certificate : Certificate
-        The certificate of a fit.
+    certificate : Certificate or None
+        The certificate of a fit, if it has one.
     n_columns : int
-        Number of columns of X.
+        Number of columns of X that may be in the model.
     n_selected : int, default=None
         Number of features selected; None: the model was not restricted to a number, but by penalties.
     n_forced : int, default=0
@@ -40,7 +45,7 @@ def proof(
     str
         One or two sentences.
     """
-    left = certificate.gap if n_selected == 0 else certificate.pick_gap
+    left = math.inf if certificate is None else certificate.gap if n_selected == 0 else certificate.pick_gap
     if not math.isfinite(left):
         return "Nothing is proven of this model: no lower bound of the training objective is known."
     start = f"At most {percent(left)} of the possible gain is left"
