@@ -28,7 +28,11 @@ def same_model(one, other, rtol=1e-9):
     assert one.selection_.certificate.pick_objective == pytest.approx(other.selection_.certificate.pick_objective)
 
 
-CLASSIFIERS = [FGMClassifier(4), FGMClassifier(4, scale="std", loss="logistic"), SparseSVC(0.1, 0.05)]
+CLASSIFIERS = [
+    FGMClassifier(4),
+    FGMClassifier(4, scale="std", loss="logistic"),
+    SparseSVC(0.1, 0.05, scale=None, fit_intercept=False),
+]
 
 
 @pytest.mark.parametrize("clf", CLASSIFIERS)
@@ -130,7 +134,9 @@ def test_displays_score_a_design():
     np.testing.assert_allclose(*areas)
 
 
-@pytest.mark.parametrize("clf", [SparseSVC(), SparseSVCPath(2, 2)])
+@pytest.mark.parametrize(
+    "clf", [SparseSVC(scale=None, fit_intercept=False), SparseSVCPath(2, 2, scale=None, fit_intercept=False)]
+)
 def test_sparse_svm_needs_rows_and_says_so(clf, tmp_path):
     with pytest.raises(UnsupportedDesignError, match=r"MappedDesign can be read by columns only.*use FGMClassifier"):
         clf.fit(MappedDesign(X, tmp_path), Y)

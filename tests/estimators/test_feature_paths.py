@@ -14,8 +14,8 @@ CASES = {
     "path": lambda: FGMClassifier(6).fit(X, y),
     "path of growth": lambda: FGMClassifier(6, overshoot=None).fit(X, y),
     "path, per class": lambda: FGMClassifier(4, support="per_class").fit(Z, CODES),
-    "grid": lambda: SparseSVCPath(4, 5).fit(X, y),
-    "grid, three classes": lambda: SparseSVCPath(3, 4, fit_intercept=True).fit(Z, CODES),
+    "grid": lambda: SparseSVCPath(4, 5, scale=None, fit_intercept=False).fit(X, y),
+    "grid, three classes": lambda: SparseSVCPath(3, 4, fit_intercept=True, scale=None).fit(Z, CODES),
 }
 
 
@@ -82,7 +82,7 @@ def test_points_that_were_not_reached_count_and_are_refused():
         if turn.taken == 7:
             raise KeyboardInterrupt
 
-    clf = SparseSVCPath(4, 5, verbose=stop)
+    clf = SparseSVCPath(4, 5, verbose=stop, scale=None, fit_intercept=False)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert len(clf.path_) == clf.path_.n_features.size == 20

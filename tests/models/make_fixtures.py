@@ -42,9 +42,13 @@ def models():
     yield "three", thresher.FGMClassifier(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
     yield "per_class", thresher.FGMClassifier(support="per_class", overshoot=None).fit(X, three.astype("<f4")), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
-    yield "svc", thresher.SparseSVC(beta=0.1).fit(X, two), {}
-    yield "grid", thresher.SparseSVCPath(3, 4, cv=3).fit(X, words), {"source": thresher.Source(kind="csv")}
-    yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True).fit(X, three), {}
+    yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
+    yield (
+        "grid",
+        thresher.SparseSVCPath(3, 4, cv=3, scale=None, fit_intercept=False).fit(X, words),
+        {"source": thresher.Source(kind="csv")},
+    )
+    yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True, scale=None).fit(X, three), {}
     yield "stream", thresher.StreamClassifier(3, l2=[1e-4, 1e-2], random_state=0).fit(X, words), {}
     yield "parameters", thresher.FGMClassifier(**few).fit(X, two).set_params(cv=odd_parameter()), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}

@@ -39,7 +39,9 @@ def _close_figures():
 
 
 def fit(y=DATA.y, **options):
-    path = SparseSVCPath(*SHAPE, **{"alpha_ratio": 0.6, "beta_ratio": 0.1, **options})
+    path = SparseSVCPath(
+        *SHAPE, **{"alpha_ratio": 0.6, "beta_ratio": 0.1, "scale": None, "fit_intercept": False, **options}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return path.fit(DATA.X, y)
@@ -67,7 +69,16 @@ def ended(points=15, **options):
         if turn.taken == points:
             raise KeyboardInterrupt
 
-    path = SparseSVCPath(*SHAPE, alpha_ratio=0.6, beta_ratio=0.1, screening="sifs", verbose=end, **options)
+    path = SparseSVCPath(
+        *SHAPE,
+        alpha_ratio=0.6,
+        beta_ratio=0.1,
+        screening="sifs",
+        verbose=end,
+        scale=None,
+        fit_intercept=False,
+        **options,
+    )
     with pytest.raises(KeyboardInterrupt):
         path.fit(DATA.X, DATA.y)
     assert 0 < path.path_.solved.sum() < path.path_.alphas.size
@@ -353,7 +364,7 @@ def test_bad_use_is_told():
         with pytest.raises(ValueError, match=f"what must be one of {options}; got"):
             GridDisplay.from_estimator(fitted(), what)
     with pytest.raises(NotFittedError):
-        GridDisplay.from_estimator(SparseSVCPath())
+        GridDisplay.from_estimator(SparseSVCPath(scale=None, fit_intercept=False))
     for other in (LogisticRegression(), FGMClassifier(3)):
         with pytest.raises(ValueError, match=f"{type(other).__name__} has no grid: .* SparseSVCPath"):
             GridDisplay.from_estimator(other.fit(DATA.X, DATA.y))

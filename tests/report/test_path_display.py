@@ -220,7 +220,7 @@ def test_bad_use_is_told():
     with pytest.raises(TypeError, match="LogisticRegression has no path_"):
         PathDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
     with pytest.raises(TypeError, match="path_ of SparseSVCPath is a Grid, not a Path: use GridDisplay for a grid"):
-        PathDisplay.from_estimator(SparseSVCPath(2, 3).fit(X, y), X, y)
+        PathDisplay.from_estimator(SparseSVCPath(2, 3, scale=None, fit_intercept=False).fit(X, y), X, y)
     with pytest.raises(ValueError, match="99 features"):
         PathDisplay.from_estimator(clf, X[:, :99], y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -26,8 +26,10 @@ STORAGES = {
 }
 FITS = {
     "FGMClassifier": FGMClassifier(10, overshoot=2.0),
-    "SparseSVC": SparseSVC(1e-2, 0.05, n_jobs=2),
-    "SparseSVCPath": SparseSVCPath(2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2),
+    "SparseSVC": SparseSVC(1e-2, 0.05, n_jobs=2, scale=None, fit_intercept=False),
+    "SparseSVCPath": SparseSVCPath(
+        2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2, scale=None, fit_intercept=False
+    ),
     "StreamClassifier": StreamClassifier(10, random_state=0),
 }
 

@@ -14,7 +14,7 @@ from thresher.data.block import Block
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
 
-SMALL_GRID = {"n_betas": 2, "n_alphas": 3, "beta_ratio": 0.3, "alpha_ratio": 0.1, "cv": 2}
+SMALL_GRID = {"n_betas": 2, "n_alphas": 3, "beta_ratio": 0.3, "alpha_ratio": 0.1, "cv": 2, "fit_intercept": False}
 
 
 def peak_bytes(function):
@@ -73,9 +73,9 @@ def dense_limit(monkeypatch):
 SPARSE_FITS = {
     "FGMClassifier": FGMClassifier(20, features_per_turn=10),
     "FGMClassifier centred": FGMClassifier(20, features_per_turn=10, scale="std", overshoot=None),
-    "SparseSVC": SparseSVC(1e-2, 0.02),
+    "SparseSVC": SparseSVC(1e-2, 0.02, scale=None, fit_intercept=False),
     "SparseSVC scaled": SparseSVC(1e-2, 0.02, scale="std", fit_intercept=True),
-    "SparseSVCPath": SparseSVCPath(**SMALL_GRID),
+    "SparseSVCPath": SparseSVCPath(**SMALL_GRID, scale=None),
     "StreamClassifier": StreamClassifier(20, random_state=0),
 }
 
@@ -109,9 +109,11 @@ def test_the_dense_limit_sees_every_way_to_a_dense_array(dense_limit):
 DENSE_FITS = [  # estimator, shape of X, share of X that a fit may hold
     pytest.param(FGMClassifier(20, overshoot=3.0), (1000, 20_000), 0.1, id="FGMClassifier few columns"),
     pytest.param(FGMClassifier(20), (1000, 20_000), 0.4, id="FGMClassifier 360 columns", marks=pytest.mark.slow),
-    pytest.param(SparseSVC(1e-2, 0.2), (200, 100_000), 0.6, id="SparseSVC few rows"),  # what screening leaves is copied
-    pytest.param(SparseSVC(1e-2, 0.1), (4000, 5000), 0.4, id="SparseSVC many rows"),
-    pytest.param(SparseSVCPath(**SMALL_GRID), (4000, 5000), 0.4, id="SparseSVCPath"),
+    pytest.param(
+        SparseSVC(1e-2, 0.2, scale=None, fit_intercept=False), (200, 100_000), 0.6, id="SparseSVC few rows"
+    ),  # what screening leaves is copied
+    pytest.param(SparseSVC(1e-2, 0.1, scale=None, fit_intercept=False), (4000, 5000), 0.4, id="SparseSVC many rows"),
+    pytest.param(SparseSVCPath(**SMALL_GRID, scale=None), (4000, 5000), 0.4, id="SparseSVCPath"),
 ]
 
 
@@ -155,9 +157,9 @@ def narrow_and_wide(width):
 WIDE_FITS = {
     "FGMClassifier": FGMClassifier(10, scale=None, overshoot=3.0),
     "FGMClassifier scaled": FGMClassifier(10, scale="max"),
-    "SparseSVC": SparseSVC(1e-3, 1e-2),
+    "SparseSVC": SparseSVC(1e-3, 1e-2, scale=None, fit_intercept=False),
     "SparseSVC scaled": SparseSVC(1e-3, 1e-2, scale="unit", fit_intercept=True),
-    "SparseSVCPath": SparseSVCPath(**SMALL_GRID),
+    "SparseSVCPath": SparseSVCPath(**SMALL_GRID, scale=None),
     "StreamClassifier": StreamClassifier(200, random_state=0),
     "StreamClassifier open-ended": StreamClassifier(200, open_ended=True, random_state=0),
 }

@@ -193,10 +193,9 @@ class Work:
 
         Otherwise that would be taken for waiting for lines, and count in the speed.
         """
-        kind = X.dtype, X.indices.dtype
-        if kind in self.prepared or not labels.size:
+        if X.dtype in self.prepared or not labels.size:
             return
-        self.prepared.add(kind)
+        self.prepared.add(X.dtype)
         self.tell("loading compiled loops")
         trial = StreamClassifier(**self.clf.get_params() | {"verbose": 0})
         with contextlib.suppress(InvalidDataError):  # a step size that is far too large: the stream will say so

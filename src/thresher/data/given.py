@@ -32,9 +32,9 @@ def check_given(X: Any) -> None:
     """
     if isinstance(X, (Design, np.ndarray)) or sparse.issparse(X):
         return
-    _check_annotated(X)
     if not hasattr(X, "shape") and hasattr(X, "collect"):
         raise InvalidDataTypeError("X is a lazy data frame: call its collect() first")
+    _check_annotated(X)
     columns = _columns(X)
     if columns is not None:
         _check_names(columns[0])

@@ -45,6 +45,13 @@ class Sides:
         self._meter[0] += min(by_rows, by_columns)
         return (self.rows if by_rows < by_columns else self.columns).part(rows, columns)
 
+    def dense(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The given rows (sorted) and columns, in their order, as a new float64 array."""
+        order = np.argsort(columns)
+        X = np.empty((rows.size, columns.size))
+        X[:, order] = self.part(rows, columns[order]).toarray()
+        return X
+
     def shrunk(self, rows: np.ndarray, columns: np.ndarray) -> "Sides":
         """The given rows and columns, both sorted, copied."""
         part = self.part(rows, columns)

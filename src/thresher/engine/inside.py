@@ -5,8 +5,9 @@ import numpy as np
 from thresher.optim.elastic_interior import ElasticInterior
 from thresher.optim.elastic_newton import column_terms
 
-SOON, MOST_SIDE = 2500, 8000  # of the systems to be factored: up to where it is used early, and at all
-MOST_ENTRIES = 1 << 26  # of the dense part of X
+EARLY, LATE = (2500, 1 << 23), (8000, 1 << 26)  # size of the systems, and of the part of X that is copied, at most
+SPARSE = 8  # the copy is dense: it may have this many times the stored entries of X, or FEW
+FEW = 1 << 19
 WIDE, LEAST = 2.0, 200  # columns to begin with: this multiple of the samples, but at least so many
 LOOSE, TIGHTER = 1e-2, 1e-2  # gap of the first round, and of each further one as a share of the one before
 MOST_ROUNDS = 30
@@ -14,10 +15,11 @@ NEAR = 1.0  # terms of missing columns above which, as a share of the objective 
 FARTHER = (1e3, 1e6)  # of starts after one from which it did not arrive
 
 
-def suits(svm, side=SOON):
+def suits(svm, limits=EARLY):
     """Whether the method can be used: its systems, of the size of the smaller side, are dense."""
     n, p = int(np.count_nonzero(svm.rows)), svm.sides.shape[1]
-    return min(n, p) <= side and n * _width(n, p) <= MOST_ENTRIES
+    copied = n * _width(n, p)
+    return min(n, p) <= limits[0] and copied <= min(limits[1], max(FEW, SPARSE * svm.sides.entries))
 
 
 def _width(n, p):
@@ -53,7 +55,7 @@ def solved(svm, start, alpha, beta, tol):
             if outside > NEAR * svm.at_zero:
                 solver = _fresh(svm, rows, columns, alpha, beta)
                 continue
-            solver.join(svm.sides.part(rows, missing).toarray(), v[missing])
+            solver.join(svm.sides.dense(rows, missing), v[missing])
         bar = max(TIGHTER * bar, 0.5 * tol)
     order = np.argsort(columns)
     ids, w = columns[order], best.w[order]
@@ -62,9 +64,7 @@ def solved(svm, start, alpha, beta, tol):
 
 def _fresh(svm, rows, columns, alpha, beta, far=1.0):
     """A solver in the middle of its bounds."""
-    order = np.argsort(columns)
-    X = np.empty((rows.size, columns.size))
-    X[:, order] = svm.sides.part(rows, columns[order]).toarray()
+    X = svm.sides.dense(rows, columns)
     return ElasticInterior(
         X, svm.y[rows], svm.cost[rows], alpha=alpha, beta=beta, gamma=svm.gamma, shift=svm.shift, far=far
     )

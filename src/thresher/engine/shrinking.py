@@ -150,7 +150,7 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
         steps += point.steps
         if steps >= MOST_IN_ALL or svm.watch.late:  # no further progress is possible in floating point, or in time
             return replace(point if last else solve(svm, point, alpha, beta, tol, rules, PATIENCE), steps=steps)
-        sure = sure or (TOO_MANY <= steps < 2 * TOO_MANY and inside.suits(svm, inside.MOST_SIDE))
+        sure = sure or (TOO_MANY <= steps < 2 * TOO_MANY and inside.suits(svm, inside.LATE))
         if point.gap > bar and sure:
             better, sure = solve_inside(svm, point, alpha, beta, tol, rules), False
             steps += better.steps

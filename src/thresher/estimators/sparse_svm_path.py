@@ -93,7 +93,7 @@ class SparseSVCPath(ElasticSVC):
     >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
     >>> path = SparseSVCPath(n_betas=4, n_alphas=5, cv=3).fit(data.X, data.y)
     >>> path.path_
-    Grid(4 betas x 5 alphas, 20 points solved; features 0 to 395)
+    Grid(4 betas x 5 alphas, 20 points solved; features 0 to 390)
     >>> path.best_index_, path.best_estimator_.selection_.features.size
     ((1, 4), 7)
     """
