@@ -69,3 +69,8 @@ def test_n_jobs_is_described_in_the_same_words_everywhere():
     for estimator in with_threads:
         assert N_JOBS in estimator.__doc__, estimator
         assert estimator().n_jobs is None
+
+
+def test_packages_are_there_after_import_thresher_alone():
+    code = "import thresher; thresher.io.read; thresher.datasets.make_wide"
+    subprocess.run([sys.executable, "-c", code], check=True)

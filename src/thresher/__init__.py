@@ -124,6 +124,7 @@ _MODULES = {
     "save": "thresher.models",
     "save_checkpoint": "thresher.models",
 }
+_PACKAGES = ("datasets", "io")  # thresher.io.read(...) after `import thresher` alone
 
 
 def __getattr__(name: str) -> Any:
@@ -131,6 +132,8 @@ def __getattr__(name: str) -> Any:
         with uncollected():
             module = importlib.import_module(_MODULES[name])
         return getattr(module, name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"thresher.{name}")
     raise AttributeError(f"module 'thresher' has no attribute {name!r}")
 
 

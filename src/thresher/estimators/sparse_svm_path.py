@@ -95,7 +95,7 @@ class SparseSVCPath(ElasticSVC):
     >>> path.path_
     Grid(4 betas x 5 alphas, 20 points solved; features 0 to 390)
     >>> path.best_index_, path.best_estimator_.selection_.features.size
-    ((1, 4), 7)
+    ((1, 4), 9)
     """
 
     path_: Grid
