@@ -139,7 +139,7 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
     takes a step or two. Where that is slow too, the interior point method takes over.
     """
     stride, loose, steps = STRIDE, max(tol, LOOSE * svm.at_zero), 0
-    sure = inside.suits(svm)
+    sure, tried = inside.suits(svm), False
     while True:
         ratio = start.alpha / alpha
         stride = min(stride, max(ratio, SHORTEST))
@@ -150,9 +150,8 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
         steps += point.steps
         if steps >= MOST_IN_ALL or svm.watch.late:  # no further progress is possible in floating point, or in time
             return replace(point if last else solve(svm, point, alpha, beta, tol, rules, PATIENCE), steps=steps)
-        sure = sure or (TOO_MANY <= steps < 2 * TOO_MANY and inside.suits(svm, inside.LATE))
-        if point.gap > bar and sure:
-            better, sure = solve_inside(svm, point, alpha, beta, tol, rules), False
+        if point.gap > bar and not tried and (sure or (steps >= TOO_MANY and inside.suits(svm, inside.LATE))):
+            better, tried, sure = solve_inside(svm, point, alpha, beta, tol, rules), True, False
             steps += better.steps
             if better.gap <= tol or svm.watch.late:
                 return replace(better, steps=steps)
