@@ -6,7 +6,7 @@ d = 1), so the problem is a saddle point: minimise over v = alpha y and maximise
     sum_i alpha_i^2 / (2 c_i) - sum_i alpha_i + 1/2 sum_j d_j (x_j'v)^2,      alpha >= 0,  sum v = 0 with an intercept.
 
 Where columns outnumber samples, hundreds of weights are about to become zero or non-zero, and methods that guess which
-take hundreds of steps. Here each step solves one system of the size of the samples, and about twenty are enough.
+take hundreds of steps. Here each step solves one system of the size of the smaller side, and about twenty are enough.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ IDLE = 5  # steps without progress after which only rounding errors are left
 
 
 def suits(block: Block, problem: Problem, penalty: Pieced) -> bool:
-    """Whether this solver can be used: its systems are as large as the number of samples.
+    """Whether this solver can be used: its systems are dense.
 
     It needs a loss with a quadratic dual, and a penalty of single coordinates.
     """
@@ -183,17 +183,33 @@ class _Inside:
         return True
 
     def _factored(self):
-        """Factor the system of Newton's method, with d and the multipliers of the constraints eliminated."""
+        """Factor the system of Newton's method, with d and the multipliers of the constraints eliminated.
+
+        It is  B B' + D  with one column of B for each column of X: over the columns, if they are fewer, 1 + B'D^-1 B.
+        """
         self.q = self.low / self.d + self.high / (1.0 - self.d)
-        A = self.X * np.sqrt(self.d + self.scores**2 / self.q)
-        M = A @ A.T
-        if self.F.size:
-            M += self.F @ self.F.T
-        M[np.diag_indices_from(M)] += 1.0 / self.cost + self.push / self.alpha
+        self.B = np.column_stack([self.X * np.sqrt(self.d + self.scores**2 / self.q), self.F])
+        self.D = 1.0 / self.cost + self.push / self.alpha
+        self.by_rows = self.B.shape[0] <= self.B.shape[1]
+        half = self.B if self.by_rows else (self.B / np.sqrt(self.D)[:, None]).T
+        M = half @ half.T
+        M[np.diag_indices_from(M)] += self.D if self.by_rows else 1.0
         self.factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
         self.edge = self.X @ (self.scores / self.q)
-        self.borders, _ = dpotrs(self.factor, np.column_stack([self.edge, np.ones(self.y.size)]), lower=1)
+        self.borders = self._inverse(np.column_stack([self.edge, np.ones(self.y.size)]))
         return not failed and bool(np.isfinite(self.borders).all())
+
+    def _inverse(self, right):
+        """(B B' + D)^-1 right, of a vector or of columns; over the columns refined twice, since digits cancel there."""
+        if self.by_rows:
+            return dpotrs(self.factor, right, lower=1)[0]
+        D = self.D if right.ndim == 1 else self.D[:, None]
+        x, rest = np.zeros_like(right), right
+        for _ in range(3):
+            scaled = rest / D
+            x = x + scaled - self.B @ dpotrs(self.factor, self.B.T @ scaled, lower=1)[0] / D
+            rest = right - self.B @ (self.B.T @ x) - D * x
+        return x
 
     def _direction(self, mu, predictor=None):
         """The step to where all products of constraints and multipliers are ``mu``, up to second-order terms.
@@ -220,7 +236,7 @@ class _Inside:
 
     def _solved(self, right, sum_d):
         """(v, tau, b) that solve  M v - edge tau + b = right,  edge'v - tau sum 1/q = sum_d,  sum of v: as it must."""
-        plain, _ = dpotrs(self.factor, right, lower=1)
+        plain = self._inverse(right)
         along, ones = self.borders.T
         corner = np.array([[self.edge @ along - (1.0 / self.q).sum(), -self.edge @ ones], [along.sum(), -ones.sum()]])
         wanted = np.array([sum_d - self.edge @ plain, -self.v.sum() - plain.sum()])
