@@ -16,8 +16,9 @@ from benchmarks.sifs.runner import GAMMA, pinned
 from thresher import SparseSVC
 from thresher.datasets import make_wide
 
-SHAPES = ((500, 5000), (1000, 10_000), (2000, 20_000), (500, 500), (5000, 500))
+SHAPES = ((500, 5000), (500, 500), (5000, 500), (1000, 10_000), (2000, 20_000))
 POINTS = ((1.0, 1e-2), (1e-1, 1e-2), (1e-2, 1e-2), (1e-3, 1e-4), (1e-5, 1e-3))  # (alpha, beta)
+LARGE = 1 << 24  # numbers in X from which on only the third point is solved
 QUICK = ((60, 600), (60, 60), (600, 60))
 CONIC = 3_000_000  # numbers in X up to which the conic solver is asked
 HEADER = (
@@ -77,7 +78,7 @@ def report(quick=False):
         for n, p in QUICK if quick else SHAPES:
             made = make_wide(n, p, 50 if p > 100 else 10, random_state=0)
             data = Set(f"{n} x {p}", np.ascontiguousarray(made.X), np.where(made.y == made.y.max(), 1.0, -1.0))
-            for alpha, beta in POINTS:
+            for alpha, beta in POINTS[2:3] if n * p > LARGE else POINTS:
                 rows.append(row(data, alpha, beta, 1 if quick or n * p > CONIC else 3))
                 print(*rows[-1], sep="  ", flush=True)
     about = (
