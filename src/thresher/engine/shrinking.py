@@ -14,6 +14,7 @@ from thresher.optim.prox import soft_threshold
 
 MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer if a shorter stride may help
 TOO_MANY = 24  # steps for a point, after which the interior point method takes over on larger problems too
+FAR = 10.0  # ratio of alphas from which on, with more active columns than samples, it is used at once
 SLOW = 0.5  # what two steps must make of the gap, or the interior point method takes over where it can
 WORTH = 0.5  # share of X below which a solve continues on the remaining rows and columns alone
 MOST_IN_ALL = 2000  # total steps for a point, after which the current solution is returned
@@ -140,6 +141,10 @@ def reach(svm, start, alpha, beta, tol, rules=RULES["auto"]):
     """
     stride, loose, steps = STRIDE, max(tol, LOOSE * svm.at_zero), 0
     sure, tried = inside.suits(svm), False
+    if sure and start.alpha > FAR * alpha and np.count_nonzero(np.abs(start.v) > beta) > np.count_nonzero(svm.rows):
+        better, tried, sure = solve_inside(svm, start, alpha, beta, tol, rules), True, False
+        if better.gap <= tol or svm.watch.late:
+            return better
     while True:
         ratio = start.alpha / alpha
         stride = min(stride, max(ratio, SHORTEST))
