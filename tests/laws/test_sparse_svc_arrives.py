@@ -124,6 +124,17 @@ def test_the_working_set_of_columns_grows(monkeypatch):
     assert clf.selection_.certificate.gap <= 1e-9
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_rounds_may_end_before_the_working_set_is_complete(monkeypatch, rounds):
+    """Newton's method then goes on from what was found."""
+    monkeypatch.setattr(inside, "WIDE", 0.5)
+    monkeypatch.setattr(inside, "LEAST", 20)
+    monkeypatch.setattr(inside, "MOST_ROUNDS", rounds)
+    data = make_wide(60, 600, 20, random_state=0)
+    clf = SparseSVC(1e-3, 1e-3, scale=None).fit(data.X, data.y)
+    assert clf.selection_.certificate.gap <= 1e-6
+
+
 def test_max_time_returns_what_there_is():
     data = make_wide(150, 1500, 50, random_state=0)
     with pytest.warns(UserWarning, match="did not converge within max_time=1e-09"):

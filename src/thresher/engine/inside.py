@@ -57,6 +57,7 @@ def solved(svm, start, alpha, beta, tol):
                 continue
             solver.join(svm.sides.dense(rows, missing), v[missing])
         bar = max(TIGHTER * bar, 0.5 * tol)
+    columns = columns[: best.w.size]  # the last round may have added some
     order = np.argsort(columns)
     ids, w = columns[order], best.w[order]
     return ids[w != 0.0], w[w != 0.0], best.b, theta, svm.watch.steps - begun
