@@ -100,3 +100,9 @@ def test_model_files_keep_it(tmp_path):
     clf = FGMClassifier(5, exclude=[0, 2]).fit(X, y)
     thresher.save(clf, tmp_path / "model.json")
     assert thresher.load(tmp_path / "model.json").exclude == [0, 2]
+
+
+def test_a_column_excluded_twice_counts_once():
+    clf = FGMClassifier(39, exclude=[2, 2]).fit(X, y)
+    np.testing.assert_array_equal(clf.selection_.features, np.delete(np.arange(40), 2))
+    assert "no 39 of the 39 columns" in clf.proof()

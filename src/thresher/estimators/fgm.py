@@ -123,8 +123,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
         The C used; with ``C="auto"`` also the values tried and their accuracy on the held-out samples. The best mean of
-        ``scores_`` is not an estimate for new data, since the same folds chose C (on pure noise it was 0.61): for that
-        use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples that ``fit`` did not see.
+        ``scores_`` is not an estimate for new data, since the same folds chose C (on pure noise it was up to 0.57): for
+        that use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples ``fit`` did not see.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
@@ -345,7 +345,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         selection = self.selection_
         each = self.support == "per_class" and self.classes_.size > 2
         count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-        columns = self.n_features_in_ - (0 if self.exclude is None else len(self.exclude))
+        names = getattr(self, "feature_names_in_", None)
+        excluded = check.column_numbers("exclude", self.exclude, self.n_features_in_, names)
+        columns = self.n_features_in_ - np.unique(excluded).size
         return proof(selection.certificate, columns, count, n_forced=selection.forced.size, each=each)
 
     def _starts(

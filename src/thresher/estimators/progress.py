@@ -86,8 +86,6 @@ class StepProgress:
 
     def __call__(self, steps, gap, features):
         """Draw the progress of the fit."""
-        if not self.verbose:
-            return
         if callable(self.verbose):
             self.verbose(Turn(features, steps, np.nan, np.nan, gap, self.trace.passes, self.trace.elapsed), None)
             return

@@ -30,7 +30,7 @@ class Restrictions(NamedTuple):
 def restrictions(always_include: Any, exclude: Any, space: Space, names: np.ndarray | None) -> Restrictions:
     """The validated parameters ``always_include`` and ``exclude``; ``names`` are those of a data frame, or None."""
     forced = check.column_numbers("always_include", always_include, space.n_columns, names)
-    excluded = np.sort(check.column_numbers("exclude", exclude, space.n_columns, names))
+    excluded = np.unique(check.column_numbers("exclude", exclude, space.n_columns, names))
     both = forced[np.isin(forced, excluded)]
     if both.size:
         name = int(both[0]) if names is None else names[both[0]]

@@ -81,7 +81,7 @@ class SparseSVCPath(ElasticSVC):
         Scores of the folds, with ``cv``.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
         The point with the best mean score, the first if there are ties; with ``cv``. ``best_score_`` is not an estimate
-        for new data, since the same folds chose the point (on pure noise it was 0.61): for that use
+        for new data, since the same folds chose the point (on pure noise it was up to 0.58): for that use
         ``cross_val_score`` on the whole estimator (nested cross-validation) or samples that ``fit`` did not see.
     selection_, coef_, intercept_, classes_, n_features_in_, feature_names_in_, fingerprint_
         As in SparseSVC, of the best point, or of the last.

@@ -13,8 +13,8 @@ the smaller side.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
+from thresher.optim.barrier import SmallerSide, longest
 from thresher.optim.elastic_newton import balanced, column_terms, sample_terms
 from thresher.optim.prox import soft_threshold
 
@@ -155,38 +155,20 @@ class ElasticInterior:
 
     def _longest(self, move):
         """The longest step up to 1 that stays inside; nan if the direction is."""
-        most = 1.0 / NEAR
-        for pair, changes in zip((*self._bounds[0], *self._bounds[1]), self._changes(move), strict=True):
-            for value, change in zip(pair, changes, strict=True):
-                falling = change < 0.0
-                most = min(most, float((value[falling] / -change[falling]).min(initial=np.inf)))
-                most = most if np.isfinite(change).all() else np.nan
-        return NEAR * most
+        rows, columns = self._bounds
+        return NEAR * longest((*rows, *columns), self._changes(move), 1.0 / NEAR)
 
     def _factored(self):
-        """Factor  X G X' + D  over rows, or  G^-1 + X'D^-1 X  over columns, whichever are fewer."""
+        """Factor  X G X' + D,  what is left of the system of Newton's method; False if rounding errors forbid it."""
         (P, a), (Q, d) = self._bounds[0]
         (R, r), (L, l) = self._bounds[1]  # noqa: E741
         self.h = r / R + l / L
-        self.g = self.h / (1.0 + self.alpha * self.h)
-        self.D = (self.gamma + a / P + d / Q) / self.cost
-        n, m = self.X.shape
-        self.by_rows = n <= m
-        half = self.X * np.sqrt(self.g) if self.by_rows else (self.X / np.sqrt(self.D)[:, None]).T
-        M = half @ half.T
-        M[np.diag_indices_from(M)] += self.D if self.by_rows else 1.0 / self.g
-        self.factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
-        if failed or not np.isfinite(np.diagonal(self.factor)).all():
+        root = np.sqrt(self.h / (1.0 + self.alpha * self.h))
+        self.system = SmallerSide(self.X * root, (self.gamma + a / P + d / Q) / self.cost)
+        if self.system.failed:
             return False
-        self.ones = self._solved(np.ones(n)) if self.shift else np.zeros(n)
+        self.ones = self.system.times(np.ones(self.y.size)) if self.shift else np.zeros(self.y.size)
         return True
-
-    def _solved(self, right):
-        """(X G X' + D)^-1 right."""
-        if self.by_rows:
-            return dpotrs(self.factor, right, lower=1)[0]
-        scaled = right / self.D
-        return scaled - self.X @ dpotrs(self.factor, self.X.T @ scaled, lower=1)[0] / self.D
 
     def _direction(self, mu_rows, mu_columns, predictor=None):
         """The step to where all products are these means, up to the second-order terms of ``predictor``."""
@@ -200,7 +182,7 @@ class ElasticInterior:
         push = (goal_r / R - r) - (goal_l / L - l)
         fixed = (push + self.h * self.off_columns) / (1.0 + self.alpha * self.h)
         right = self.y * (self.off_rows - (goal_a / P - a) + (goal_d / Q - d)) - self.X @ fixed
-        xi, b = self._solved(right), 0.0
+        xi, b = self.system.times(right), 0.0
         if self.shift:
             b = float(self.ones @ right + (self.cost * self.y) @ self.theta) / float(self.ones.sum())
             xi = xi - b * self.ones

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from thresher.data.block import Block
+from thresher.optim.barrier import SmallerSide, longest
 from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import KSupport, Pieced
 from thresher.optim.pivoting import pivoted
@@ -183,33 +183,15 @@ class _Inside:
         return True
 
     def _factored(self):
-        """Factor the system of Newton's method, with d and the multipliers of the constraints eliminated.
-
-        It is  B B' + D  with one column of B for each column of X: over the columns, if they are fewer, 1 + B'D^-1 B.
-        """
+        """Factor the system of Newton's method, with d and the multipliers of the constraints eliminated."""
         self.q = self.low / self.d + self.high / (1.0 - self.d)
-        self.B = np.column_stack([self.X * np.sqrt(self.d + self.scores**2 / self.q), self.F])
-        self.D = 1.0 / self.cost + self.push / self.alpha
-        self.by_rows = self.B.shape[0] <= self.B.shape[1]
-        half = self.B if self.by_rows else (self.B / np.sqrt(self.D)[:, None]).T
-        M = half @ half.T
-        M[np.diag_indices_from(M)] += self.D if self.by_rows else 1.0
-        self.factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
+        B = np.column_stack([self.X * np.sqrt(self.d + self.scores**2 / self.q), self.F])
+        self.system = SmallerSide(B, 1.0 / self.cost + self.push / self.alpha)
+        if self.system.failed:
+            return False
         self.edge = self.X @ (self.scores / self.q)
-        self.borders = self._inverse(np.column_stack([self.edge, np.ones(self.y.size)]))
-        return not failed and bool(np.isfinite(self.borders).all())
-
-    def _inverse(self, right):
-        """(B B' + D)^-1 right, of a vector or of columns; over the columns refined twice, since digits cancel there."""
-        if self.by_rows:
-            return dpotrs(self.factor, right, lower=1)[0]
-        D = self.D if right.ndim == 1 else self.D[:, None]
-        x, rest = np.zeros_like(right), right
-        for _ in range(3):
-            scaled = rest / D
-            x = x + scaled - self.B @ dpotrs(self.factor, self.B.T @ scaled, lower=1)[0] / D
-            rest = right - self.B @ (self.B.T @ x) - D * x
-        return x
+        self.borders = self.system.times(np.column_stack([self.edge, np.ones(self.y.size)]))
+        return bool(np.isfinite(self.borders).all())
 
     def _direction(self, mu, predictor=None):
         """The step to where all products of constraints and multipliers are ``mu``, up to second-order terms.
@@ -236,7 +218,7 @@ class _Inside:
 
     def _solved(self, right, sum_d):
         """(v, tau, b) that solve  M v - edge tau + b = right,  edge'v - tau sum 1/q = sum_d,  sum of v: as it must."""
-        plain = self._inverse(right)
+        plain = self.system.times(right)
         along, ones = self.borders.T
         corner = np.array([[self.edge @ along - (1.0 / self.q).sum(), -self.edge @ ones], [along.sum(), -ones.sum()]])
         wanted = np.array([sum_d - self.edge @ plain, -self.v.sum() - plain.sum()])
@@ -253,10 +235,4 @@ class _Inside:
         return ((move.v * self.y, move.push), (move.d, move.low), (-move.d, move.high))
 
     def _longest(self, move, most):
-        """The longest step that stays inside, up to ``most``; nan if the direction is."""
-        for pair, changes in zip(self.constraints, self._changes(move), strict=True):
-            for value, change in zip(pair, changes, strict=True):
-                falling = change < 0.0
-                most = min(most, float((value[falling] / -change[falling]).min(initial=np.inf)))
-                most = most if np.isfinite(change).all() else np.nan
-        return most
+        return longest(self.constraints, self._changes(move), most)
