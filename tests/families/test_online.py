@@ -52,7 +52,7 @@ def feed(learners, X, codes, weights=None, class_weight=None, chunk=None):
 
 def weights_of(learners, d, s=0, c=0):
     """(weights of all d features, truncation error)."""
-    found, error = learners.learners[s][c].weights(learners.slots.count, learners.slots.ids)
+    found, error = learners.learners[s][c].weights(learners.slots.count)
     w = np.zeros(d)
     w[learners.slots.ids] = found
     return w, error

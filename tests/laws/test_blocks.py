@@ -184,7 +184,7 @@ def test_column_ranges_do_not_change_a_bit(name, k):
         assert np.array_equal(np.concatenate(pieces, axis=1), whole)
 
 
-@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("k", [2, 5, 7, 8, 13])
 @pytest.mark.parametrize("name", TWO_ORDERS)
 def test_sparse_sums_of_many_vectors_are_those_of_each_alone(name, k, monkeypatch):
     """Whatever the size of the tile that holds the sums."""

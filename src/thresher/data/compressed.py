@@ -47,10 +47,12 @@ class _CompressedBlock(Block):
         if k == 1:
             compressed.gather(*arrays, V, lo, hi, out)
             return
-        for r in range(0, k, 4):  # of all at once fewer stay in the second-level cache
-            side_by_side = np.zeros((V.shape[1], 4))
-            side_by_side[:, : k - r] = V[r : r + 4].T
-            compressed.gather_four(*arrays, side_by_side, lo, hi, out[r : r + 4])
+        for r in range(0, k, 8):  # of all at once fewer stay in the second-level cache
+            part = V[r : r + 8]
+            loop, width = (compressed.gather_four, 4) if len(part) <= 4 else (compressed.gather_eight, 8)
+            side_by_side = np.zeros((V.shape[1], width))
+            side_by_side[:, : len(part)] = part.T
+            loop(*arrays, side_by_side, lo, hi, out[r : r + 8])
 
     def _scattered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """Sums of the stored lines times the entries of each row of V, at the places lo <= l < hi."""

@@ -76,15 +76,15 @@ class Learner:
         """The state of the first ``count`` features; copies."""
         return LearnerState(self.table(count), self.kept.copy(), self.clock.copy())
 
-    def restore(self, state, ids):
+    def restore(self, state):
         """Continue from the state of another learner under the same setting."""
         self.clock[:] = state.clock
-        self._grow(max(len(state.table), 1), 0, ids)
+        self._grow(max(len(state.table), 1), 0)
         self._table[: len(state.table)] = state.table
         self._put_kept(state.kept)
         if self.method.averages and self._capped:
             self.place[self._table.any(axis=1) & (self.place < 0)] = averaging.PLAYS
-            self._play_all(ids)
+            self._trees[2][averaging.STALE] = 1.0
 
     def check(self, state, count, examples):
         """Raise InconsistentResultError unless ``state`` is that of ``count`` features after ``examples`` examples."""
@@ -119,7 +119,7 @@ class Learner:
 
     def learn(self, rows, ids, longest, scores):
         """Learn from all of ``rows``, as in ``descent``; scores before each update go into ``scores``."""
-        self._grow(max(1, ids.size), longest, ids)
+        self._grow(max(1, ids.size), longest)
         seen = (self._table, ids, self.place)
         work = self._trees if self.method.averages else (self._kept, self._keys)
         if self.method.loop(rows, seen, work, self.clock, self.params, scores) < scores.size:
@@ -128,20 +128,20 @@ class Learner:
                 "is not finite. Rescale X and the weights, or use a smaller step_size, and refit."
             )
 
-    def weights(self, count, ids):
+    def weights(self, count):
         """(weights of the first ``count`` slots, truncation error of the last round)."""
-        self._grow(max(1, count), 0, ids)
-        weights, seen = np.zeros(count), (self._table, ids, self.place)
-        if self.method.averages:
-            error = averaging.averaged_weights(self.clock, seen, self.params, weights)
-            return weights, error if self._capped else 0.0
-        if self.method.loop is descent.composite_descent:
-            descent.shrunk_weights(self.clock, seen, self.params, weights)
-        else:
-            weights[self.kept] = self._table[self.kept, descent.WEIGHT]
-        return weights, float(self.clock[descent.ERROR])
+        self._grow(max(1, count), 0)
+        table, t, error = self._table[:count], self.clock[descent.ROUNDS], float(self.clock[descent.ERROR])
+        with np.errstate(all="ignore"):  # as in compiled loops
+            if self.method.averages:
+                return _averaged(table, self.place[:count], t, self.params, self._capped)
+            if self.method.loop is descent.composite_descent:
+                return _shrunk(table, t, self.params), error
+        weights = np.zeros(count)
+        weights[self.kept] = table[self.kept, descent.WEIGHT]
+        return weights, error
 
-    def _grow(self, count, longest, ids):
+    def _grow(self, count, longest):
         """Allocate memory for ``count`` features, and for an example with ``longest`` more."""
         if count > len(self._table):
             room = 1 << max(6, int(count - 1).bit_length())
@@ -151,7 +151,7 @@ class Learner:
             table[: len(self._table)], place[: self.place.size] = self._table, self.place
             self._table, self.place = table, place
             if self.method.averages:
-                self._plant(ids)
+                self._plant()
         if self.method.averages:
             if longest > self._trees[3].size:
                 self._trees = (*self._trees[:3], np.empty(longest, dtype=np.int32))
@@ -166,7 +166,7 @@ class Learner:
     def _capped(self):
         return bool(np.isfinite(self.params[descent.BUDGET]))
 
-    def _plant(self, ids):
+    def _plant(self):
         """Allocate trees for the size of the table, with the leaves of the old ones."""
         room, budget, capped = len(self._table), self.params[descent.BUDGET], self._capped
         leaves = 1 << max(1, int(min(budget, room) - 1).bit_length())
@@ -177,13 +177,7 @@ class Learner:
         todo = np.zeros(0, dtype=np.int32) if self._trees is None else self._trees[3]
         self._trees = (_tree(leaf, leaves if capped else 2), _tree(leaf[:0], room if capped else 2), pace, todo)
         self._kept = leaf
-        if capped:
-            self._play_all(ids)
-
-    def _play_all(self, ids):
-        seen = (self._table, ids, self.place)
-        for tree in self._trees[:2]:
-            averaging.play_all(tree, self.clock[descent.ROUNDS], seen, self.params)
+        pace[averaging.STALE] = capped
 
     def _put_kept(self, kept):
         if not self.method.averages:
@@ -197,6 +191,23 @@ class Learner:
 def _tree(leaf, inner):
     """(leaf, winner, until) without any match played."""
     return leaf, np.full(inner, -1, dtype=np.int32), np.full(inner, np.inf)
+
+
+def _averaged(table, place, t, params, capped):
+    """(weights under dual averaging after ``t`` rounds, truncation error), by the operations of the compiled rounds."""
+    total, scale = table[:, averaging.GRADIENTS], params[descent.DELTA] + np.sqrt(table[:, averaging.SQUARES])
+    rest, growth = np.abs(total) - params[descent.L1] * t, params[descent.L2] * params[descent.STEP] * t
+    z = np.where(rest > 0.0, params[descent.STEP] * rest / (growth + scale), 0.0)
+    lost = (scale * (z * z))[place < 0]
+    error = math.sqrt(running(0.0, lost)[-1]) if capped and lost.size else 0.0
+    return np.where(place >= 0, np.where(total > 0.0, -z, z), 0.0), error
+
+
+def _shrunk(table, t, params):
+    """Weights under Ada-Fobos after ``t`` rounds, by the operations of the compiled rounds."""
+    weight, scale = table[:, descent.WEIGHT], params[descent.DELTA] + np.sqrt(table[:, descent.SPREAD])
+    rest = np.abs(weight) - (t - table[:, descent.LAST]) * (params[descent.L1] * params[descent.STEP] / scale)
+    return np.where(rest > 0.0, np.copysign(rest, weight), 0.0)
 
 
 @dataclass
@@ -284,7 +295,7 @@ class Learners:
 
     def _weights(self, s):
         """(slots with a non-zero weight in any class, their weights, truncation error over all classes)."""
-        results = [learner.weights(self.slots.count, self.slots.ids) for learner in self.learners[s]]
+        results = [learner.weights(self.slots.count) for learner in self.learners[s]]
         columns = np.stack([weights for weights, _ in results], axis=1)
         slots = np.flatnonzero(columns.any(axis=1))
         return slots, columns[slots], math.sqrt(sum(error * error for _, error in results))
@@ -333,7 +344,7 @@ class Learners:
         for record, mistakes, milestones in zip(self.records, state.mistakes, state.milestones, strict=True):
             record.mistakes, record.milestones = mistakes, list(milestones)
         for learner, part in zip(itertools.chain(*self.learners), state.learners, strict=True):
-            learner.restore(part, self.slots.ids)
+            learner.restore(part)
 
     def __getstate__(self):
         """The state, without trees and compiled loops."""

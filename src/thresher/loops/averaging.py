@@ -36,7 +36,7 @@ GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their s
 NEAR = 1e-13  # relative; rounding of scores stays well below
 TINY = 1e-290  # scores below may be on the way to underflow
 IDLE, PLAYS = -1, -2  # in ``place``, of features not kept: below the floor, or in the tree
-FLOOR, TOUCHES, LEEWAY, PACE = range(4)  # positions in ``pace``, and its length
+FLOOR, TOUCHES, LEEWAY, STALE, PACE = range(5)  # positions in ``pace``, and its length
 FIRST, NEAREST = 1.5, 1.1  # leeway: how far below the worst feature kept the floor is, as a factor
 MANY = 8  # if more than one in MANY features has matches to replay, all matches are replayed
 
@@ -50,7 +50,8 @@ def _scale(slot, table, params):
 @helper
 def _weight(total, scale, cut, growth, step):
     """The weight for a sum of gradients, before truncation; ``cut`` is l1 t, ``growth`` is l2 step t."""
-    z = step * max(abs(total) - cut, 0.0) / (growth + scale)
+    rest = abs(total) - cut
+    z = step * rest / (growth + scale) if rest > 0.0 else 0.0
     return -z if total > 0.0 else z
 
 
@@ -73,73 +74,63 @@ def _holds(high, low, t, table, params):
     l1, growth = params[L1], params[L2] * params[STEP]
     a, b = abs(table[high, GRADIENTS]), abs(table[low, GRADIENTS])
     h, k = _scale(high, table, params), _scale(low, table, params)
-    if (l1 == 0.0 and growth == 0.0) or (a == b and h == k):
+    rest, other = a - l1 * t, b - l1 * t
+    if (l1 == 0.0 and growth == 0.0) or (a == b and h == k) or rest <= 0.0:  # in the last case both stay zero
         return np.inf
-    rest, other = max(a - l1 * t, 0.0), max(b - l1 * t, 0.0)
-    if rest == 0.0:
-        return np.inf  # both are zero, and stay so
-    p, q = math.sqrt(h) * rest, math.sqrt(k) * other
-    h_t, k_t = h + growth * t, k + growth * t
+    h_t, k_t, root_h, root_k = h + growth * t, k + growth * t, math.sqrt(h), math.sqrt(k)
     z = params[STEP] * rest / h_t
-    if min(z * z, h * (z * z)) < TINY:
+    if z * z < TINY or h * (z * z) < TINY:
         return t
-    falls = l1 * math.sqrt(k) * h_t if other > 0.0 else 0.0  # of the lower one, times the other's denominator
-    doubt = NEAR * (p * k_t + q * h_t + l1 * t * (math.sqrt(h) * k_t + math.sqrt(k) * h_t))
-    lead = p * k_t - q * h_t - doubt
-    gain = growth * (p - q) - l1 * math.sqrt(h) * k_t + falls
-    gain -= NEAR * (growth * (p + q) + l1 * (math.sqrt(h) * k_t + math.sqrt(k) * h_t))
+    falls = l1 * root_k * h_t  # of the lower one, times the other's denominator
+    if other <= 0.0:
+        other, falls = 0.0, 0.0
+    p, q, both = root_h * rest, root_k * other, l1 * (root_h * k_t + root_k * h_t)
+    lead = p * k_t - q * h_t - NEAR * (p * k_t + q * h_t + t * both)
     if lead < 0.0:
         return t
+    gain = growth * (p - q) - l1 * root_h * k_t + falls - NEAR * (growth * (p + q) + both)
     rounds = np.inf if gain >= 0.0 else lead / -gain
-    if l1 > 0.0:
-        rounds = min(rounds, rest / l1)
-    return t + max(np.floor(rounds) - 1.0, 0.0) if rounds < 1e15 else np.inf
+    if l1 > 0.0 and rounds > rest / l1:
+        rounds = rest / l1
+    return np.inf if rounds >= 1e15 else t + math.floor(rounds) - 1.0 if rounds >= 2.0 else t
 
 
 @helper
 def _leaf(at, leaf, place):
     """The feature at a leaf, or -1; a tree without an array of leaves has one for each feature not kept."""
-    if leaf.size == 0:
-        return np.int64(at if place[at] == PLAYS else -1)
-    return np.int64(leaf[at])
-
-
-@helper
-def _duel(a, b, t, table, ids, params):
-    """(the higher one of two features, the lower one, a round up to which that holds)."""
-    l1, growth = params[L1], params[L2] * params[STEP]
-    h, k = _scale(a, table, params), _scale(b, table, params)
-    y = _weight(table[a, GRADIENTS], h, l1 * t, growth * t, params[STEP])
-    z = _weight(table[b, GRADIENTS], k, l1 * t, growth * t, params[STEP])
-    merit_a, merit_b = h * (y * y), k * (z * z)
-    if merit_a < merit_b or (merit_a == merit_b and ids[a] < ids[b]):
-        a, b = b, a
-    return a, b, _holds(a, b, t, table, params)
+    if leaf.size > 0:
+        return np.int64(leaf[at])
+    return np.int64(at) if place[at] == PLAYS else np.int64(-1)
 
 
 @helper
 def _settle(node, tree, t, seen, params):
-    """Play the match of a node between the winners below it."""
+    """Play the match of a node between the winners below it, and find a round up to which its result holds."""
     leaf, winner, until = tree
     table, ids, place = seen
     left, last = 2 * node, np.inf
     if left < winner.size:
-        a, b, last = np.int64(winner[left]), np.int64(winner[left + 1]), min(until[left], until[left + 1])
+        a, b, last = np.int64(winner[left]), np.int64(winner[left + 1]), until[left]
+        if until[left + 1] < last:
+            last = until[left + 1]
     else:
         a, b = _leaf(left - winner.size, leaf, place), _leaf(left + 1 - winner.size, leaf, place)
     if a < 0 or b < 0:
-        winner[node], until[node] = max(a, b), last
+        winner[node], until[node] = a if b < 0 else b, last
         return
-    high, low, stands = _duel(a, b, t, table, ids, params)
-    winner[node] = high if leaf.size == 0 else low
-    until[node] = min(last, stands)
+    merit_a, merit_b = _merit(a, t, table, params), _merit(b, t, table, params)
+    if merit_a < merit_b or (merit_a == merit_b and ids[a] < ids[b]):
+        a, b = b, a
+    stands = _holds(a, b, t, table, params)
+    winner[node] = a if leaf.size == 0 else b
+    until[node] = stands if stands < last else last
 
 
 @helper
-def _climb(at, tree, t, seen, params):
-    """Replay the matches that a change of leaf ``at`` can affect."""
-    leaf, winner, until = tree
-    slot, node = _leaf(at, leaf, seen[2]), (at + winner.size) >> 1
+def _climb(at, slot, tree, t, seen, params):
+    """Replay the matches that a change of ``slot``, at leaf ``at``, can affect."""
+    _, winner, until = tree
+    node = (at + winner.size) >> 1
     while node >= 1:
         before, ran_out = winner[node], until[node]
         _settle(node, tree, t, seen, params)
@@ -167,59 +158,41 @@ def _renew(tree, t, seen, params):
             node >>= 1
 
 
-@compiled(config=LIGHT)
-def play_all(tree, t, seen, params):
-    """Replay every match: for a tree that has grown or was read from a file."""
+@helper
+def _play_all(tree, t, seen, params):
+    """Replay every match: for a tree that has grown, was read from a file, or has changed in many places."""
     for node in range(tree[1].size - 1, 0, -1):
         _settle(node, tree, t, seen, params)
 
 
 @helper
-def _fill(row, begins, slots, trees, t, seen, clock, params):
+def _fill(row, begins, slots, leaf, place, clock, params):
     """Until the budget is used up, keep all updated features; the others enter the tree."""
-    kept, _, _, _ = trees
-    place = seen[2]
     for e in range(begins[row], begins[row + 1]):
         slot = slots[e]
         if place[slot] < 0 and clock[KEPT] < params[BUDGET]:
             place[slot] = int(clock[KEPT])
-            kept[0][place[slot]] = slot
+            leaf[place[slot]] = slot
             clock[KEPT] += 1.0
         elif place[slot] < 0:
             place[slot] = PLAYS
-    if clock[KEPT] == params[BUDGET]:
-        play_all(kept, t, seen, params)
-        play_all(trees[1], t, seen, params)
 
 
 @helper
-def _play_touched(todo, count, trees, t, seen, params):
-    """Replay the matches of ``count`` updated features that are kept, in the tree, or have just left it."""
-    kept, out, _, _ = trees
-    place = seen[2]
-    for k in range(count):
-        slot = np.int64(todo[k])
-        if place[slot] >= 0:
-            _climb(np.int64(place[slot]), kept, t, seen, params)
-        else:
-            _climb(slot, out, t, seen, params)
-
-
-@helper
-def _lower(floor, out, pace, t, seen, params):
+def _lower(floor, pace, t, table, place, params):
     """Lower the floor below ``floor``; features between the new and the old one enter the tree, by a scan of all.
 
     The new floor is further below the worst feature kept than the old one, and closer again after as many updates as
     there is room for features: in the long run scans cost no more than updates.
     """
-    table, _, place = seen
-    pace[LEEWAY] = min(pace[LEEWAY] * pace[LEEWAY], 1e200)
-    pace[FLOOR], pace[TOUCHES] = (floor / pace[LEEWAY] if pace[LEEWAY] < 1e100 else 0.0), 0.0
+    pace[TOUCHES] = 0.0
+    if pace[LEEWAY] < 1e100:
+        pace[LEEWAY] *= pace[LEEWAY]
+    pace[FLOOR] = floor / pace[LEEWAY] if pace[LEEWAY] < 1e100 else 0.0
     for slot in range(place.size):
         if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0:
             merit = _merit(slot, t, table, params)
             place[slot] = PLAYS if merit > 0.0 and merit >= pace[FLOOR] else IDLE
-    play_all(out, t, seen, params)
 
 
 @helper
@@ -231,11 +204,15 @@ def _exchange(trees, t, seen, params):
         best, worst = np.int64(out[1][1]), np.int64(kept[1][1])
         least = _merit(worst, t, table, params)
         if least < pace[FLOOR]:
-            _lower(least, out, pace, t, seen, params)
+            _lower(least, pace, t, table, place, params)
+            _play_all(out, t, seen, params)
             continue
         if pace[TOUCHES] > place.size:
-            pace[LEEWAY], pace[TOUCHES] = max(math.sqrt(pace[LEEWAY]), NEAREST), 0.0
-        pace[FLOOR] = max(pace[FLOOR], least / pace[LEEWAY])
+            pace[TOUCHES] = 0.0
+            if pace[LEEWAY] > NEAREST:
+                pace[LEEWAY] = math.sqrt(pace[LEEWAY])
+        if pace[FLOOR] < least / pace[LEEWAY]:
+            pace[FLOOR] = least / pace[LEEWAY]
         if best < 0:
             return
         most = _merit(best, t, table, params)
@@ -243,17 +220,15 @@ def _exchange(trees, t, seen, params):
             return
         place[best], place[worst] = place[worst], PLAYS
         kept[0][place[best]] = best
-        _climb(np.int64(place[best]), kept, t, seen, params)
-        _climb(best, out, t, seen, params)
-        _climb(worst, out, t, seen, params)
+        _climb(np.int64(place[best]), best, kept, t, seen, params)
+        _climb(best, best, out, t, seen, params)
+        _climb(worst, worst, out, t, seen, params)
 
 
 @helper
-def _touch(row, rows, pull, t, seen, trees, full, params):
+def _touch(row, rows, pull, t, table, place, pace, todo, full, params):
     """Add the gradients of an example; returns how many of its features, now in ``todo``, have matches to replay."""
     _, begins, slots, values, _, _ = rows
-    table, _, place = seen
-    pace, todo = trees[2], trees[3]
     step, delta, cut, growth = params[STEP], params[DELTA], params[L1] * t, params[L2] * params[STEP] * t
     floor, count, touches = pace[FLOOR], 0, 0
     for e in range(begins[row], begins[row + 1]):
@@ -286,6 +261,7 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
     """
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
+    kept, out, pace, todo = trees
     moves = params[L1] > 0.0 or params[L2] > 0.0
     for k in range(order.size):
         row, score, t = order[k], 0.0, clock[ROUNDS]
@@ -294,39 +270,34 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
                 score += _averaged(np.int64(slots[e]), t, table, params) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
-        if np.isnan(pull):
+        if math.isnan(pull):
             return k
         t = clock[ROUNDS]
         full, touched = clock[KEPT] == params[BUDGET], 0
         if pull != 0.0:
-            touched = _touch(row, rows, pull, t, seen, trees, full, params)
+            touched = _touch(row, rows, pull, t, table, place, pace, todo, full, params)
             if params[INTERCEPT] > 0.0:
                 clock[SHIFT_SUM] -= pull
                 clock[SHIFT_SPREAD] += pull * pull
                 clock[SHIFT] = -params[STEP] * clock[SHIFT_SUM] / (params[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
             if not full:
-                _fill(row, begins, slots, trees, t, seen, clock, params)
-        if full and MANY * touched < place.size:
+                _fill(row, begins, slots, kept[0], place, clock, params)
+                pace[STALE] = 1.0
+        if clock[KEPT] < params[BUDGET]:
+            continue
+        if pace[STALE] > 0.0 or MANY * touched >= place.size:
+            pace[STALE] = 0.0
+            _play_all(kept, t, seen, params)
+            _play_all(out, t, seen, params)
+        else:
             if moves:
-                _renew(trees[0], t, seen, params)
-                _renew(trees[1], t, seen, params)
-            _play_touched(trees[3], touched, trees, t, seen, params)
-        elif full:
-            play_all(trees[0], t, seen, params)
-            play_all(trees[1], t, seen, params)
-        if clock[KEPT] == params[BUDGET]:
-            _exchange(trees, t, seen, params)
+                _renew(kept, t, seen, params)
+                _renew(out, t, seen, params)
+            for j in range(touched):  # they are kept, in the tree, or have just left it
+                slot = np.int64(todo[j])
+                if place[slot] >= 0:
+                    _climb(np.int64(place[slot]), slot, kept, t, seen, params)
+                else:
+                    _climb(slot, slot, out, t, seen, params)
+        _exchange(trees, t, seen, params)
     return order.size
-
-
-@compiled(config=LIGHT)
-def averaged_weights(clock, seen, params, weights):
-    """Write the weights of all features into ``weights``; returns the truncation error."""
-    table, _, place = seen
-    error = 0.0
-    for slot in range(weights.size):
-        z = _averaged(slot, clock[ROUNDS], table, params)
-        weights[slot] = z if place[slot] >= 0 else 0.0
-        if place[slot] < 0:
-            error += _scale(slot, table, params) * (z * z)
-    return math.sqrt(error)

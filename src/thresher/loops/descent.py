@@ -27,7 +27,7 @@ def _suffered(kind, margin):
     """(loss, minus its slope) at a margin."""
     if kind == LOGISTIC:
         e = math.exp(-abs(margin))
-        return math.log1p(e) + max(-margin, 0.0), (e if margin > 0.0 else 1.0) / (1.0 + e)
+        return math.log1p(e) + (0.0 if margin > 0.0 else -margin), (e if margin > 0.0 else 1.0) / (1.0 + e)
     if margin >= 1.0:
         return 0.0, 0.0
     lack = 1.0 - margin
@@ -39,7 +39,7 @@ def judged(score, sign, weight, clock, params):
     """Start a round: minus the derivative of the loss in the score; nan if training has diverged."""
     loss, slope = _suffered(int(params[LOSS_KIND]), sign * score)
     clock[LOSS] += weight * loss
-    if not np.isfinite(score + clock[LOSS]):
+    if not math.isfinite(score + clock[LOSS]):
         return np.nan
     clock[ROUNDS] += 1.0
     clock[ERROR] = 0.0
@@ -93,8 +93,9 @@ def _without_zeros(kept, keys, count, seen):
 def _cut(kept, keys, count, seen, clock, params):
     """Keep the features with the largest keys within the budget; (sum of the other keys, of their squared weights)."""
     table, ids, place = seen
-    budget, lost, squares = int(min(params[BUDGET], count)), 0.0, 0.0
-    if count > budget:
+    budget, lost, squares = count, 0.0, 0.0
+    if count > params[BUDGET]:
+        budget = int(params[BUDGET])
         _put_first(kept, keys, ids, count, budget)
     for k in range(budget, count):
         lost += keys[k]
@@ -168,7 +169,7 @@ def mirror_descent(rows, seen, work, clock, params, scores):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
-        if np.isnan(pull):
+        if math.isnan(pull):
             return k
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
@@ -214,7 +215,7 @@ def composite_descent(rows, seen, work, clock, params, scores):
                 score += _shrunk(slots[e], clock[ROUNDS], table, params) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
-        if np.isnan(pull):
+        if math.isnan(pull):
             return k
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
@@ -223,19 +224,12 @@ def composite_descent(rows, seen, work, clock, params, scores):
                 _step(slot, -pull * values[e], table, params)
                 _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, params)
             _step_shift(pull, clock, params)
-        if np.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
+        if math.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
             for at in range(int(clock[KEPT])):
                 _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, params)
         if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
             _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, params)
     return order.size
-
-
-@compiled(config=LIGHT)
-def shrunk_weights(clock, seen, params, weights):
-    """Weights of all features under Ada-Fobos into ``weights``."""
-    for slot in range(weights.size):
-        weights[slot] = _shrunk(slot, clock[ROUNDS], seen[0], params)
 
 
 @compiled(config=LIGHT)
@@ -249,7 +243,7 @@ def plain_descent(rows, seen, work, clock, params, scores):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
-        if np.isnan(pull):
+        if math.isnan(pull):
             return k
         for at in range(int(clock[KEPT])):
             table[kept[at], WEIGHT] *= rest
@@ -284,7 +278,7 @@ def confidence_weighting(rows, seen, work, clock, params, scores):
         row = order[k]
         scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
-        if np.isnan(pull):
+        if math.isnan(pull):
             return k
         if pull == 0.0:
             continue
