@@ -8,6 +8,7 @@ from thresher._version import __version__
 
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.design import Design
+    from thresher.data.structure import Groups, Tree, group_by_prefix
     from thresher.errors import (
         ColumnsLeftOutWarning,
         CompilationCacheWarning,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         FeaturePath,
         Grid,
         GridPoint,
+        GroupLabels,
         Interchangeable,
         Milestone,
         Path,
@@ -57,6 +59,8 @@ __all__ = [
     "Grid",
     "GridDisplay",
     "GridPoint",
+    "GroupLabels",
+    "Groups",
     "InconsistentResultError",
     "Interchangeable",
     "InvalidDataError",
@@ -76,9 +80,11 @@ __all__ = [
     "StopReason",
     "StreamClassifier",
     "Trace",
+    "Tree",
     "Turn",
     "UnsupportedDesignError",
     "__version__",
+    "group_by_prefix",
     "load",
     "load_checkpoint",
     "save",
@@ -98,6 +104,8 @@ _MODULES = {
     "Grid": "thresher.results",
     "GridDisplay": "thresher.report.grid_display",
     "GridPoint": "thresher.results",
+    "GroupLabels": "thresher.results",
+    "Groups": "thresher.data.structure",
     "InconsistentResultError": "thresher.errors",
     "Interchangeable": "thresher.results",
     "InvalidDataError": "thresher.errors",
@@ -117,8 +125,10 @@ _MODULES = {
     "StopReason": "thresher.results",
     "StreamClassifier": "thresher.estimators.stream",
     "Trace": "thresher.results",
+    "Tree": "thresher.data.structure",
     "Turn": "thresher.results",
     "UnsupportedDesignError": "thresher.errors",
+    "group_by_prefix": "thresher.data.structure",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",
     "save": "thresher.models",

@@ -220,18 +220,6 @@ def toy_groups(p=24, seed=0):
     return Groups(groups, rng.uniform(0.5, 3.0, len(groups)), p)
 
 
-def group_optimum(X, Y, cost, units, k, loss="squared_hinge", chosen=None):
-    """min over latent w_g of 1/2 sum omega_g ||w_g||^2 / d_g + loss; of ``chosen`` groups alone with d = 1."""
-    picked = range(units.count) if chosen is None else chosen
-    W = [cp.Variable((units.groups[g].size, Y.shape[1])) for g in picked]
-    d, b = cp.Variable(len(W)), cp.Variable((1, Y.shape[1]))
-    scores = sum(X[:, units.groups[g]] @ w for g, w in zip(picked, W, strict=True)) + np.ones((len(X), 1)) @ b
-    size = sum(units.omega[g] * cp.quad_over_lin(w, d[i]) for i, (g, w) in enumerate(zip(picked, W, strict=True)))
-    rules = [d == 1] if chosen is not None else [d >= 0, d <= 1, cp.sum(d) <= k]
-    slack = cp.multiply(np.sqrt(cost)[:, None], cp.pos(1 - cp.multiply(Y, scores)))
-    return convex.solved(cp.Problem(cp.Minimize(0.5 * size + 0.5 * cp.sum_squares(slack)), rules))
-
-
 def posed_groups(classes):
     if classes == 1:
         X, y, cost = problem(40, 24, 5)
@@ -248,7 +236,7 @@ def test_overlapping_weighted_groups_go_through_grow(classes):
     units = toy_groups()
     plan = GrowthPlan(units=units, wanted=None, budget=2, tol=1e-8, penalty=k_support)
     (grown,) = grow(as_design(X), [posed], plan, Trace())
-    optimum = group_optimum(X, Y, cost, units, 2)
+    optimum = convex.group_optimum(X, Y, cost, units.groups, units.omega, 2)
     assert grown.taken.solution.objective == pytest.approx(optimum, abs=1e-5 * grown.at_zero)
     assert grown.lower_bound <= optimum + 1e-6 * grown.at_zero
     assert grown.taken.columns.size > np.unique(grown.taken.columns).size, "some overlap"
@@ -271,7 +259,7 @@ def test_exactly_as_many_groups_as_asked_come_out_of_thresh(classes, forced):
         assert len(chosen) == number
         assert np.array_equal(np.unique(np.concatenate([units.groups[g] for g in chosen])), station.features)
         assert set(forced) <= set(chosen)
-        optimum = group_optimum(X, Y, cost, units, number, chosen=chosen)
+        optimum = convex.group_optimum(X, Y, cost, units.groups, units.omega, number, chosen=chosen)
         assert station.objective == pytest.approx(optimum, rel=1e-6)
         assert station.bound <= optimum * (1.0 + 1e-9)
     scores = X[:, found.features] @ found.weights.reshape(found.features.size, -1) + found.intercept

@@ -41,6 +41,11 @@ def models():
     yield "frame", thresher.FGMClassifier(always_include=["größe 7"], **few).fit(frame, two.astype(int)), {}
     yield "three", thresher.FGMClassifier(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
     yield "per_class", thresher.FGMClassifier(support="per_class", overshoot=None).fit(X, three.astype("<f4")), {}
+    yield "groups", thresher.FGMClassifier(groups=np.arange(12) // 2, **few).fit(X, two), {}
+    overlapping = thresher.Groups({"größe": [0, 1, 2], "b": [2, 3]}, weights=[1.5, 1.0], ungrouped="single")
+    yield "overlaps", thresher.FGMClassifier(groups=overlapping, **few).fit(X, three), {}
+    tree = thresher.Tree(np.concatenate([12 + np.arange(12) // 3, [16, 16, 16, -1, -1]]), names=[*"abcdefghijklmnopq"])
+    yield "tree", thresher.FGMClassifier(groups=tree, **few).fit(X, two), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (

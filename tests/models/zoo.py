@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher import FGMClassifier, Groups, SparseSVC, SparseSVCPath, StreamClassifier, Tree
 from thresher.engine import machines
-from thresher.results import Spread
+from thresher.results import GroupLabels, Spread
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FRAME = pd.DataFrame(X, columns=[f"gene {j} [µg]" for j in range(40)])
+FOREST, WEIGHTS = np.concatenate([30 + np.arange(30) // 3, np.full(10, -1)]), np.linspace(0.5, 3.0, 40)
 WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
 
 
@@ -53,6 +54,10 @@ MAKERS = {
     "idle": lambda: FGMClassifier(3, always_include=(40,)).fit(np.c_[X, np.zeros(90)], Y),
     "auto": lambda: FGMClassifier(4, C="auto", cv=3).fit(X, Y),
     "folds": lambda: FGMClassifier(4, C="auto", cv=[(np.arange(45), np.arange(45, 90))]).fit(X, Y),
+    "groups": lambda: FGMClassifier(3, groups=np.arange(40) // 4).fit(X, Y),
+    "overlaps": lambda: FGMClassifier(3, groups={f"g{j}": [j, j + 1, j + 2] for j in range(0, 38)}).fit(X, Y),
+    "singles": lambda: FGMClassifier(5, groups=Groups([[0, 1], [2, 3, 4]], "none", "single")).fit(FRAME, Y),
+    "tree": lambda: FGMClassifier(3, support="per_class", groups=Tree(FOREST, weights=WEIGHTS)).fit(Z, CODES),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
@@ -86,8 +91,8 @@ def data_for(kind):
     """Samples that the model of that kind can be asked about."""
     if kind == "idle":
         return np.c_[X, np.zeros(90)]
-    many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes")
-    return Z if kind in many else FRAME if kind in ("frame", "grid_cv", "grid_at", "stream_settings") else X
+    many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree")
+    return Z if kind in many else FRAME if kind in ("frame", "singles", "grid_cv", "grid_at", "stream_settings") else X
 
 
 def same(a, b):
@@ -98,8 +103,8 @@ def same(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, Spread):
-        return type(b) is Spread and same(vars(a), vars(b))
+    if isinstance(a, (Spread, GroupLabels, Groups, Tree)):
+        return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
         return a.item() == b
     return type(a) is type(b) and a == b
@@ -143,6 +148,7 @@ def as_array(matrix):
 
 def _assert_same_selection(a, b):
     plain = ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted", "spread")
+    plain += ("units", "labels", "groups")
     for name in plain:
         assert same(getattr(a, name), getattr(b, name)), name
     assert a.certificate == b.certificate

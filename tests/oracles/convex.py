@@ -88,3 +88,16 @@ def k_support_squared(w, k):
     d = cp.Variable(used.size)
     size = sum(cp.quad_over_lin(float(w[j]), d[i]) for i, j in enumerate(used))
     return solved(cp.Problem(cp.Minimize(size), [d >= 0, d <= 1, cp.sum(d) <= k]))
+
+
+def group_optimum(X, Y, cost, groups, omega, k, loss="squared_hinge", chosen=None, *, forced=()):
+    """min over latent w_g of 1/2 sum omega_g ||w_g||^2 / d_g + loss; of ``chosen`` groups alone with d = 1."""
+    picked = range(len(groups)) if chosen is None else chosen
+    W = [cp.Variable((len(groups[g]), Y.shape[1])) for g in picked]
+    d, b = cp.Variable(len(W)), cp.Variable((1, Y.shape[1]))
+    scores = sum(X[:, groups[g]] @ w for g, w in zip(picked, W, strict=True)) + np.ones((len(X), 1)) @ b
+    size = sum(omega[g] * cp.quad_over_lin(w, d[i]) for i, (g, w) in enumerate(zip(picked, W, strict=True)))
+    free = [i for i, g in enumerate(picked) if g not in forced]
+    rules = [d == 1] if chosen is not None else [d >= 0, d <= 1, sum(d[i] for i in free) <= k]
+    losses = sum(_loss(loss, cp.multiply(Y[:, c], scores[:, c]), cost) for c in range(Y.shape[1]))
+    return solved(cp.Problem(cp.Minimize(0.5 * size + losses), rules))

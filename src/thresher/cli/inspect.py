@@ -4,14 +4,14 @@ from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
-from thresher.cli.show import Reporter, add, new_table
+from thresher.cli.show import Reporter, add, counted, new_table
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded
 
-CLASSES_SHOWN = 6
+CLASSES_SHOWN, GROUPS_SHOWN, PARAMETER_SHOWN = 6, 50, 100
 SCREENING = ("features_removed", "samples_removed", "screened")
 
 
@@ -72,6 +72,10 @@ def describe(reporter, model, top=None):
     if len(shown) < order.size:
         reporter.say(f"... and {order.size - len(shown)} more")
     reporter.say(what_ranks(clf))
+    if selection.groups is not None:
+        groups = [str(label) for label in selection.groups.tolist()]
+        more = f", ... and {len(groups) - GROUPS_SHOWN} more" if len(groups) > GROUPS_SHOWN else ""
+        reporter.say(f"{counted(len(groups), 'group')}: {', '.join(groups[:GROUPS_SHOWN])}{more}")
     say_certificate(reporter, clf)
     say_score(reporter, clf)
 
@@ -126,11 +130,13 @@ def scoring_name(path):
 def origin(reporter, model):
     """Show the source of the model, and what else its file contains."""
     document, clf = model.document, model.estimator
-    changed = {k: v for k, v in clf.get_params().items() if v != type(clf)().get_params()[k]}
+    defaults = type(clf)().get_params()
+    changed = {k: v for k, v in clf.get_params().items() if repr(v) != repr(defaults[k])}
     reporter.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
-    reporter.say(f"parameters: {', '.join(f'{k}={v!r}' for k, v in changed.items()) or 'defaults'}")
+    reporter.say(f"parameters: {', '.join(f'{k}={shortened(v)}' for k, v in changed.items()) or 'defaults'}")
     if isinstance(clf, FGMClassifier):
-        reporter.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} features")
+        noun = "feature" if clf.selection_.units is None else "group"
+        reporter.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} {noun}s")
     elif isinstance(clf, SparseSVCPath):
         i, j = point_of(clf)
         reporter.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
@@ -144,6 +150,12 @@ def origin(reporter, model):
     fingerprint = f"{clf.n_examples_:,} examples" if isinstance(clf, StreamClassifier) else fingerprint
     reporter.say(f"data: {file + ', ' if file else ''}{fingerprint}")
     reporter.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
+
+
+def shortened(value):
+    """A parameter as a string that fits a line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= PARAMETER_SHOWN else f"{text[:PARAMETER_SHOWN]}..."
 
 
 def say_settings(reporter, clf):
@@ -197,7 +209,8 @@ def facts(model, top=None):
 def own_facts(clf):
     """Values that only this type of model has."""
     if isinstance(clf, FGMClassifier):
-        return {"C": clf.C_, "path": clf.path_.numbers}
+        groups = {} if clf.selection_.groups is None else {"groups": clf.selection_.groups.tolist()}
+        return {"C": clf.C_, "path": clf.path_.numbers} | groups
     if isinstance(clf, StreamClassifier):
         names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
         return {name: getattr(clf, f"{name}_") for name in names}

@@ -46,6 +46,9 @@ def select(
     support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
+    groups: Annotated[str | None, Parameter(group=MODEL)] = None,
+    tree: Annotated[str | None, Parameter(group=MODEL)] = None,
+    ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error",
     always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
     exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
     tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
@@ -72,7 +75,8 @@ def select(
     file
         Training data.
     features
-        Number of features to select; if not given, growth stops when the duality gap is within --tol.
+        Number of features to select (of groups with --groups or --tree); if not given, growth stops when the duality
+        gap is within --tol.
     C
         Weight of the loss relative to the penalty; 1.0 if not given; auto: chosen by five-fold cross-validation.
     loss
@@ -83,9 +87,18 @@ def select(
         Grow without elimination: several times faster, but only the turns of growth are on the path.
     scale
         How features are scaled; auto does not scale data with under 30 % non-zero values.
+    groups
+        A csv file of groups of columns that are selected together, with the header column,group and a line for each
+        column of each group. Columns are named as for --always.
+    tree
+        A csv file of a tree of columns, with the header node,parent; the parent of a root is empty, and a node with the
+        name of a column is that column. Each node is the group of all columns below it.
+    ungrouped
+        What happens to columns that are not in the file of --groups: an error; each is a group of its own; or they are
+        never selected.
     always
         A feature that must be in the model, and counts towards --features: by name, by index in svmlight text, else by
-        column number from 0; may be repeated.
+        column number from 0; may be repeated. With --groups or --tree a group or a node, by name.
     exclude
         A feature that must not be in the model, named as for --always; may be repeated. Unlike columns under --ignore
         it is read, and stays a column of the data that the model expects.

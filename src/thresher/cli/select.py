@@ -7,6 +7,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved
+from thresher.cli.group_files import read_groups, read_tree
 from thresher.cli.inspect import describe, facts
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
@@ -20,20 +21,23 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, always, exclude, tol, max_time, out, test, test_labels,
-    reading, fitting, reporting,
+    file, features, C, loss, support, growth_alone, scale, groups, tree, ungrouped, always, exclude, tol, max_time, out,
+    test, test_labels, reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
-    file, out, test, test_labels = map(path_of, (file, out, test, test_labels))
-    check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names))
+    file, out, test, test_labels, groups, tree = map(path_of, (file, out, test, test_labels, groups, tree))
+    check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names), groups, tree)
+    if ungrouped != "error" and groups is None:
+        raise WrongUsage("--ungrouped needs --groups")
     table = training_data(reporter, file, reading, jobs)
     names = Names(table.names, table.index_base)
+    grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
     clf = FGMClassifier(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
         scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
-        always_include=[names.column(name, table.X.shape[1]) for name in always or ()] or None,
-        exclude=[names.column(name, table.X.shape[1]) for name in exclude or ()] or None,
+        always_include=numbered(always, names, table.X.shape[1], grouping),
+        exclude=numbered(exclude, names, table.X.shape[1], grouping), groups=grouping,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
@@ -54,13 +58,27 @@ def run(
     return INTERRUPTED if interrupted else DONE
 
 
-def check_usage(file, out, test, labels, test_labels, names):
+def grouped(groups, tree, names, n_columns, ungrouped):
+    """The Groups or the Tree of --groups or --tree; None without them."""
+    if groups is not None:
+        return read_groups(groups, names, n_columns, ungrouped)
+    return None if tree is None else read_tree(tree, names, n_columns)
+
+
+def numbered(given, names, n_columns, grouping):
+    """Columns as numbers, or groups as they are called; None if there are none."""
+    return [name if grouping is not None else names.column(name, n_columns) for name in given or ()] or None
+
+
+def check_usage(file, out, test, labels, test_labels, names, groups=None, tree=None):
     """Raise errors that would otherwise occur only after a long fit."""
+    if groups is not None and tree is not None:
+        raise WrongUsage("--groups and --tree cannot be combined")
     if out == "-":
         raise WrongUsage("the model cannot be written to standard output; name a file with --out")
     if test_labels is not None and test is None:
         raise WrongUsage("--test-labels needs --test")
-    given = [path for path in (file, labels, names, test, test_labels) if path is not None]
+    given = [path for path in (file, labels, names, test, test_labels, groups, tree) if path is not None]
     if given.count("-") > 1:
         raise WrongUsage("standard input can be read only once")
     check_out(out, *given)
@@ -131,8 +149,10 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
     y, _ = known_labels(reporter, table.y, clf.classes_)
     numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, y)
-    shown = new_table("features", "accuracy", title=f"\nAccuracy on {test} ({counted(table.y.size, 'row')})")
-    best, chosen = int(np.argmax(accuracies)), clf.selection_.features.size
+    selection = clf.selection_
+    selected, what = (selection.features, "features") if selection.units is None else (selection.units, "groups")
+    shown = new_table(what, "accuracy", title=f"\nAccuracy on {test} ({counted(table.y.size, 'row')})")
+    best, chosen = int(np.argmax(accuracies)), selected.size
     for place in spread(numbers, NUMBERS_SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
         mark = "  chosen" if numbers[place] == chosen else "  best" if place == best else ""
         add(shown, f"{numbers[place]}{mark}", f"{accuracies[place]:.4f}")

@@ -235,7 +235,7 @@ class Collect:
         """See Reducer."""
         return Collect(self.width, (ids, scores))
 
-    def merged(self, other: "Collect") -> "Collect":
+    def merged(self, other: Self) -> Self:
         """See Reducer; updates this reducer in place."""
         self._put(self.part)
         self._put(other.part)

@@ -1,13 +1,13 @@
 """Units: what a fit counts, takes and eliminates as one; a unit is one column of a design or several."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresher.data.block import Block
 from thresher.data.design import Design
-from thresher.data.reducers import Reducer, TopK
+from thresher.data.reducers import Ranked, Reducer, TopK
 from thresher.data.scaled import ScaledBlock, Scaling
 
 
@@ -28,13 +28,19 @@ class Units(ABC):
 
     count: int
     grouped: bool = True  # whether a unit may have several columns
+    noun: str = "group"  # in messages
+    mean_size: float = 1.0  # columns per unit
 
     @abstractmethod
     def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
-        """A reducer that keeps the ``size`` units with the largest scores, except those in ``exclude`` (sorted).
+        """A reducer that keeps what ``ranked`` needs for the ``size`` best units, except those in ``exclude`` (sorted).
 
-        The scores of all vectors of a scan are summed. The result is a list of one (units, scores), best first.
+        The scores of all vectors of a scan are summed.
         """
+
+    def ranked(self, result: Any, size: int, exclude: np.ndarray) -> Ranked:
+        """(units, scores) of the best units, best first, from the result of the reducer; here its only list."""
+        return result[0]
 
     @abstractmethod
     def members(self, units: np.ndarray) -> Members:
@@ -61,7 +67,7 @@ class Units(ABC):
 class EachColumn(Units):
     """Every column is a unit of weight 1."""
 
-    grouped = False
+    grouped, noun = False, "feature"
 
     def __init__(self, count: int):
         self.count = count

@@ -93,8 +93,8 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
         part = Step("scan", trace.elapsed - begun, cut.share * cost.passes, int(cut.share * cost.bytes))
         trace.steps.append(part)
         raise
-    for machine, ((units, squares),) in zip(machines, results, strict=True):
-        machine.record_scan(units, squares)
+    for machine, result in zip(machines, results, strict=True):
+        machine.record_scan(result)
 
 
 def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:

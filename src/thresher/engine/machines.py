@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -89,16 +90,21 @@ class Machine(ABC):
         """Number of scores that a scan must keep: enough for the bounds, and for the units to take next."""
         return max(self.budget, self.plan.wanted or 0, self.taken.units.size + self.budget)
 
-    def reducer(self) -> Reducer:
-        """The reducer of the scan."""
+    @property
+    def asked(self) -> tuple[int, np.ndarray]:
+        """(how many units a scan must rank, those that it must not)."""
         exclude = np.union1d(self.taken.units, np.asarray(self.plan.exclude, dtype=np.int64))
         if self.plan.units.grouped:
-            return self.plan.units.reducer(self.kept, exclude)
-        exclude = np.union1d(exclude, self.copies.left_out(self.taken)[0])
-        return self.plan.units.reducer(self.kept + MARGIN + self.copies.extra, exclude)
+            return self.kept, exclude
+        return self.kept + MARGIN + self.copies.extra, np.union1d(exclude, self.copies.left_out(self.taken)[0])
 
-    def record_scan(self, units: np.ndarray, squares: np.ndarray) -> None:
-        """Keep the result of a scan."""
+    def reducer(self) -> Reducer:
+        """The reducer of the scan."""
+        return self.plan.units.reducer(*self.asked)
+
+    def record_scan(self, result: Any) -> None:
+        """Keep the result of the reducer."""
+        units, squares = self.plan.units.ranked(result, *self.asked)
         known = self.taken.squares
         kept = squares[: self.kept]
         free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]
@@ -194,7 +200,7 @@ class Machine(ABC):
         """Why to stop now, or None."""
         plan, used, exhausted = self.plan, self.taken.used, self.exhausted
         if self.has_reached:
-            return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted))
+            return Stop(StopReason.REACHED, "" if plan.wanted is None else reached_text(plan.wanted, plan.units.noun))
         if self.is_optimal or (exhausted and self.gap <= plan.tol):
             text = f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}"
             fewer = plan.wanted is not None or used == 0  # then say why there are no more features

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.design import Design
 from thresher.data.door import count_columns
 from thresher.data.scales import SCALES
+from thresher.data.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
@@ -22,13 +23,13 @@ from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import CS, accuracy, held_out_parts
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
-from thresher.estimators.restrictions import n_features_wanted, restrictions
+from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.warm_start import Starts, largest_model, starts_from
+from thresher.estimators.warm_start import Starts, group_starts, largest_model, starts_from
 from thresher.families.fgm import fgm, growth_target, held_out
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
-from thresher.results import Path, Selection, Trace
+from thresher.results import Path, Selection, Trace, counted
 from thresher.results.words import proof
 
 DEFAULT_C = 1.0
@@ -86,6 +87,11 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
+    groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
+        Groups of columns that are selected together: the label of each column; or for each group its columns, by number
+        or data frame name, which may overlap; or a tree. ``n_features_to_select`` then counts groups, and
+        ``always_include`` and ``exclude`` have labels (of lists their places, of a tree its nodes). ``Groups`` and
+        ``Tree`` have parameters: weights of groups, and what happens to columns in no group.
     always_include : list of int or str, default=None
         Features that must be in the model, by column number or data frame name. They count towards
         ``n_features_to_select``.
@@ -150,7 +156,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         support: str = "shared", overshoot: float | str | None = "auto", loss: str = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
-        always_include: Sequence[int | str] | None = None, exclude: Sequence[int | str] | None = None,
+        groups: Any = None, always_include: Sequence[int | str] | None = None,
+        exclude: Sequence[int | str] | None = None,
         debias: bool = False, class_weight: dict | str | None = None, warm_start: bool = False,
         n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
@@ -167,6 +174,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self.max_time = max_time
         self.scale = scale
         self.fit_intercept = fit_intercept
+        self.groups = groups
         self.always_include = always_include
         self.exclude = exclude
         self.debias = debias
@@ -203,12 +211,11 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             space = self.space_
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            names = getattr(self, "feature_names_in_", None)
-            given = restrictions(self.always_include, self.exclude, space, names)
-            options["wanted"] = wanted = n_features_wanted(self.n_features_to_select, given, space.width)
-            target = growth_target(wanted, options["overshoot"], space.width - given.excluded.size)
-            keep = given.forced
-            if previous is not None:
+            given = self._candidates()
+            options["wanted"] = wanted = given.wanted(self.n_features_to_select)
+            target = growth_target(wanted, options["overshoot"], given.available, given.mean_size)
+            keep = given.columns
+            if previous is not None and given.grouping is None:
                 keep = np.union1d(keep, largest_model(previous, target).features)
             centre = bool(self.fit_intercept)
             design, scale, digest, _, spread = arranged(
@@ -220,14 +227,15 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             if C == "auto":
                 C, tried = self._chosen(design, signs, codes, weights, trace, options)
             separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
-            progress = Progress(self.verbose, target and target * separate)
+            progress = Progress(self.verbose, target and target * separate, given.noun)
             selection = fgm(
                 design,
                 self._problems(signs, check.costs(C, weights)),
                 trace,
-                starts=self._starts(design, previous, classes, given.excluded),
+                starts=self._starts(design, previous, classes, given, options["units"]),
                 watch=progress,
                 spread=spread,
+                labels=None if given.grouping is None else given.grouping.labels,
                 debias=bool(self.debias),
                 **options,
             )
@@ -344,14 +352,28 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         check_is_fitted(self)
         selection = self.selection_
         each = self.support == "per_class" and self.classes_.size > 2
-        count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
+        if selection.units is None or selection.labels is None:
+            names = getattr(self, "feature_names_in_", None)
+            excluded = np.unique(check.column_numbers("exclude", self.exclude, self.n_features_in_, names))
+            count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
+            of = self.n_features_in_ - excluded.size
+            return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each)
+        count, forced = selection.units.size, [] if self.always_include is None else self.always_include
+        wanted = self.n_features_to_select
+        if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
+            count = min(count, int(wanted))
+        return proof(
+            selection.certificate, selection.labels.n_candidates, count, n_forced=len(set(forced)), each=each,
+            noun="group",
+        )  # fmt: skip
+
+    def _candidates(self) -> Candidates:
+        """What the fit selects from; X has been seen."""
         names = getattr(self, "feature_names_in_", None)
-        excluded = check.column_numbers("exclude", self.exclude, self.n_features_in_, names)
-        columns = self.n_features_in_ - np.unique(excluded).size
-        return proof(selection.certificate, columns, count, n_forced=selection.forced.size, each=each)
+        return Candidates(self.always_include, self.exclude, self.space_, names, self.groups)
 
     def _starts(
-        self, design: Design, previous: Selection | None, classes: np.ndarray, excluded: np.ndarray
+        self, design: Design, previous: Selection | None, classes: np.ndarray, given: Candidates, units: Units | None
     ) -> Starts | None:
         """Where each problem starts; None: at zero."""
         if previous is None:
@@ -362,23 +384,29 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
                 "fit a new estimator or set warm_start=False"
             )
-        return starts_from(previous, design, columns, shared=self.support == "shared", excluded=excluded)
+        shared = self.support == "shared"
+        if units is None or given.grouping is None:
+            return starts_from(previous, design, columns, shared=shared, excluded=given.excluded)
+        allowed = np.setdiff1d(np.arange(given.count), given.excluded)
+        return group_starts(previous, design, columns, units, given.grouping.labels[allowed], allowed, shared=shared)
 
     def _warn_if_fewer(self, wanted: int | None) -> None:
-        n_selected, reason = self.selection_.features.size, self.selection_.stop_reason
-        idle = self.selection_.features[~self.selection_.weighted]
+        selection, reason, noun = self.selection_, self.selection_.stop_reason, "feature"
+        n_selected, idle = selection.features.size, selection.features[~selection.weighted]
+        if selection.units is not None:  # columns of a group may have weight zero
+            n_selected, idle, noun = selection.units.size, idle[:0], "group"
         messages = []
         if idle.size:
             messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
-        weighted = self.selection_.weights != 0.0
-        per_class = weighted.reshape(n_selected, -1).sum(axis=0) if n_selected else np.zeros(1)
+        weighted = selection.weights != 0.0
+        per_class = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)
         if wanted is not None and n_selected < wanted:
-            messages.append(f"selected {n_selected} features instead of the requested {wanted}: {reason}")
+            messages.append(f"selected {counted(n_selected, noun)} instead of the requested {wanted}: {reason}")
         elif wanted is not None and self.support == "per_class" and per_class.min() < wanted - idle.size:
             label = self.classes_.tolist()[int(np.argmin(per_class))]
             count = per_class.min()
-            messages.append(f"class {label!r} has {count} features instead of the requested {wanted}: {reason}")
+            messages.append(f"class {label!r} has {counted(count, noun)} instead of the requested {wanted}: {reason}")
         elif n_selected == 0:
-            messages.append(f"no feature was selected, so every prediction is the same class: {reason}")
+            messages.append(f"no {noun} was selected, so every prediction is the same class: {reason}")
         for message in messages:
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)

@@ -75,13 +75,13 @@ def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
     return value
 
 
-def n_features_wanted(value: Any, n_features: int) -> int | None:
+def n_features_wanted(value: Any, n_features: int, noun: str = "feature") -> int | None:
     """n_features_to_select as a number of features, or None."""
     if value is None:
         return None
     if is_integer(value):
         if not 1 <= value <= n_features:
-            raise ValueError(f"n_features_to_select={value} must be between 1 and the {n_features} features of X")
+            raise ValueError(f"n_features_to_select={value} must be between 1 and the {n_features} {noun}s of X")
         return int(value)
     if is_real(value) and 0 < value <= 1:
         return max(1, int(value * n_features))

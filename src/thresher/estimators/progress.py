@@ -14,8 +14,8 @@ class Progress:
     A callable is called instead, with the turn and the number of columns to gather.
     """
 
-    def __init__(self, verbose, target):
-        self.verbose, self.target = verbose, target
+    def __init__(self, verbose, target, noun="column"):
+        self.verbose, self.target, self.noun = verbose, target, noun
 
     def __call__(self, turn):
         """Draw the progress of the fit."""
@@ -33,7 +33,7 @@ class Progress:
         bar = f"[{'#' * round(20 * share):<20}] " if self.target else ""
         left = f" {turn.seconds * (1 / share - 1):6.1f} s left" if 0 < share < 1 else ""
         return (
-            f"{bar}{turn.taken}{of} columns  {turn.features} in the model  objective {turn.objective:.5g}  "
+            f"{bar}{turn.taken}{of} {self.noun}s  {turn.features} in the model  objective {turn.objective:.5g}  "
             f"gap {turn.gap:.1e}  {rounded(turn.passes)} passes  {turn.seconds:.1f} s{left:<14}"
         )
 

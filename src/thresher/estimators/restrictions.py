@@ -1,54 +1,119 @@
-"""Which columns a fit must select, and which it may not."""
+"""What a fit may select: columns or groups of them, which of these it must select, and which it may not."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from thresher.data.design import Design
 from thresher.data.space import Space
+from thresher.data.structure import ColumnNumbers, Grouping, grouping
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 
 
-class Restrictions(NamedTuple):
-    """Columns of X that must be in the model, in the order given, and those that must not, sorted."""
+class Candidates:
+    """The ``count`` columns or groups of X that a fit selects from.
 
-    forced: np.ndarray
-    excluded: np.ndarray
+    ``forced`` ones must be in the model, in the order given, ``excluded`` ones must not (sorted). ``names`` are those
+    of a data frame, or None.
+    """
 
-    def in_design(self, design: Design) -> dict[str, tuple[int, ...]]:
-        """The same in the numbers of a design, as fgm() takes them; a Design given as X may omit columns of zeros."""
-        missing = self.forced[~design.holds(self.forced)]
-        if missing.size:
-            raise InvalidDataError(
-                f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
+    def __init__(self, always_include: Any, exclude: Any, space: Space, names: np.ndarray | None, groups: Any = None):
+        self.grouping: Grouping | None = None
+        if groups is None:
+            self.noun, self.count = "column", space.width
+            self.forced = check.column_numbers("always_include", always_include, space.n_columns, names)
+            excluded = check.column_numbers("exclude", exclude, space.n_columns, names)
+        else:
+            self.grouping = grouping(groups, space.n_columns, _numbers(space.n_columns, names), space.called)
+            self.noun, self.count = "group", self.grouping.labels.size
+            self.forced = group_numbers("always_include", always_include, self.grouping.labels)
+            excluded = group_numbers("exclude", exclude, self.grouping.labels)
+        self.excluded = np.unique(excluded)
+        both = self.forced[np.isin(self.forced, self.excluded)]
+        if both.size:
+            name = self._called(int(both[0]), names)
+            raise ValueError(f"{self.noun} {name!r} is in always_include and in exclude: remove it from one of them")
+        if self.excluded.size >= self.count:
+            raise ValueError(
+                f"exclude names all {self.count} {self.noun}s of X: at least one must be left to select from"
             )
-        excluded = design.ids_here(self.excluded[design.holds(self.excluded)])
-        return {"forced": tuple(design.ids_here(self.forced).tolist()), "exclude": tuple(excluded.tolist())}
+
+    def _called(self, number: int, names: np.ndarray | None) -> Any:
+        if self.grouping is not None:
+            return self.grouping.labels[number : number + 1].tolist()[0]
+        return number if names is None else names[number]
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Columns of X that a design must keep, even if they have only zeros."""
+        return self.forced if self.grouping is None else self.grouping.columns
+
+    @property
+    def available(self) -> int:
+        """How many there are to select from."""
+        return self.count - self.excluded.size
+
+    @property
+    def mean_size(self) -> float:
+        """Columns of a candidate."""
+        return 1.0 if self.grouping is None else self.grouping.mean_size
+
+    def wanted(self, value: Any) -> int | None:
+        """n_features_to_select as a number that the restrictions allow, or None; a fraction is one of all."""
+        wanted, most = self._number(value), self.available
+        if wanted is None:
+            return None
+        if wanted > most:
+            if check.is_integer(value):
+                raise ValueError(
+                    f"n_features_to_select={value}, but exclude leaves only {most} of the {self.count} {self.noun}s"
+                )
+            wanted = most
+        if self.forced.size > wanted:
+            raise ValueError(
+                f"always_include names {self.forced.size} {self.noun}s, but n_features_to_select is {wanted}"
+            )
+        return wanted
+
+    def _number(self, value: Any) -> int | None:
+        return check.n_features_wanted(value, self.count, "feature" if self.grouping is None else self.noun)
+
+    def in_design(self, design: Design) -> dict[str, Any]:
+        """Units, forced and excluded ones as fgm() takes them; a Design given as X may omit columns of zeros."""
+        forced, excluded, units = self.forced, self.excluded, None
+        if self.grouping is None:
+            missing = forced[~design.holds(forced)]
+            if missing.size:
+                raise InvalidDataError(
+                    f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given "
+                    "as X"
+                )
+            forced, excluded = design.ids_here(forced), design.ids_here(excluded[design.holds(excluded)])
+        else:
+            units = self.grouping.units(design)
+        return {"units": units, "forced": tuple(forced.tolist()), "exclude": tuple(excluded.tolist())}
 
 
-def restrictions(always_include: Any, exclude: Any, space: Space, names: np.ndarray | None) -> Restrictions:
-    """The validated parameters ``always_include`` and ``exclude``; ``names`` are those of a data frame, or None."""
-    forced = check.column_numbers("always_include", always_include, space.n_columns, names)
-    excluded = np.unique(check.column_numbers("exclude", exclude, space.n_columns, names))
-    both = forced[np.isin(forced, excluded)]
-    if both.size:
-        name = int(both[0]) if names is None else names[both[0]]
-        raise ValueError(f"column {name!r} is in always_include and in exclude: remove it from one of them")
-    if excluded.size >= space.width:
-        raise ValueError(f"exclude names all {space.width} columns of X: at least one must be left to select from")
-    return Restrictions(forced, excluded)
+def _numbers(n_columns: int, names: np.ndarray | None) -> ColumnNumbers:
+    """Columns by number or name as numbers; the names are looked up in a table that is made once."""
+    place = {} if names is None else {name: j for j, name in enumerate(names.tolist())}
+
+    def numbers(what: str, given: Any) -> np.ndarray:
+        known = [place.get(column, column) if isinstance(column, str) else column for column in given]
+        wrong = any(isinstance(column, str) for column in known)
+        return check.column_numbers(what, given if wrong else known, n_columns, names)
+
+    return numbers
 
 
-def n_features_wanted(value: Any, given: Restrictions, width: int) -> int | None:
-    """n_features_to_select as a number of features that the restrictions allow, or None; a fraction is one of all."""
-    wanted, most = check.n_features_wanted(value, width), width - given.excluded.size
-    if wanted is None:
-        return None
-    if wanted > most:
-        if check.is_integer(value):
-            raise ValueError(f"n_features_to_select={value}, but exclude leaves only {most} of the {width} columns")
-        wanted = most
-    if given.forced.size > wanted:
-        raise ValueError(f"always_include names {given.forced.size} columns, but n_features_to_select is {wanted}")
-    return wanted
+def group_numbers(name: str, value: Any, labels: np.ndarray) -> np.ndarray:
+    """Labels of groups as unique numbers in the order given."""
+    if value is None:
+        return np.zeros(0, dtype=np.int64)
+    place = {label: number for number, label in enumerate(labels.tolist())}
+    given = [value] if isinstance(value, str) or np.ndim(value) == 0 else list(np.asarray(value, dtype=object))
+    missing = next((label for label in given if label not in place), None)
+    if missing is not None:
+        raise ValueError(f"{name} contains {missing!r}, which is not the label of a group")
+    return np.array(list(dict.fromkeys(place[label] for label in given)), dtype=np.int64)

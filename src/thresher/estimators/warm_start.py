@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from thresher.data.design import Design
+from thresher.data.units import Units
 from thresher.results import Selection, Station
 
 Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]
@@ -35,5 +36,34 @@ def starts_from(
         if n_scores == 1 or shared:
             return [(here, W)]
         return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
+
+    return starts
+
+
+def group_starts(
+    previous: Selection, design: Design, n_scores: int, units: Units, labels: np.ndarray, numbers: np.ndarray,
+    *, shared: bool,
+) -> Starts:  # fmt: skip
+    """As ``starts_from``, for groups: those of the earlier fit that are called as groups are now.
+
+    ``labels`` are those of the groups ``numbers``, which may be selected. The weight of a column that several groups
+    share is divided among them: a start need not be a solution.
+    """
+    known = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
+
+    def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
+        model = largest_model(previous, most)
+        groups = [] if model.groups is None else model.groups.tolist()
+        chosen = np.array(sorted(known[label] for label in groups if label in known), dtype=np.int64)
+        columns, sizes = units.members(chosen)
+        here, weights = design.ids_in_X(columns), np.zeros((columns.size, n_scores))
+        place = np.searchsorted(model.features, here)
+        there = (place < model.features.size) & (model.features[np.minimum(place, model.features.size - 1)] == here)
+        times = np.bincount(place[there], minlength=model.features.size)
+        shares = (model.weights.T / np.maximum(times, 1)).T.reshape(model.features.size, n_scores)
+        weights[there] = design.in_units_here(columns[there], shares[place[there]])
+        roots = units.roots(chosen)
+        weights *= 1.0 if roots is None else np.repeat(roots, 1 if sizes is None else sizes)[:, None]
+        return [(chosen, weights)] if n_scores == 1 or shared else [(chosen, w[:, None]) for w in weights.T]
 
     return starts

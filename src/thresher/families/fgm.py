@@ -22,6 +22,7 @@ from thresher.optim.solvers import eliminator_for
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
+MOST_COLUMNS = 2000  # of the groups in the larger pool
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
@@ -33,24 +34,27 @@ def features_per_turn(columns: int | None) -> int:
     return 10 if columns is None else min(100, max(1, math.ceil(columns / 10)))
 
 
-def pool_sizes(wanted: int, overshoot: float | str) -> list[int]:
-    """Numbers of columns from which elimination selects ``wanted``, ascending.
+def pool_sizes(wanted: int, overshoot: float | str, mean_size: float = 1.0) -> list[int]:
+    """Numbers of units from which elimination selects ``wanted``, ascending.
 
     "auto" tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
     features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
-    lower by more than 2 %. docs/architecture.md has the experiments behind it.
+    lower by more than 2 %. docs/architecture.md has the experiments behind it. The larger pool of groups, of
+    ``mean_size`` columns, has as many columns as MOST_COLUMNS at most: the work grows with their cube.
     """
     if not isinstance(overshoot, str):  # "auto" is the only word
         return [math.ceil(overshoot * wanted)]
-    few, many = math.ceil(1.2 * wanted), POOL - 2 * wanted
+    few, many = math.ceil(1.2 * wanted), min(POOL - 2 * wanted, int(MOST_COLUMNS / max(mean_size, 1.0)))
     return [few, many] if many > few else [few]
 
 
-def growth_target(wanted: int | None, overshoot: float | str | None, n_features: int) -> int | None:
-    """The number of columns that growth takes, or None if there is no target."""
+def growth_target(
+    wanted: int | None, overshoot: float | str | None, n_units: int, mean_size: float = 1.0
+) -> int | None:
+    """The number of units that growth takes, or None if there is no target."""
     if wanted is None or overshoot is None:
         return wanted
-    return min(n_features, pool_sizes(wanted, overshoot)[-1])
+    return min(n_units, pool_sizes(wanted, overshoot, mean_size)[-1])
 
 
 def fgm(
@@ -64,6 +68,8 @@ def fgm(
     starts: Callable[[int | None], list] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
     spread: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
+    units: Units | None = None,
     **how: Any,
 ) -> Selection:
     """Grow linear models on ``design``, thresh them, and return them as one Selection with its path.
@@ -73,14 +79,17 @@ def fgm(
     columns, and the path starts at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
     penalty, as elimination always does. ``starts(most)`` gives (ids, weights (ids, classes)) for each problem to begin
     from, in the units of the design, with at most ``most`` columns (None: any number). ``spread`` has the
-    standard deviation of each column of the design as given, for the importance of features. ``how`` are options of
-    ``planned``.
+    standard deviation of each column of the design as given, for the importance of features, ``labels`` names each of
+    ``units`` (None: the columns). ``how`` are options of ``planned``.
     """
     if overshoot is not None:
         for problem in problems:
             eliminator_for(problem)  # raises now rather than after hours of growth
-    sizes: list[int | None] = [None] if wanted is None or overshoot is None else [*pool_sizes(wanted, overshoot)]
-    plans = [planned(design, wanted, size, **how) for size in sizes]
+    units = EachColumn(design.shape[1]) if units is None else units
+    sizes: list[int | None] = [None]
+    if wanted is not None and overshoot is not None:
+        sizes = [*pool_sizes(wanted, overshoot, units.mean_size)]
+    plans = [planned(units, wanted, size, **how) for size in sizes]
     count = len(problems)
     grown = grow(
         design,
@@ -91,7 +100,7 @@ def fgm(
         watch,
     )
     models = [_Model(problem, grown[index::count], plans, trace) for index, problem in enumerate(problems)]
-    interrupted, in_X = grown[0].interrupted, Whole(design, models, spread)
+    interrupted, in_X = grown[0].interrupted, Whole(design, models, spread, labels)
     later: Later | None = None
     more: list[Station] = []
     try:
@@ -119,6 +128,7 @@ def held_out(
     wanted: int | None,
     overshoot: float | str | None = None,
     debias: bool = False,
+    units: Units | None = None,
     **how: Any,
 ) -> Iterator[np.ndarray]:
     """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out.
@@ -126,8 +136,10 @@ def held_out(
     The models are those of fgm(), solved roughly and from at most twice as many columns as wanted: accurate enough to
     compare the problems.
     """
-    pool = None if wanted is None or overshoot is None else min(2 * wanted, pool_sizes(wanted, overshoot)[-1])
-    plan = replace(planned(design, wanted, pool, **how), rough=True)
+    units, pool = EachColumn(design.shape[1]) if units is None else units, None
+    if wanted is not None and overshoot is not None:
+        pool = min(2 * wanted, pool_sizes(wanted, overshoot, units.mean_size)[-1])
+    plan = replace(planned(units, wanted, pool, **how), rough=True)
     if pool is not None and isinstance(plan, GatherPlan):
         plan = replace(plan, at_least=pool)
     apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
@@ -144,11 +156,10 @@ def held_out(
 
 
 def planned(
-    design: Design,
+    units: Units,
     wanted: int | None,
     pool: int | None,
     *,
-    units: Units | None = None,
     per_turn: int | None = None,
     tol: float = 1e-3,
     penalty: PenaltyRule = k_support,
@@ -156,14 +167,13 @@ def planned(
     exclude: Sequence[int] = (),
     **common: Any,
 ) -> Plan:
-    """The plan for grow(): ``pool`` units for elimination or, where it is None, ``wanted`` ones.
+    """The plan for grow(): ``pool`` of the ``units`` for elimination or, where it is None, ``wanted`` ones.
 
-    ``units`` to choose from are the columns unless others are given. ``per_turn`` is the budget B (None: by rule, and
+    ``per_turn`` is the budget B (None: by rule, and
     raised, in growth alone, when its optimum has fewer units than wanted). ``penalty`` is that of the master problem:
     the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. Units in
     ``forced`` are always taken, those in ``exclude`` never. ``common`` are the other fields of a Plan.
     """
-    units = EachColumn(design.shape[1]) if units is None else units
     available = units.count - len(exclude)
     target = wanted if pool is None else min(available, pool)
     budget = features_per_turn(target) if per_turn is None else per_turn
@@ -287,7 +297,7 @@ class _Model:
         if self.is_late:
             return Stop(StopReason.MAX_TIME)
         reached = self.plan.wanted is not None and self.pick.used == self.plan.wanted
-        return Stop(StopReason.REACHED, reached_text(self.pick.used)) if reached else self.stop
+        return Stop(StopReason.REACHED, reached_text(self.pick.used, self.plan.units.noun)) if reached else self.stop
 
     @property
     def is_late(self) -> bool:
@@ -323,4 +333,5 @@ def selection(in_X: InX, models: Sequence[_Model], trace: Trace, path: Path, *, 
         stop=stop.reason,
         units=pick.units,
         spread=in_X.spread,
+        labels=in_X.labels,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.structure import Groups, Tree
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.sparse_svm import SparseSVC
@@ -102,3 +103,6 @@ def register(*classes: type) -> None:
             raise TypeError(f"{cls.__name__} must be a frozen dataclass")
         if VALUE_TYPES.setdefault(cls.__name__, cls) is not cls:
             raise ValueError(f"another class is already registered as {cls.__name__}")
+
+
+register(Groups, Tree)

@@ -19,8 +19,9 @@ from thresher.models.checks import (
     shown,
     string,
 )
+from thresher.models.parameters import get_parameter, put_parameter
 from thresher.models.values import get_strings, put_strings
-from thresher.results import Certificate, Path, Selection, Spread, Station, Step, StopReason, Trace, Turn
+from thresher.results import Certificate, GroupLabels, Path, Selection, Spread, Station, Step, StopReason, Trace, Turn
 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
@@ -28,14 +29,17 @@ TURN = {"features": "<i8", "taken": "<i8"} | dict.fromkeys(
     ("objective", "lower_bound", "gap", "passes", "seconds"), "<f8"
 )
 STEP = {"seconds": "<f8", "passes": "<f8", "bytes": "<i8"}
-PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound")
+PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
+    "unit_begins": None,
+    "units": None,
+}
 CERTIFICATE, TRACE = required(*BOUNDS), required("steps", "turns")
-SPREAD = required("columns", "std")
+SPREAD, LABELS = required("columns", "std"), required("units", "labels", "n_candidates")
 STEPS, TURNS = required("kind", *STEP), required(*TURN)
 SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
-) | {"stop": None, "spread": None}  # fmt: skip
+) | {"stop": None, "spread": None, "units": None, "labels": None}  # fmt: skip
 
 
 def put_selection(writer, selection):
@@ -53,6 +57,8 @@ def put_selection(writer, selection):
         "forced": writer.put("forced", selection.forced, "<i8"),
         "interrupted": bool(selection.interrupted),
         "spread": put_spread(writer, "spread", selection.spread),
+        "units": None if selection.units is None else writer.put("units", selection.units, "<i8"),
+        "labels": _put_labels(writer, selection.labels),
         "path": _put_path(writer, selection.path, selection.weights.shape[1:]),
         "trace": _put_trace(writer, selection.trace),
     }
@@ -65,7 +71,9 @@ def get_selection(reader, document, n_features, n_classes):
     scale = document["scale"]
     known = scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto")
     need(known, f"unknown scale {shown(scale)}")
-    spread = get_spread(reader, document["spread"], n_features, "spread")
+    spread, labels = get_spread(reader, document["spread"], n_features, "spread"), _labels(reader, document["labels"])
+    units = None if document["units"] is None else _units(reader, document["units"], "units")
+    need((units is None) == (labels is None), "units and labels of groups do not agree")
     selection = Selection(
         features,
         reader.get(document["weights"], "<f8", (features.size, *across), "weights"),
@@ -73,13 +81,15 @@ def get_selection(reader, document, n_features, n_classes):
         string(document["stop_reason"], "stop_reason"),
         _certificate(document["certificate"]),
         _trace(reader, document["trace"]),
-        _path(reader, document["path"], n_features, across, spread),
+        _path(reader, document["path"], n_features, across, spread, labels),
         scale,
         integer(document["budget"], "budget"),
         _ids(reader, document["forced"], n_features, "forced"),
         boolean(document["interrupted"], "interrupted"),
         _stop(document["stop"]),
+        units=units,
         spread=spread,
+        labels=labels,
     )
     try:
         selection.check()
@@ -107,6 +117,34 @@ def get_spread(reader, value, n_features, what):
     std = reader.get(value["std"], "<f8", columns.shape, f"std of the {what}")
     need(bool((std >= 0.0).all()), f"the {what} contains a negative standard deviation")
     return Spread(columns, std)
+
+
+def _put_labels(writer, labels):
+    if labels is None:
+        return None
+    return {
+        "units": writer.put("labels.units", labels.units, "<i8"),
+        "labels": put_parameter(writer, "labels", labels.labels.tolist()),
+        "n_candidates": int(labels.n_candidates),
+    }
+
+
+def _labels(reader, value):
+    if value is None:
+        return None
+    value = fields(value, LABELS, "labels")
+    units, labels = _units(reader, value["units"], "units of labels"), get_parameter(reader, value["labels"], "labels")
+    valid = isinstance(labels, list) and all(type(label) in (int, str) for label in labels)
+    need(valid and len(labels) == units.size, "labels of groups must be integers or strings, one for each unit")
+    array = np.empty(len(labels), dtype=np.int64 if all(type(label) is int for label in labels) else object)
+    array[:] = labels
+    return GroupLabels(units, array, integer(value["n_candidates"], "n_candidates", 1))
+
+
+def _units(reader, value, what):
+    units = increasing(reader.get(value, "<i8", (None,), what), what)
+    need(units.size == 0 or units[0] >= 0, f"{what} must not be negative")
+    return units
 
 
 def _stop(value):
@@ -154,10 +192,23 @@ def _put_path(writer, path, across):
         "intercept": writer.put("path.intercept", intercepts, "<f8"),
         "objective": writer.put("path.objective", [station.objective for station in path], "<f8"),
         "bound": writer.put("path.bound", [station.bound for station in path], "<f8"),
+        **_put_path_units(writer, path),
     }
 
 
-def _path(reader, value, n_features, across, spread):
+def _put_path_units(writer, path):
+    """The units of the stations laid end to end, where groups were selected."""
+    units = [station.units for station in path if station.units is not None]
+    if not units:
+        return {"unit_begins": None, "units": None}
+    begins = np.concatenate([[0], np.cumsum([part.size for part in units], dtype=np.int64)])
+    return {
+        "unit_begins": writer.put("path.unit_begins", begins, "<i8"),
+        "units": writer.put("path.units", np.concatenate(units), "<i8"),
+    }
+
+
+def _path(reader, value, n_features, across, spread, labels):
     value = fields(value, PATH, "path")
     sizes = reader.get(value["number"], "<i8", (None,), "numbers of the path")
     count = sizes.size
@@ -165,7 +216,10 @@ def _path(reader, value, n_features, across, spread):
     need(set(phases) <= set(PHASES), "the path contains an unknown phase")
     begins = reader.get(value["begins"], "<i8", (count + 1,), "begins of the path")
     ids = reader.get(value["features"], "<i8", (None,), "features of the path")
-    _check_stations(begins, ids, sizes, n_features)
+    units = _path_units(reader, value, count, labels)
+    _check_stations(begins, ids, sizes if units is None else np.ones_like(sizes), n_features)
+    fits = units is None or all(1 <= number <= part.size for number, part in zip(sizes.tolist(), units, strict=True))
+    need(fits, "a number of the path does not match its units")
     need(spread is None or spread.covers(ids), "the spread lacks a column of the path")
     weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the path")
     intercepts = reader.get(value["intercept"], "<f8", (count, *across), "intercepts of the path")
@@ -180,10 +234,27 @@ def _path(reader, value, n_features, across, spread):
             intercepts[s].copy() if across else float(intercepts[s]),
             objectives[s],
             bounds[s],
-            spread=spread,
+            None if units is None else units[s],
+            spread,
+            labels,
         )
         for s in range(count)
     )
+
+
+def _path_units(reader, value, count, labels):
+    """The units of each station; None where features were selected one by one."""
+    need((value["units"] is None) == (value["unit_begins"] is None), "units and unit_begins of the path do not agree")
+    if value["units"] is None:
+        need(labels is None or count == 0, "the path lacks the units of its stations")
+        return None
+    need(labels is not None, "the path has units, but the model has no labels of groups")
+    begins = reader.get(value["unit_begins"], "<i8", (count + 1,), "unit_begins of the path")
+    flat = reader.get(value["units"], "<i8", (None,), "units of the path")
+    covered = begins[0] == 0 and begins[-1] == flat.size and bool((begins[1:] > begins[:-1]).all())
+    need(covered, "unit_begins of the path do not cover its units")
+    need(bool(np.isin(flat, labels.units).all()), "the label of a group on the path is missing")
+    return [increasing(flat[begins[s] : begins[s + 1]], "units of a station") for s in range(count)]
 
 
 def _check_stations(begins, ids, sizes, n_features):

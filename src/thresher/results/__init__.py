@@ -2,6 +2,7 @@
 
 from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
+from thresher.results.group_labels import GroupLabels
 from thresher.results.interchangeable import Interchangeable
 from thresher.results.selection import (
     Certificate,
@@ -11,6 +12,7 @@ from thresher.results.selection import (
     Stop,
     StopReason,
     consistent,
+    counted,
     format_ranges,
     reached_text,
 )
@@ -23,6 +25,7 @@ __all__ = [
     "FeaturePath",
     "Grid",
     "GridPoint",
+    "GroupLabels",
     "Interchangeable",
     "Milestone",
     "Path",
@@ -35,6 +38,7 @@ __all__ = [
     "Trace",
     "Turn",
     "consistent",
+    "counted",
     "format_ranges",
     "reached_text",
     "relative",

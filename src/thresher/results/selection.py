@@ -9,6 +9,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from thresher.errors import InconsistentResultError
+from thresher.results.group_labels import GroupLabels, WithGroups
 from thresher.results.spread import Spread, WithImportance
 from thresher.results.trace import Trace, relative
 
@@ -111,7 +112,7 @@ def consistent(condition: bool, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Station(WithImportance):
+class Station(WithImportance, WithGroups):
     """A model on the way from one to many features, or back.
 
     Parameters
@@ -134,6 +135,8 @@ class Station(WithImportance):
         The selected units, sorted, where ``number`` counts groups of features; None: the features themselves.
     spread : Spread, default=None
         Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
+    labels : GroupLabels, default=None
+        Labels of the units, from which ``groups`` follows.
     """
 
     phase: str
@@ -145,6 +148,7 @@ class Station(WithImportance):
     bound: float
     units: np.ndarray | None = None
     spread: Spread | None = field(default=None, repr=False)
+    labels: GroupLabels | None = field(default=None, repr=False)
 
 
 class Path(Sequence[Station]):
@@ -246,9 +250,14 @@ class Path(Sequence[Station]):
         )
 
 
-def reached_text(n_features: int) -> str:
-    """The stop reason of a fit that selected as many features as requested."""
-    return f"{n_features} feature{'' if n_features == 1 else 's'} selected, as requested"
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 group", "2 groups"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def reached_text(number: int, noun: str = "feature") -> str:
+    """The stop reason of a fit that selected as many features, or groups, as requested."""
+    return f"{counted(number, noun)} selected, as requested"
 
 
 def format_ranges(integers: np.ndarray) -> str:
@@ -258,7 +267,7 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection(WithImportance):
+class Selection(WithImportance, WithGroups):
     """The features that were selected, with weights in the units of X as given.
 
     A weight says little about how much a feature matters: it is small where the values of the column are large.
@@ -295,6 +304,8 @@ class Selection(WithImportance):
     spread : Spread, default=None
         Standard deviations of all columns on the path, from which ``importance`` and ``ranking`` follow; None: not
         known.
+    labels : GroupLabels, default=None
+        Labels of all units on the path, from which ``groups`` follows.
     """
 
     features: np.ndarray
@@ -311,6 +322,7 @@ class Selection(WithImportance):
     stop: StopReason | None = None  # None for a model file that does not contain it
     units: np.ndarray | None = None
     spread: Spread | None = field(default=None, repr=False)
+    labels: GroupLabels | None = field(default=None, repr=False)
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.
@@ -328,6 +340,8 @@ class Selection(WithImportance):
         consistent(weights.shape == (*ids.shape, *shape), "weights, features and intercept have different shapes")
         consistent(bool(np.isfinite(weights).all()), "weights are not finite")
         consistent(bool(np.isin(self.forced, ids).all()), "a forced feature is missing")
+        if self.units is not None and self.labels is not None:
+            self.labels.of(self.units)
         if self.units is None:  # a column of a selected group may have weight zero
             consistent(bool(np.all(self.weighted | np.isin(ids, self.forced))), "a selected feature has no weight")
         if self.spread is not None:
@@ -359,6 +373,7 @@ class Selection(WithImportance):
             If no station has this number of features.
         """
         station, certificate = self.path.at(number), self.certificate
+        size = counted(number, "feature" if station.units is None else "group")
         if certificate is not None:
             certificate = replace(certificate, pick_objective=station.objective, pick_bound=station.bound)
         return replace(
@@ -366,7 +381,7 @@ class Selection(WithImportance):
             features=station.features,
             weights=station.weights,
             intercept=station.intercept,
-            stop_reason=f"{number} features, from the path of a fit that stopped with: {self.stop_reason}",
+            stop_reason=f"{size}, from the path of a fit that stopped with: {self.stop_reason}",
             certificate=certificate,
             units=station.units,
         )

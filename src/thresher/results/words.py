@@ -21,6 +21,7 @@ def proof(
     *,
     n_forced: int = 0,
     each: bool = False,
+    noun: str = "column",
 ) -> str:
     """What a certificate proves, as a sentence.
 
@@ -32,13 +33,15 @@ def proof(
     certificate : Certificate or None
         The certificate of a fit, if it has one.
     n_columns : int
-        Number of columns of X that may be in the model.
+        Number of columns of X, or of groups of them, that may be in the model.
     n_selected : int, default=None
         Number of features selected; None: the model was not restricted to a number, but by penalties.
     n_forced : int, default=0
         How many of the selected features had to be in the model.
     each : bool, default=False
         Whether each class has ``n_selected`` features of its own.
+    noun : str, default="column"
+        What is counted.
 
     Returns
     -------
@@ -50,11 +53,11 @@ def proof(
         return "Nothing is proven of this model: no lower bound of the training objective is known."
     start = f"At most {percent(left)} of the possible gain is left"
     if n_selected == 0:
-        return f"No column is in the model. {start}."
+        return f"No {noun} is in the model. {start}."
     if n_selected is None:
-        who = f"no weights of the {n_columns:,} columns"
+        who = f"no weights of the {n_columns:,} {noun}s"
     else:
-        who = f"no {n_selected:,} of the {n_columns:,} columns"
+        who = f"no {n_selected:,} of the {n_columns:,} {noun}s"
     details = [f"{n_forced:,} always included"] * (n_forced > 0) + ["for each class"] * each
     who += f" ({', '.join(details)})" if details else ""
     how = ", with these penalties," if n_selected is None else ""

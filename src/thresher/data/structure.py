@@ -1,0 +1,329 @@
+"""How columns are grouped, as users describe it: labels, lists or a tree; and the units that follow for a design."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresher.data.design import Design
+from thresher.data.groups import GroupUnits, ListedGroups, TreeGroups
+
+WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")
+ColumnNumbers = Callable[[str, Any], np.ndarray]  # (what, numbers or names of columns) to unique numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of columns, by the label of each column or as lists of columns.
+
+    Parameters
+    ----------
+    of : array-like of shape (n_features,), list of lists, or dict of lists
+        The label of each column (integers or strings; None or NaN: in no group), or for each group its columns, by
+        number or, for a data frame, by name. Lists may overlap; they are called by their places, or by the keys of a
+        dict.
+    weights : {"size", "none"} or array-like of shape (n_groups,), default="size"
+        The weight of each group: its number of columns, so that large groups are not preferred; 1; or given, in the
+        order of the sorted labels, or of the lists. A group g is charged 1/2 weight ||w_g||^2.
+    ungrouped : {"error", "single", "drop"}, default="error"
+        What happens to columns in no group: an error, each is a group of its own, or they are never selected.
+
+    Examples
+    --------
+    >>> from thresher import FGMClassifier, Groups
+    >>> from thresher.datasets import make_wide
+    >>> data = make_wide(300, 200, n_relevant=3, random_state=0)
+    >>> clf = FGMClassifier(3, groups=Groups([[j, j + 1] for j in range(0, 200, 2)], weights="none"))
+    >>> clf.fit(data.X, data.y).selection_.features, data.relevant
+    (array([ 60,  61, 150, 151, 190, 191]), array([ 60, 151, 190]))
+    """
+
+    of: Any
+    weights: Any = "size"
+    ungrouped: str = "error"
+
+    def __post_init__(self) -> None:
+        _check_weights(self.weights)
+        if self.ungrouped not in UNGROUPED:
+            raise ValueError(f"ungrouped must be one of {UNGROUPED}, got {self.ungrouped!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Groups from a tree: every node is the group of all columns at or below it.
+
+    Parameters
+    ----------
+    parent : array-like of int of shape (n_nodes,)
+        The parent of each node; -1 for a root. There may be several roots.
+    node : array-like of int of shape (n_features,), default=None
+        The node of each column. None: the first n_features nodes are the columns.
+    weights : {"size", "none"} or array-like of shape (n_nodes,), default="size"
+        As in Groups; without weights ("none") a node always has at least the score of those below it.
+    names : sequence of str, default=None
+        What nodes are called in ``selection_.groups``. None: by number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thresher import FGMClassifier, Tree
+    >>> from thresher.datasets import make_wide
+    >>> data = make_wide(300, 200, n_relevant=3, random_state=0)
+    >>> parent = np.concatenate([200 + np.arange(200) // 2, np.full(100, -1)])     # 100 pairs of columns
+    >>> FGMClassifier(3, groups=Tree(parent)).fit(data.X, data.y).selection_.groups
+    array([ 60, 151, 190])
+    """
+
+    parent: Any
+    node: Any = None
+    weights: Any = "size"
+    names: Any = None
+
+    def __post_init__(self) -> None:
+        _check_weights(self.weights)
+
+
+class Grouping(ABC):
+    """Groups of the columns of X: ``labels`` names each unit, ``columns`` are all columns that are in a group."""
+
+    labels: np.ndarray
+    columns: np.ndarray
+    mean_size: float  # columns of a group
+
+    @abstractmethod
+    def units(self, design: Design) -> GroupUnits:
+        """The units for a design of X; columns that it omits, which have only zeros, are left out."""
+
+
+class Listed(Grouping):
+    """Group g has the columns entries[begins[g] : begins[g + 1]] of X, ascending, and the weight omega[g]."""
+
+    def __init__(self, begins: np.ndarray, entries: np.ndarray, omega: np.ndarray, labels: np.ndarray):
+        self.begins, self.entries, self.omega, self.labels = begins, entries, omega, labels
+        self.columns, self.mean_size = np.unique(entries), entries.size / labels.size
+
+    def units(self, design: Design) -> ListedGroups:
+        """See Grouping."""
+        begins, entries = self.begins, self.entries
+        there = design.holds(entries)
+        if not there.all():
+            begins, entries = np.concatenate([[0], np.cumsum(there)])[begins], entries[there]
+        return ListedGroups(begins, design.ids_here(entries), self.omega, design.width)
+
+
+class Nodes(Grouping):
+    """A tree in the order of a walk from the roots: see TreeGroups, whose arguments these are, in columns of X."""
+
+    def __init__(self, entries: np.ndarray, walk: np.ndarray, start: np.ndarray, stop: np.ndarray, skip: np.ndarray,
+                 omega: np.ndarray, labels: np.ndarray):  # fmt: skip
+        self.entries, self.walk, self.start, self.stop, self.skip = entries, walk, start, stop, skip
+        self.omega, self.labels, self.columns = omega, labels, np.sort(entries)
+        self.mean_size = float((stop - start).mean())
+
+    def units(self, design: Design) -> TreeGroups:
+        """See Grouping."""
+        there = design.holds(self.entries)
+        before = np.concatenate([[0], np.cumsum(there)])
+        columns = design.ids_here(self.entries[there])
+        start, stop = before[self.start], before[self.stop]
+        return TreeGroups(columns, self.walk, start, stop, self.skip, self.omega, design.width)
+
+
+def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callable[[int], str] = str) -> Grouping:
+    """The Grouping that a user describes: Groups, Tree, or labels or lists, which are short for Groups.
+
+    ``called`` names a column in messages, and where it is a group of its own.
+    """
+    if isinstance(given, Tree):
+        return _tree(given, n_columns)
+    given = given if isinstance(given, Groups) else Groups(given)
+    if isinstance(given.of, Mapping):
+        entries, sizes = _listed(given.of.items(), numbers)
+        labels = _labels(list(given.of))
+    elif _is_lists(given.of):
+        entries, sizes = _listed(enumerate(given.of), numbers)
+        labels = np.arange(sizes.size)
+    else:
+        entries, sizes, labels = _labelled(given.of, n_columns)
+    omega = _omega(given.weights, sizes)
+    left = np.setdiff1d(np.arange(n_columns), entries)
+    if left.size and given.ungrouped == "error":
+        raise ValueError(
+            f"{left.size} of the {n_columns} columns are in no group, the first is column {called(int(left[0]))}: add "
+            'them to groups, or use Groups(..., ungrouped="single") or "drop"'
+        )
+    if left.size and given.ungrouped == "single":
+        entries, sizes = np.concatenate([entries, left]), np.concatenate([sizes, np.ones_like(left)])
+        omega = np.concatenate([omega, np.ones(left.size)])
+        alone = np.array([f"column {called(int(j))}" for j in left], dtype=object)
+        labels = np.concatenate([labels.astype(object), alone])
+    if not sizes.size:
+        raise ValueError("groups has no groups: give at least one")
+    return Listed(np.concatenate([[0], np.cumsum(sizes)]), entries, omega, labels)
+
+
+def group_by_prefix(names: Sequence[str], separator: str = "_") -> np.ndarray:
+    """The label of each column for one-hot blocks: its name up to the last ``separator``.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns, such as "colour_red" and "colour_blue", as ``OneHotEncoder`` and ``get_dummies`` give
+        them.
+    separator : str, default="_"
+        What separates the name of a variable from that of a category. A name without it is a label of its own.
+
+    Returns
+    -------
+    ndarray of str
+        Labels, for ``FGMClassifier(groups=...)``.
+
+    Examples
+    --------
+    >>> from thresher import group_by_prefix
+    >>> group_by_prefix(["colour_red", "colour_blue", "age", "size_s", "size_m"])
+    array(['colour', 'colour', 'age', 'size', 'size'], dtype=object)
+    """
+    if not separator:
+        raise ValueError("separator must not be empty")
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise TypeError(f"names must be strings, got {wrong!r}")
+    return np.array([name.rpartition(separator)[0] or name for name in names], dtype=object)
+
+
+def _is_lists(of: Any) -> bool:
+    return isinstance(of, Sequence) and not isinstance(of, str) and any(
+        isinstance(entry, (Sequence, np.ndarray)) and not isinstance(entry, str) for entry in of
+    )  # fmt: skip
+
+
+def _listed(groups: Iterable[tuple[Any, Any]], numbers: ColumnNumbers) -> tuple[np.ndarray, np.ndarray]:
+    """(columns group after group, their numbers) of (label, columns)."""
+    lists = []
+    for label, group in groups:
+        lists.append(np.sort(numbers(f"groups[{label!r}]", group)))
+        if lists[-1].size == 0:
+            raise ValueError(f"groups[{label!r}] has no columns: leave it out")
+    entries = np.concatenate(lists) if lists else np.zeros(0, dtype=np.int64)
+    return entries, np.array([group.size for group in lists], dtype=np.int64)
+
+
+def _labels(given: list) -> np.ndarray:
+    """Labels as an array of integers, or else of objects."""
+    wrong = next((label for label in given if not isinstance(label, (str, int, np.integer))), None)
+    if wrong is not None:
+        raise ValueError(f"labels of groups must be integers or strings, got {wrong!r}")
+    labels = np.empty(len(given), dtype=object)
+    labels[:] = given
+    return labels if any(isinstance(label, str) for label in given) else labels.astype(np.int64)
+
+
+def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(columns group after group, their numbers, sorted labels) of an array with the label of each column."""
+    of = np.asarray(of)
+    if of.ndim != 1 or of.size != n_columns:
+        raise ValueError(
+            f"groups must have one label for each of the {n_columns} columns, or be a list of lists of columns; got an "
+            f"array of shape {of.shape}"
+        )
+    if of.dtype.kind == "f":
+        missing = np.isnan(of)
+        whole = bool((of[~missing] % 1 == 0).all())  # integers with gaps, as data frames have them
+        of = np.where(missing, 0.0, of).astype(np.int64) if whole else of
+    else:
+        missing = np.array([label is None or label != label for label in of.tolist()], dtype=bool)
+    columns = np.flatnonzero(~missing)
+    if of.dtype.kind not in "iuUO" or not (of.dtype.kind != "O" or all(isinstance(a, str) for a in of[columns])):
+        raise ValueError(f"labels of groups must be integers or strings, got an array of dtype {of.dtype}")
+    labels, group = np.unique(of[columns], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    labels = labels.astype(np.int64 if of.dtype.kind in "iu" else object)
+    return columns[order], np.bincount(group, minlength=labels.size), labels
+
+
+def _tree(tree: Tree, n_columns: int) -> Nodes:
+    """The groups of a tree, checked."""
+    parent = _integers("parent", tree.parent)
+    count = parent.size
+    node = np.arange(n_columns) if tree.node is None else _integers("node", tree.node)
+    if tree.node is None and count < n_columns:
+        raise ValueError(f"the tree has {count} nodes, but X has {n_columns} columns: say where these are with node")
+    if node.size != n_columns:
+        raise ValueError(f"node must have one entry for each of the {n_columns} columns, got {node.size}")
+    for name, values, least in (("parent", parent, -1), ("node", node, 0)):
+        wrong = np.flatnonzero((values < least) | (values >= count))
+        if wrong.size:
+            at, kind = int(wrong[0]), "an orphan" if name == "parent" else "a column nowhere"
+            raise ValueError(
+                f"{name}[{at}] is {values[at]}, which is no node (there are {count}; -1 is a root): {kind}"
+            )
+    labels = np.arange(count) if tree.names is None else _labels(list(tree.names))
+    if labels.size != count or len(set(labels.tolist())) < count:
+        raise ValueError(f"names must be {count} different names, one for each node; got {labels.size}")
+    walk, skip = _walked(parent, lambda v: repr(labels.tolist()[v]))
+    place = np.empty(count, dtype=np.int64)
+    place[walk] = np.arange(count)
+    columns = np.argsort(place[node], kind="stable")  # in the order of the walk
+    begins = np.searchsorted(place[node][columns], np.arange(count + 1))
+    start, stop = begins[:-1], begins[skip]
+    omega = _omega(tree.weights, (stop - start)[place], least=1)
+    filled = stop > start
+    before = np.concatenate([[0], np.cumsum(filled)])  # nodes with columns before each place of the walk
+    nodes, inverse = np.unique(walk[filled], return_inverse=True)
+    return Nodes(columns, inverse, start[filled], stop[filled], before[skip][filled], omega[nodes], labels[nodes])
+
+
+def _walked(parent: np.ndarray, called: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
+    """(nodes in the order of a walk from the roots, for each of its places where those below end)."""
+    count = parent.size
+    order = np.argsort(parent, kind="stable")  # children of each node, ascending
+    begins = np.searchsorted(parent[order], np.arange(-1, count + 1))
+    walk, skip = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    at, stack = 0, order[: begins[1]][::-1].tolist()
+    open_places: list[int] = []
+    while stack:
+        v = stack.pop()
+        if v < 0:  # everything below the last open place is done
+            skip[open_places.pop()] = at
+            continue
+        walk[at] = v
+        open_places.append(at)
+        at += 1
+        stack.append(-1)
+        stack.extend(order[begins[v + 1] : begins[v + 2]][::-1].tolist())
+    if at < count:
+        missing = np.setdiff1d(np.arange(count), walk[:at])
+        raise ValueError(f"the tree has a cycle: node {called(_in_cycle(parent, int(missing[0])))} is above itself")
+    return walk, skip
+
+
+def _in_cycle(parent: np.ndarray, v: int) -> int:
+    for _ in range(parent.size):
+        v = int(parent[v])
+    return v
+
+
+def _integers(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a 1D array of integers, got dtype {array.dtype} and shape {array.shape}")
+    return array.astype(np.int64)
+
+
+def _check_weights(weights: Any) -> None:
+    if isinstance(weights, str) and weights not in WEIGHTS:
+        raise ValueError(f"weights must be one of {WEIGHTS} or an array, got {weights!r}")
+
+
+def _omega(weights: Any, sizes: np.ndarray, least: int = 1) -> np.ndarray:
+    if isinstance(weights, str):
+        return np.maximum(sizes, least).astype(np.float64) if weights == "size" else np.ones(sizes.size)
+    omega = np.asarray(weights, dtype=np.float64)
+    if omega.shape != sizes.shape:
+        raise ValueError(f"weights must have one entry for each of the {sizes.size} groups, got shape {omega.shape}")
+    if not (np.isfinite(omega).all() and (omega > 0.0).all()):
+        raise ValueError(f"weights of groups must be positive and finite; group {int(np.argmin(omega))} is not")
+    return omega
