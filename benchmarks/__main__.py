@@ -30,6 +30,7 @@ BENCHMARKS = {
     "online_reach": "benchmarks.online.reach",
     "reading": "benchmarks.reading",
     "startup": "benchmarks.startup",
+    "structured_groups": "benchmarks.structured.groups",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 

@@ -23,7 +23,7 @@ def shown():
 def test_each_part_fits_on_a_screen(shown):
     """80 x 25 characters."""
     parts = re.split(r"^(?=\d\. )", shown[0], flags=re.MULTILINE)
-    assert len(parts) == 4
+    assert len(parts) == 5
     for part in parts:
         assert len(part.rstrip().splitlines()) <= 25
         assert max(map(len, part.splitlines())) < 80
@@ -33,10 +33,12 @@ def test_the_proof_is_the_sentence_of_the_commands(shown):
     text = " ".join(shown[0].split())
     assert re.search(r"Certificate: At most [\d.]+ % of the possible gain is left: no 20 of the 1,000 columns", text)
     assert "no 8 of the 64 columns could lower the training objective further than that." in text
+    assert "5 groups selected, as requested, 5 of them right" in text
+    assert "no 5 of the 400 groups could lower" in text
     assert "By importance, as (row, column): (" in text
 
 
 def test_nothing_is_fitted_for_the_clock_alone(shown):
     """One fit of each of ours, and the search of LIBLINEAR's C, whose last fit is the one that is timed."""
-    assert shown[1].count("FGMClassifier") == 2
+    assert shown[1].count("FGMClassifier") == 3
     assert 1 <= shown[1].count("LinearSVC") <= 5

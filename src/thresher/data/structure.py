@@ -34,10 +34,13 @@ class Groups:
     --------
     >>> from thresher import FGMClassifier, Groups
     >>> from thresher.datasets import make_wide
-    >>> data = make_wide(300, 200, n_relevant=3, random_state=0)
-    >>> clf = FGMClassifier(3, groups=Groups([[j, j + 1] for j in range(0, 200, 2)], weights="none"))
-    >>> clf.fit(data.X, data.y).selection_.features, data.relevant
-    (array([ 60,  61, 150, 151, 190, 191]), array([ 60, 151, 190]))
+    >>> data = make_wide(300, 2000, n_relevant=5, random_state=0)
+    >>> pairs = Groups({f"pair {j}": [2 * j, 2 * j + 1] for j in range(1000)}, weights="none")
+    >>> clf = FGMClassifier(3, groups=pairs).fit(data.X, data.y)
+    >>> clf.selection_.groups, clf.selection_.features
+    (array(['pair 269', 'pair 510', 'pair 848'], dtype=object), array([ 538,  539, 1020, 1021, 1696, 1697]))
+    >>> data.relevant
+    array([ 539,  615, 1021, 1272, 1697])
     """
 
     of: Any
@@ -70,10 +73,10 @@ class Tree:
     >>> import numpy as np
     >>> from thresher import FGMClassifier, Tree
     >>> from thresher.datasets import make_wide
-    >>> data = make_wide(300, 200, n_relevant=3, random_state=0)
-    >>> parent = np.concatenate([200 + np.arange(200) // 2, np.full(100, -1)])     # 100 pairs of columns
-    >>> FGMClassifier(3, groups=Tree(parent)).fit(data.X, data.y).selection_.groups
-    array([ 60, 151, 190])
+    >>> data = make_wide(300, 2000, n_relevant=5, random_state=0)
+    >>> parent = np.concatenate([2000 + np.arange(2000) // 2, np.full(1000, -1)])     # nodes 2000, 2001, ... are pairs
+    >>> FGMClassifier(5, groups=Tree(parent)).fit(data.X, data.y).selection_.groups
+    array([ 539,  615, 1021, 1272, 1697])
     """
 
     parent: Any

@@ -39,12 +39,14 @@ def pool_sizes(wanted: int, overshoot: float | str, mean_size: float = 1.0) -> l
 
     "auto" tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
     features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
-    lower by more than 2 %. docs/architecture.md has the experiments behind it. The larger pool of groups, of
-    ``mean_size`` columns, has as many columns as MOST_COLUMNS at most: the work grows with their cube.
+    lower by more than 2 %. docs/architecture.md has the experiments behind it. Of groups of ``mean_size`` columns the
+    larger pool has 400 columns or twice the number wanted, whichever is more, but no more than MOST_COLUMNS columns:
+    more units made no better picks, and the work grows with the cube of the columns.
     """
     if not isinstance(overshoot, str):  # "auto" is the only word
         return [math.ceil(overshoot * wanted)]
-    few, many = math.ceil(1.2 * wanted), min(POOL - 2 * wanted, int(MOST_COLUMNS / max(mean_size, 1.0)))
+    few, enough = math.ceil(1.2 * wanted), max(2 * wanted, int(POOL / max(mean_size, 1.0)))
+    many = min(POOL - 2 * wanted, enough, int(MOST_COLUMNS / max(mean_size, 1.0)))
     return [few, many] if many > few else [few]
 
 
