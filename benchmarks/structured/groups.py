@@ -236,8 +236,8 @@ def report(quick=False):
         f"### Groups: {sizes.rows} x {p:,} (float32), {sizes.groups:,} groups of {sizes.size}, {sizes.true} true\n\n"
         f"{table((*head, 'time / ours'), lines)}\n\nAs figure 15 of the paper at {sizes.true} groups; accuracy on "
         f"{sizes.tests} new samples. MiB: memory beside X, which is a file mapped into memory (of adelie, in a process "
-        "of its own, not counted). Group lasso: the first of a few penalties with as many groups; seconds of that solve "
-        "alone, of adelie of its path up to there."
+        "of its own, not counted). Group lasso: the first of a few penalties with as many groups; seconds of that "
+        "solve alone, of adelie of its path up to there."
     )
 
 
