@@ -84,7 +84,7 @@ class Block(Scannable):
             stop = min(start + DENSE_COLUMNS, hi)
             A, part = self.take(np.arange(start, stop)).toarray().T, np.zeros((moments.ROWS, stop - start))
             anchor[start - lo : stop - lo] = A[:, first]
-            moments.of_rows(readonly(A), weights, anchor[start - lo : stop - lo].copy(), 0, stop - start, part)
+            moments.row_statistics(readonly(A), weights, anchor[start - lo : stop - lo].copy(), 0, stop - start, part)
             out[:, start - lo : stop - lo] = part
 
     @abstractmethod

@@ -58,11 +58,12 @@ class DenseBlock(Block):
                 moments.of_columns(self.major, weights, anchor[start - lo : stop - lo], start, stop, part)
                 bad = np.flatnonzero(~np.isfinite(part[moments.SUM]))
                 if bad.size:
-                    part[:, bad] = _plain_statistics(self.major[:, start + bad], weights, anchor[start - lo + bad])
+                    columns, origins = self.major[:, start + bad], anchor[start - lo + bad]
+                    part[:, bad] = moments.plain_statistics(columns, weights, origins)
                 out[:, start - lo : stop - lo] = part
         else:
             anchor[:] = self.major[lo:hi, first]
-            moments.of_rows(self.major, weights, anchor, lo, hi, out)
+            moments.row_statistics(self.major, weights, anchor, lo, hi, out)
 
     def take(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in Fortran order, which solvers read fastest."""
@@ -158,14 +159,3 @@ def _row_sums(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -
 def _in_pairs(V: np.ndarray) -> int:
     """How many of the vectors are taken two at a time: few are not, since memory limits them."""
     return len(V) // 2 * 2 if len(V) >= PAIRED else 0
-
-
-def _plain_statistics(columns: np.ndarray, weights: np.ndarray, anchor: np.ndarray) -> np.ndarray:
-    """The statistics of ``loops.moments`` of columns with entries that are not finite, or nearly so."""
-    x, some = columns.astype(np.float64), weights > 0.0
-    w, known = weights[some], x[some]
-    with np.errstate(over="ignore", invalid="ignore"):
-        d = known - anchor
-        sums = w @ d, w @ (d * d)
-    largest = np.abs(known).max(axis=0, initial=0.0)
-    return np.stack([*sums, largest, w @ (known != 0.0), np.count_nonzero(~np.isfinite(x), axis=0)])

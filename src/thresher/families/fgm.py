@@ -22,7 +22,7 @@ from thresher.optim.solvers import eliminator_for
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
-MOST_COLUMNS = 2000  # of the groups in the larger pool
+MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
@@ -244,11 +244,20 @@ class _Model:
         return taken if size is None or size >= taken.units.size else taken.restricted(self.problem, np.arange(size))
 
     def thresh_carefully(self) -> None:
-        """Eliminate down to the pick, with every number of units from twice the wanted one on."""
+        """Eliminate down to the pick, with every number of units from twice the wanted one on.
+
+        Of groups with many columns a tenth is removed at a time: stations are expensive there, and left for later.
+        """
         pool, wanted = self.pool, self.plan.wanted
         if pool.units.size and wanted is not None:
             target = min(wanted, pool.units.size)
-            self.eliminate(pool, stops(pool.units.size, min(2 * wanted, pool.units.size), target), exact=target)
+            fine = target if self.is_coarse else min(2 * wanted, pool.units.size)
+            self.eliminate(pool, stops(pool.units.size, fine, target), exact=target)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether the pool has so many columns that not every number of groups is a station."""
+        return self.plan.units.grouped and self.pool.columns.size > MOST_COLUMNS
 
     def thresh_to_pick(self) -> None:
         """Eliminate down to the pick only, a tenth of the units at a time."""
@@ -281,8 +290,12 @@ class _Model:
         below, least = (self.pick if wanted is None else self.last), max(1, taken.forced)
         counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
         copies = np.isin(below.units, self.grown.copies)
-        pool = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
-        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], pool)]
+        first = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
+        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], first)]
+        if wanted is not None and self.is_coarse:
+            pool = self.pool
+            counts = stops(pool.units.size, min(2 * wanted, pool.units.size), min(wanted, pool.units.size))[:-1]
+            rests.append(Rest(pool, self.problem, self.grown.at_zero, counts))
         if wanted is not None and reach is not None and taken.units.size > reach:
             counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
             rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach))

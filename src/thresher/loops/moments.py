@@ -7,6 +7,8 @@ rows without weight count for nothing but finiteness. Sparse loops sum over stor
 the zeros contribute.
 """
 
+import numpy as np
+
 from thresher.loops import compressed
 from thresher.loops.compressed import first_at_least
 from thresher.loops.jit import compiled, helper
@@ -14,8 +16,6 @@ from thresher.loops.jit import compiled, helper
 SUM, SQUARES, LARGEST, NONZERO, NOT_FINITE = range(5)
 ROWS = 5
 BIGGEST = 1.7976931348623157e308  # neither nan nor an infinity is at most this
-
-
 NARROW = 512  # columns whose statistics stay in the first-level cache while all rows go by
 
 
@@ -45,24 +45,51 @@ def of_columns(A, weights, anchor, lo, hi, out):
 
 
 @compiled(regroup_sums=True)
-def of_rows(A, weights, anchor, lo, hi, out):
-    """Statistics of the rows lo <= i < hi of a row-contiguous array: columns of a design in Fortran order."""
+def of_rows(A, bits, weights, anchor, lo, hi, out, largest):
+    """Statistics of the rows lo <= i < hi of a row-contiguous array: columns of a design in Fortran order.
+
+    ``bits`` are the entries of A as integers, whose order without the sign is that of |x|, so that the largest is found
+    by vector instructions; it goes into ``largest``, as bits. Entries that are not finite are not counted: they make
+    the sum of their row nan or infinite. A row is read three times, from the first-level cache.
+    """
+    sign = ~(bits[0, 0] & 0) << (8 * bits.itemsize - 1)
     for i in range(lo, hi):
-        a = A[i]
-        origin = anchor[i - lo]
-        total = squares = largest = nonzero = bad = 0.0
+        a, b, origin = A[i], bits[i], anchor[i - lo]
+        total = squares = nonzero = 0.0
         for j in range(a.size):
-            w = weights[j]
-            x = a[j] + 0.0
-            d = x - origin if w > 0.0 else 0.0
-            total += w * d
-            squares += w * d * d
-            nonzero += w if x != 0.0 else 0.0
-            bad += 0.0 if abs(x) <= BIGGEST else 1.0
-            size = abs(x) if w > 0.0 else 0.0
-            largest = size if size > largest else largest
-        out[0, i - lo], out[1, i - lo], out[2, i - lo] = total, squares, largest
-        out[3, i - lo], out[4, i - lo] = nonzero, bad
+            d = a[j] - origin
+            e = weights[j] * d
+            total += e
+            squares += e * d
+        for j in range(a.size):
+            nonzero += weights[j] if (b[j] & ~sign) != 0 else 0.0
+        most = b[0] & 0
+        for j in range(a.size):
+            size = b[j] & ~sign if weights[j] > 0.0 else b[j] & 0
+            most = size if size > most else most
+        out[0, i - lo], out[1, i - lo], out[3, i - lo], largest[i - lo] = total, squares, nonzero, most
+
+
+def row_statistics(A, weights, anchor, lo, hi, out):
+    """Fill ``out`` with the statistics of the rows lo <= i < hi of a row-contiguous array."""
+    integers = np.dtype(f"i{A.dtype.itemsize}")
+    largest = np.empty(hi - lo, dtype=integers)
+    of_rows(A, A.view(integers), weights, anchor, lo, hi, out, largest)
+    out[LARGEST] = largest.view(A.dtype)
+    bad = np.flatnonzero(~np.isfinite(out[SUM]))
+    if bad.size:
+        out[:, bad] = plain_statistics(A[lo + bad].T, weights, anchor[bad])
+
+
+def plain_statistics(columns, weights, anchor):
+    """The statistics of columns with entries that are not finite, or nearly so, by numpy."""
+    x, some = columns.astype(np.float64), weights > 0.0
+    w, known = weights[some], x[some]
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = known - anchor
+        sums = w @ d, w @ (d * d)
+    largest = np.abs(known).max(axis=0, initial=0.0)
+    return np.stack([*sums, largest, w @ (known != 0.0), np.count_nonzero(~np.isfinite(x), axis=0)])
 
 
 @helper
