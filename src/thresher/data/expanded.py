@@ -1,0 +1,260 @@
+"""Features that are numbers made of single columns by a kernel: never stored for all of X, made where they are scored.
+
+Feature j * D + l is number l of input j, where D is the number of numbers of an input.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from thresher.data.block import Block
+from thresher.data.columns import take_columns
+from thresher.data.compressed import CscBlock
+from thresher.data.dense import DenseBlock
+from thresher.data.design import Cost, Design
+from thresher.data.door import check_columns
+from thresher.data.kernels import Inputs, Intersection, Kernel, as_stored, check_signs
+from thresher.data.pieces import Opened, Piece
+from thresher.data.scaled import ScaledDesign
+from thresher.data.space import ColumnSpace, Label, Space
+from thresher.data.thermometer import whole_inputs
+from thresher.errors import InvalidDataError
+
+MOST_NUMBERS = 1 << 22  # entries, numbers and scores of a piece, and of the rows that are predicted at a time
+PER_WORKER = 2  # pieces for each thread at least, as in memory
+ENTRY_COST = 16  # what an entry costs besides reading it: its level, or each of its numbers
+
+
+@dataclass(frozen=True)
+class ExpandedPiece(Piece):
+    """Some inputs of a design, expanded by the worker that scores them."""
+
+    design: "ExpandedDesign"
+    inputs: slice
+
+    @property
+    def first(self) -> int:  # type: ignore[override]  # computed: a piece is frozen, so it is never set
+        """First feature."""
+        return self.inputs.start * self.design.size
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """Number of features."""
+        return (self.inputs.stop - self.inputs.start) * self.design.size
+
+    def open(self) -> Opened:
+        """See Piece."""
+        return Opened(self.design.block(np.arange(self.inputs.start, self.inputs.stop)), 0, self.width)
+
+
+class ExpandedDesign(Design):
+    """All numbers of all columns of ``base``, raw values; ``called`` names a column of X in messages."""
+
+    def __init__(self, base: Design, kernel: Kernel, inputs: Inputs, called: Callable[[int], str] = str):
+        self.base, self.kernel, self.inputs, self.called = base, kernel, inputs, called
+        self.size = kernel.size(base.shape[0])
+        self.shape, self.dtype = (base.shape[0], base.width * self.size), np.dtype(np.float64)
+        self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
+        numbers = 1 if isinstance(kernel, Intersection) else self.size
+        self.entry_cost = base.entry_cost + ENTRY_COST * numbers
+        # what an input takes in a piece, at most on average, in numbers
+        self._input_cost = max(self.size, numbers * base.entries / max(1, base.width))
+
+    @property
+    def n_columns(self) -> int:
+        """See Design: columns of X."""
+        return self.base.n_columns
+
+    def block(self, inputs: np.ndarray) -> Block:
+        """All numbers of the columns ``inputs`` of the base."""
+        columns, inputs_here = self._columns(inputs)
+        return self.kernel.block(columns, inputs_here, self.size)
+
+    def _columns(self, inputs: np.ndarray) -> tuple[CscBlock | DenseBlock, Inputs]:
+        columns = as_stored(self.base.take(inputs))
+        in_X = self.base.ids_in_X(inputs)
+        check_signs(self.kernel, columns, lambda place: self.called(int(in_X[place])))
+        return columns, self.kernel.with_edges(columns, self.inputs.take(inputs), self.size)
+
+    def expansion(self, features: np.ndarray) -> "Expansion":
+        """How new values of the inputs that ``features`` (ids of X) are made of become numbers."""
+        in_X = np.unique(features // self.size)
+        here = self.base.ids_here(in_X)
+        return Expansion(self.kernel, self.size, in_X, self._columns(here)[1])
+
+    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
+        """See Design; whole inputs."""
+        each = max(self._input_cost, float(self.size * vectors))
+        count = PER_WORKER * int(getattr(self.workers, "count", 1))
+        step = max(1, min(int(MOST_NUMBERS / each), -(-self.base.width // count)))
+        for start in range(0, self.base.width, step):
+            yield ExpandedPiece(self, slice(start, min(start + step, self.base.width)))
+
+    def scan_cost(self) -> Cost:
+        """See Design: passes over X as it is stored; where that is by rows, each piece searches all of them."""
+        costs = [self.base.take_cost(np.arange(p.inputs.start, p.inputs.stop)) for p in self._run()]
+        return Cost(sum(cost.passes for cost in costs), sum(cost.bytes for cost in costs))
+
+    def _run(self) -> Iterator[ExpandedPiece]:
+        return (piece for piece in self.pieces() if isinstance(piece, ExpandedPiece))
+
+    def take(self, ids: np.ndarray) -> Block:
+        """See Design; whole inputs stay in a form that does not write the numbers down, if the kernel has one."""
+        ids = np.asarray(ids, dtype=np.int64)
+        inputs = whole_inputs(ids, self.size)
+        if inputs is not None:
+            return self.block(inputs)
+        inputs, place = np.unique(ids // self.size, return_inverse=True)
+        return self.block(inputs).take(place * self.size + ids % self.size)
+
+    def take_cost(self, ids: np.ndarray) -> Cost:
+        """See Design."""
+        return self.base.take_cost(np.unique(np.asarray(ids, dtype=np.int64) // self.size))
+
+    def holds(self, ids: ArrayLike) -> np.ndarray:
+        """See Design."""
+        return self.base.holds(np.asarray(ids, dtype=np.int64) // self.size)
+
+    def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
+        """See Design."""
+        ids = np.asarray(ids, dtype=np.int64)
+        return self.base.ids_in_X(ids // self.size) * self.size + ids % self.size
+
+    def ids_here(self, ids: ArrayLike) -> np.ndarray:
+        """See Design."""
+        ids = np.asarray(ids, dtype=np.int64)
+        return self.base.ids_here(ids // self.size) * self.size + ids % self.size
+
+
+def expanded(
+    design: Design, kernel: Kernel, mean: np.ndarray, largest: np.ndarray, called: Callable[[int], str] = str
+) -> ExpandedDesign:
+    """The features that ``kernel`` makes of the columns of ``design``, on its scale; these have that mean and max |x|.
+
+    Values are those of X as given: the scale enters the maps.
+    """
+    factor, centre, base = np.ones(design.width), mean, design
+    if isinstance(design, ScaledDesign):
+        base, factor = design.base, design.scaling.factor
+        if design.scaling.shift is not None and not kernel.signed:
+            raise InvalidDataError(
+                f'features="{kernel.word}" is for values that are not negative, but the Design given as X shifts its '
+                "columns: scale them without a shift"
+            )
+    return ExpandedDesign(base, kernel, Inputs(factor, centre, largest), called)
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """How columns become numbers: the kernel of a fit, and what the maps of the selected inputs learnt from its data.
+
+    Parameters
+    ----------
+    kernel : Intersection, AdditiveChi2 or AdditiveGaussian
+        The kernel.
+    size : int
+        Numbers of an input.
+    columns : ndarray of int64
+        The columns of X that are known, sorted: those of all models on the path.
+    inputs : Inputs
+        What the maps of these columns need.
+    """
+
+    kernel: Kernel
+    size: int
+    columns: np.ndarray
+    inputs: Inputs
+
+    def block(self, columns: Any, ids: np.ndarray, called: Callable[[int], str]) -> Block:
+        """All numbers of the columns ``ids`` of X (sorted), given as an array or a sparse matrix of these columns.
+
+        Raises InvalidDataError where a value is not finite, or negative and the kernel does not allow that.
+        """
+        check_columns(columns, lambda place: called(int(ids[place])))
+        stored = _stored(columns)
+        check_signs(self.kernel, stored, lambda place: called(int(ids[place])))
+        return self.kernel.block(stored, self.inputs.take(np.searchsorted(self.columns, ids)), self.size)
+
+
+@dataclass(frozen=True)
+class ExpandedSpace(Space):
+    """Numbers made of the columns of X by an Expansion."""
+
+    n_columns: int
+    expansion: Expansion = field(repr=False, compare=False)
+    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    @property
+    def width(self) -> int:
+        """See Space."""
+        return self.n_columns * self.expansion.size
+
+    @property
+    def n_inputs(self) -> int:
+        """See Space."""
+        return self.n_columns
+
+    @property
+    def _given(self) -> ColumnSpace:
+        return ColumnSpace(self.n_columns, column_names=self.column_names)
+
+    def called(self, j: int) -> str:
+        """See Space: the column ``j`` of X."""
+        return self._given.called(j)
+
+    def inputs(self, ids: np.ndarray) -> np.ndarray:
+        """See Space."""
+        return np.unique(ids // self.expansion.size)
+
+    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
+        """See Space."""
+        return self._given.columns(X, inputs)
+
+    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See Space."""
+        return self._given.names(inputs, label)
+
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See Space: the name of the column, and which of its numbers."""
+        return [f"{label(int(j) // self.expansion.size)}[{int(j) % self.expansion.size}]" for j in ids]
+
+    def columns(self, X: Any, ids: np.ndarray) -> Any:
+        """See Space."""
+        inputs, columns = self._inputs_of(X, ids)
+        whole = self.expansion.block(columns, inputs, self.called)
+        place = np.searchsorted(inputs, ids // self.expansion.size) * self.expansion.size + ids % self.expansion.size
+        made = whole.take(place).toarray()
+        return sparse.csr_array(made) if sparse.issparse(columns) else made
+
+    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """See Space; arrays some rows at a time."""
+        inputs, columns = self._inputs_of(X, ids)
+        size = self.expansion.size
+        W = np.zeros((inputs.size * size, *weights.shape[1:]))
+        W[np.searchsorted(inputs, ids // size) * size + ids % size] = weights
+        n_rows = columns.shape[0]
+        step = n_rows if sparse.issparse(columns) else max(1, MOST_NUMBERS // max(1, W.shape[0]))
+        check_columns(columns, lambda place: self.called(int(inputs[place])))  # the message counts rows of all of X
+        out = np.empty((n_rows, *weights.shape[1:]))
+        for lo in range(0, n_rows, max(1, step)):
+            part = columns if step >= n_rows else columns[lo : lo + step]
+            out[lo : lo + step] = self.expansion.block(part, inputs, self.called).combine(W)
+        return out + intercept
+
+    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
+        """(inputs of the features ``ids``, these columns of X as given)."""
+        inputs = self.inputs(ids)
+        return inputs, X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
+
+
+def _stored(columns: Any) -> CscBlock | DenseBlock:
+    """Columns of X as given, an array or a sparse matrix, as a block."""
+    if sparse.issparse(columns):
+        columns = sparse.csc_array(columns)
+        columns.sort_indices()
+        return CscBlock(columns.shape, columns.indptr, columns.indices, columns.data)
+    return DenseBlock(np.asfortranarray(columns))
