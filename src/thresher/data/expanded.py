@@ -71,20 +71,20 @@ class ExpandedDesign(Design):
 
     def block(self, inputs: np.ndarray) -> Block:
         """All numbers of the columns ``inputs`` of the base."""
-        columns, inputs_here = self._columns(inputs)
-        return self.kernel.block(columns, inputs_here, self.size)
-
-    def _columns(self, inputs: np.ndarray) -> tuple[CscBlock | DenseBlock, Inputs]:
-        columns = as_stored(self.base.take(inputs))
-        in_X = self.base.ids_in_X(inputs)
+        columns, in_X = as_stored(self.base.take(inputs)), self.base.ids_in_X(inputs)
         check_signs(self.kernel, columns, lambda place: self.called(int(in_X[place])))
-        return columns, self.kernel.with_edges(columns, self.inputs.take(inputs), self.size)
+        here = self.inputs.take(inputs)
+        here = self.kernel.learnt(columns, here) if self.kernel.learns(self.shape[0]) else here
+        return self.kernel.block(columns, here, self.size)
 
     def expansion(self, features: np.ndarray) -> "Expansion":
         """How new values of the inputs that ``features`` (ids of X) are made of become numbers."""
         in_X = np.unique(features // self.size)
         here = self.base.ids_here(in_X)
-        return Expansion(self.kernel, self.size, in_X, self._columns(here)[1])
+        inputs = self.inputs.take(here)
+        if self.kernel.learns(self.shape[0]):
+            inputs = self.kernel.learnt(as_stored(self.base.take(here)), inputs)
+        return Expansion(self.kernel, self.size, in_X, inputs)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; whole inputs."""

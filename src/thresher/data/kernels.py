@@ -60,8 +60,12 @@ class Kernel(ABC):
     def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
         """The ``size`` numbers of each of ``columns``, raw values, input after input."""
 
-    def with_edges(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Inputs:
-        """``inputs`` with what the map takes from the training data besides; here nothing."""
+    def learns(self, n_samples: int) -> bool:
+        """Whether the maps need values of the training data besides its statistics: see ``learnt``."""
+        return False
+
+    def learnt(self, columns: CscBlock | DenseBlock, inputs: Inputs) -> Inputs:
+        """``inputs`` with what their maps take from the values of the training data; here nothing."""
         return inputs
 
     def scale_for(self, scale: str | None) -> str | None:
@@ -125,11 +129,12 @@ class Intersection(Kernel):
             edges = np.multiply.outer(inputs.largest * inputs.factor, steps)
         return thermometer(n_rows, indptr, indices, values, inputs.factor, edges, self.power, columns.workers)
 
-    def with_edges(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Inputs:
+    def learns(self, n_samples: int) -> bool:
+        """See Kernel."""
+        return n_samples <= self.levels
+
+    def learnt(self, columns: CscBlock | DenseBlock, inputs: Inputs) -> Inputs:
         """See Kernel: edges at the values of the training data, where there are few samples."""
-        n_rows = columns.shape[0]
-        if n_rows > self.levels:
-            return inputs
         values = columns.toarray().T
         np.minimum(values, inputs.largest[:, None], out=values)  # rows of weight zero may have larger ones
         on_scale = np.sort(values * inputs.factor[:, None], axis=1)

@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.design import Design
 from thresher.data.door import count_columns
+from thresher.data.expanded import ExpandedDesign, ExpandedSpace
+from thresher.data.kernels import Kernel, kernel_of
 from thresher.data.scales import SCALES
-from thresher.data.units import Units
+from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
@@ -26,7 +28,7 @@ from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.warm_start import Starts, group_starts, largest_model, starts_from
-from thresher.families.fgm import fgm, growth_target, held_out
+from thresher.families.fgm import fgm, growth_target, held_out, overshoot_for
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
 from thresher.results import Path, Selection, Trace, counted
@@ -65,7 +67,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Elimination starts from ``overshoot`` times the requested number of features. "auto" grows two models in the
         same scans, to 400 features minus twice the requested number and to 1.2 times that number, and selects from the
         larger set unless the other one's objective is clearly lower; from 125 features on only the latter is grown.
-        None: growth only, with a path of its turns; several times faster.
+        Of groups and inputs of a kernel the larger set has at most 2000 columns; where even the smaller one has more
+        than 4000, and X more rows, "auto" is None. None: growth only, with a path of its turns; several times faster.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss function.
     features_per_turn : int or "auto", default="auto"
@@ -84,9 +87,16 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled; X itself is not changed. "std": to standard deviation 1, centred if there is an
         intercept; "max": to maximum magnitude 1; "unit": to Euclidean norm 1. "auto": None for data with under 30 %
-        non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise.
+        non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise; with
+        ``features`` other than "linear" the scale that suits the kernel.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
+    features : str, Intersection, AdditiveChi2 or AdditiveGaussian, default="linear"
+        What the model is linear in: "linear": the columns of X; or numbers that an additive kernel makes of each
+        column, which are selected together: "intersection", "additive_chi2" (both for values that are not negative,
+        scaled by "max") or "additive_gaussian" (scaled by "std"), which are short for ``Intersection()``,
+        ``AdditiveChi2()`` and ``AdditiveGaussian()``. ``n_features_to_select`` then counts columns, and with ``groups``
+        groups of them; ``selection_.groups`` are the columns, ``transform`` returns them as given.
     groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
         Groups of columns that are selected together: the label of each column; or for each group its columns, by number
         or data frame name, which may overlap; or a tree. ``n_features_to_select`` then counts groups, and
@@ -135,6 +145,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
         Number of turns.
+    expansion_ : Expansion
+        With a kernel: what its maps of the columns on the path need. Feature j * size + l of ``selection_`` and
+        ``coef_`` is number l of column j.
     fingerprint_ : dict
         ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same values and labels in
         any storage. The digest depends on the order of the labels and each column's largest |x|, not on every entry.
@@ -156,7 +169,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         support: str = "shared", overshoot: float | str | None = "auto", loss: str = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
-        groups: Any = None, always_include: Sequence[int | str] | None = None,
+        features: Any = "linear", groups: Any = None, always_include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None,
         debias: bool = False, class_weight: dict | str | None = None, warm_start: bool = False,
         n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
@@ -174,6 +187,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self.max_time = max_time
         self.scale = scale
         self.fit_intercept = fit_intercept
+        self.features = features
         self.groups = groups
         self.always_include = always_include
         self.exclude = exclude
@@ -205,23 +219,31 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """
         trace = Trace()
         C, options = self._options(trace)
+        kernel = kernel_of(self.features)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
-            space = self.space_
+            space = self._column_space
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            given = self._candidates()
+            size = 1 if kernel is None else kernel.size(X.shape[0])
+            if self._expansion_size(kernel) != (None if kernel is None else size):
+                previous = None  # weights of other features
+            given = self._candidates(size)
             options["wanted"] = wanted = given.wanted(self.n_features_to_select)
-            target = growth_target(wanted, options["overshoot"], given.available, given.mean_size)
+            overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
+            options["overshoot"] = overshoot
+            target = growth_target(wanted, overshoot, given.available, given.mean_size)
             keep = given.columns
             if previous is not None and given.grouping is None:
-                keep = np.union1d(keep, largest_model(previous, target).features)
+                keep = np.union1d(keep, largest_model(previous, target).features // size)
             centre = bool(self.fit_intercept)
+            scale = self.scale if kernel is None else kernel.scale_for(self.scale)
             design, scale, digest, _, spread = arranged(
-                space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
+                space, X, codes, weights, scale, workers, trace, centre=centre, keep=keep, to_csc=True, kernel=kernel
             )
             options |= given.in_design(design)
+            labels = options.pop("labels")
             signs = check.signs_of(codes, classes.size)
             tried: dict[str, np.ndarray] = {}
             if C == "auto":
@@ -232,20 +254,21 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 design,
                 self._problems(signs, check.costs(C, weights)),
                 trace,
-                starts=self._starts(design, previous, classes, given, options["units"]),
+                starts=self._starts(design, previous, classes, given, labels, options),
                 watch=progress,
                 spread=spread,
-                labels=None if given.grouping is None else given.grouping.labels,
+                labels=labels,
                 debias=bool(self.debias),
                 **options,
             )
             progress.close(selection)
+            expansion = None
+            if isinstance(design, ExpandedDesign) and selection.labels is not None:
+                expansion = design.expansion(options["units"].members(selection.labels.units).columns)
+        self._set("expansion_", expansion)
         self.classes_, self.C_, self.fingerprint_ = classes, C, digest
         for name in ("Cs_", "scores_"):
-            if name in tried:
-                setattr(self, name, tried[name])
-            elif hasattr(self, name):
-                delattr(self, name)
+            self._set(name, tried.get(name))
         self._set_selection(replace(selection, scale=scale))
         self.n_iter_ = max(1, len(trace.turns) - 1)
         if selection.interrupted:
@@ -273,11 +296,37 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         total = positive.sum(axis=1, keepdims=True)
         return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)
 
+    @property
+    def space_(self) -> Space:
+        """See SpaceEstimator."""
+        expansion = getattr(self, "expansion_", None)
+        if expansion is None:
+            return self._column_space
+        names = getattr(self, "feature_names_in_", None)
+        return ExpandedSpace(self.n_features_in_, expansion, column_names=names)
+
+    def _set(self, name: str, value: Any) -> None:
+        """Set a fitted attribute, or remove that of an earlier fit if the value is None."""
+        if value is not None:
+            setattr(self, name, value)
+        elif hasattr(self, name):
+            delattr(self, name)
+
+    def _expansion_size(self, kernel: Kernel | None) -> int | None:
+        """Numbers that the last fit made of an input with this kernel; None: it was linear, 0: it had another one."""
+        expansion = getattr(self, "expansion_", None)
+        if expansion is None:
+            return None
+        return expansion.size if expansion.kernel == kernel else 0
+
     def _options(self, trace: Trace) -> tuple[Any, dict[str, Any]]:
         """C, and the other parameters that can be validated without the data, as fgm() takes them."""
+        kernel = kernel_of(self.features)
         check.one_of("loss", self.loss, tuple(LOSSES))
         check.one_of("scale", self.scale, SCALES)
         check.one_of("support", self.support, SUPPORTS)
+        if kernel is not None:
+            kernel.scale_for(self.scale)
         auto_C, auto_overshoot, auto_turn, auto_inner = (
             isinstance(given, str) and given == "auto"
             for given in (self.C, self.overshoot, self.features_per_turn, self.inner_tol)
@@ -333,7 +382,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """The last fit's selection if this fit starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
-        seen, n_features = self.coef_.shape[1], count_columns(X)
+        expansion = getattr(self, "expansion_", None)
+        seen = self.coef_.shape[1] // (1 if expansion is None else expansion.size)
+        n_features = count_columns(X)
         if seen != n_features:
             raise ValueError(
                 f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "
@@ -364,17 +415,18 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             count = min(count, int(wanted))
         return proof(
             selection.certificate, selection.labels.n_candidates, count, n_forced=len(set(forced)), each=each,
-            noun="group",
+            noun=selection.noun,
         )  # fmt: skip
 
-    def _candidates(self) -> Candidates:
-        """What the fit selects from; X has been seen."""
+    def _candidates(self, size: int) -> Candidates:
+        """What the fit selects from, ``size`` features of each column; X has been seen."""
         names = getattr(self, "feature_names_in_", None)
-        return Candidates(self.always_include, self.exclude, self.space_, names, self.groups)
+        return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size)
 
     def _starts(
-        self, design: Design, previous: Selection | None, classes: np.ndarray, given: Candidates, units: Units | None
-    ) -> Starts | None:
+        self, design: Design, previous: Selection | None, classes: np.ndarray, given: Candidates,
+        labels: np.ndarray | None, options: dict,
+    ) -> Starts | None:  # fmt: skip
         """Where each problem starts; None: at zero."""
         if previous is None:
             return None
@@ -385,16 +437,17 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 "fit a new estimator or set warm_start=False"
             )
         shared = self.support == "shared"
-        if units is None or given.grouping is None:
+        units = options["units"]
+        if units is None or labels is None:
             return starts_from(previous, design, columns, shared=shared, excluded=given.excluded)
-        allowed = np.setdiff1d(np.arange(given.count), given.excluded)
-        return group_starts(previous, design, columns, units, given.grouping.labels[allowed], allowed, shared=shared)
+        allowed = np.setdiff1d(np.arange(units.count), options["exclude"])
+        return group_starts(previous, design, columns, units, labels[allowed], allowed, shared=shared)
 
     def _warn_if_fewer(self, wanted: int | None) -> None:
         selection, reason, noun = self.selection_, self.selection_.stop_reason, "feature"
         n_selected, idle = selection.features.size, selection.features[~selection.weighted]
         if selection.units is not None:  # columns of a group may have weight zero
-            n_selected, idle, noun = selection.units.size, idle[:0], "group"
+            n_selected, idle, noun = selection.units.size, idle[:0], selection.noun
         messages = []
         if idle.size:
             messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")

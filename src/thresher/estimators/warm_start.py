@@ -49,12 +49,9 @@ def group_starts(
     ``labels`` are those of the groups ``numbers``, which may be selected. The weight of a column that several groups
     share is divided among them: a start need not be a solution.
     """
-    known = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
-
     def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
         model = largest_model(previous, most)
-        groups = [] if model.groups is None else model.groups.tolist()
-        chosen = np.array(sorted(known[label] for label in groups if label in known), dtype=np.int64)
+        chosen = _called(numbers, labels, model.groups)
         columns, sizes = units.members(chosen)
         here, weights = design.ids_in_X(columns), np.zeros((columns.size, n_scores))
         place = np.searchsorted(model.features, here)
@@ -67,3 +64,13 @@ def group_starts(
         return [(chosen, weights)] if n_scores == 1 or shared else [(chosen, w[:, None]) for w in weights.T]
 
     return starts
+
+
+def _called(numbers: np.ndarray, labels: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Those of ``numbers``, sorted, whose label is one of ``groups``."""
+    if groups is None or (labels.dtype.kind == "i") != (groups.dtype.kind == "i"):
+        return np.zeros(0, dtype=np.int64)
+    if labels.dtype.kind == "i":
+        return np.sort(numbers[np.isin(labels, groups)])
+    known = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
+    return np.array(sorted(known[label] for label in groups.tolist() if label in known), dtype=np.int64)

@@ -23,6 +23,7 @@ from thresher.results import Certificate, Path, Selection, Station, Stop, StopRe
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 MOST_COLUMNS = 2000  # of the groups in the larger pool
+MOST_ELIMINATED = 4000  # columns of the smaller pool, and rows, beyond which there is no elimination
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
@@ -46,6 +47,20 @@ def pool_sizes(wanted: int, overshoot: float | str, mean_size: float = 1.0) -> l
         return [math.ceil(overshoot * wanted)]
     few, many = math.ceil(1.2 * wanted), min(POOL - 2 * wanted, int(MOST_COLUMNS / max(mean_size, 1.0)))
     return [few, many] if many > few else [few]
+
+
+def overshoot_for(
+    wanted: int | None, overshoot: float | str | None, mean_size: float, n_rows: int
+) -> float | str | None:
+    """``overshoot``, where "auto" is None (growth alone) if elimination would be too much work.
+
+    That is so where even the smaller pool, 1.2 times the number wanted, of ``mean_size`` columns each, has more than
+    MOST_ELIMINATED columns, and X more rows: elimination needs a matrix of the smaller of both numbers, squared.
+    """
+    if wanted is None or not isinstance(overshoot, str):
+        return overshoot
+    columns = math.ceil(1.2 * wanted) * mean_size
+    return None if min(columns, n_rows) > MOST_ELIMINATED else overshoot
 
 
 def growth_target(
