@@ -66,8 +66,8 @@ class ExpandedDesign(Design):
 
     @property
     def n_columns(self) -> int:
-        """See Design: columns of X."""
-        return self.base.n_columns
+        """See Design: all features, those of columns of zeros too."""
+        return self.base.n_columns * self.size
 
     def block(self, inputs: np.ndarray) -> Block:
         """All numbers of the columns ``inputs`` of the base."""
@@ -88,19 +88,22 @@ class ExpandedDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; whole inputs."""
-        each = max(self._input_cost, float(self.size * vectors))
-        count = PER_WORKER * int(getattr(self.workers, "count", 1))
-        step = max(1, min(int(MOST_NUMBERS / each), -(-self.base.width // count)))
+        step = self._step(vectors)
         for start in range(0, self.base.width, step):
             yield ExpandedPiece(self, slice(start, min(start + step, self.base.width)))
 
+    def _step(self, vectors: int) -> int:
+        """Inputs of a piece."""
+        each = max(self._input_cost, float(self.size * vectors))
+        count = PER_WORKER * int(getattr(self.workers, "count", 1))
+        return max(1, min(int(MOST_NUMBERS / each), -(-self.base.width // count)))
+
     def scan_cost(self) -> Cost:
         """See Design: passes over X as it is stored; where that is by rows, each piece searches all of them."""
-        costs = [self.base.take_cost(np.arange(p.inputs.start, p.inputs.stop)) for p in self._run()]
-        return Cost(sum(cost.passes for cost in costs), sum(cost.bytes for cost in costs))
-
-    def _run(self) -> Iterator[ExpandedPiece]:
-        return (piece for piece in self.pieces() if isinstance(piece, ExpandedPiece))
+        step = self._step(1)
+        count, first = -(-self.base.width // step), self.base.take_cost(np.arange(min(step, self.base.width)))
+        by_columns = count <= 1 or first.passes < 1.0
+        return self.base.scan_cost() if by_columns else Cost(count * first.passes, count * first.bytes)
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design; whole inputs stay in a form that does not write the numbers down, if the kernel has one."""

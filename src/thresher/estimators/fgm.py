@@ -226,8 +226,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             space = self._column_space
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            size = 1 if kernel is None else kernel.size(X.shape[0])
-            if self._expansion_size(kernel) != (None if kernel is None else size):
+            size = None if kernel is None else kernel.size(X.shape[0])
+            if self._expansion_size(kernel) != size:
                 previous = None  # weights of other features
             given = self._candidates(size)
             options["wanted"] = wanted = given.wanted(self.n_features_to_select)
@@ -236,7 +236,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             target = growth_target(wanted, overshoot, given.available, given.mean_size)
             keep = given.columns
             if previous is not None and given.grouping is None:
-                keep = np.union1d(keep, largest_model(previous, target).features // size)
+                keep = np.union1d(keep, largest_model(previous, target).features // (size or 1))
             centre = bool(self.fit_intercept)
             scale = self.scale if kernel is None else kernel.scale_for(self.scale)
             design, scale, digest, _, spread = arranged(
@@ -263,7 +263,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             )
             progress.close(selection)
             expansion = None
-            if isinstance(design, ExpandedDesign) and selection.labels is not None:
+            if isinstance(design, ExpandedDesign) and kernel is not None and selection.labels is not None:
                 expansion = design.expansion(options["units"].members(selection.labels.units).columns)
         self._set("expansion_", expansion)
         self.classes_, self.C_, self.fingerprint_ = classes, C, digest
@@ -418,8 +418,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             noun=selection.noun,
         )  # fmt: skip
 
-    def _candidates(self, size: int) -> Candidates:
-        """What the fit selects from, ``size`` features of each column; X has been seen."""
+    def _candidates(self, size: int | None) -> Candidates:
+        """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""
         names = getattr(self, "feature_names_in_", None)
         return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size)
 

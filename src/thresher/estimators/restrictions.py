@@ -18,12 +18,12 @@ class Candidates:
     """The ``count`` columns or groups of X that a fit selects from.
 
     ``forced`` ones must be in the model, in the order given, ``excluded`` ones must not (sorted). ``names`` are those
-    of a data frame, or None. A kernel makes ``size`` numbers of each column.
+    of a data frame, or None. A kernel makes ``size`` numbers of each column; None: there is no kernel.
     """
 
     def __init__(
         self, always_include: Any, exclude: Any, space: Space, names: np.ndarray | None, groups: Any = None,
-        size: int = 1,
+        size: int | None = None,
     ):  # fmt: skip
         self.grouping: Grouping | None = None
         self.size = size
@@ -64,7 +64,7 @@ class Candidates:
     @property
     def mean_size(self) -> float:
         """Features of a candidate."""
-        return self.size * (1.0 if self.grouping is None else self.grouping.mean_size)
+        return (self.size or 1) * (1.0 if self.grouping is None else self.grouping.mean_size)
 
     def wanted(self, value: Any) -> int | None:
         """n_features_to_select as a number that the restrictions allow, or None; a fraction is one of all."""
@@ -94,7 +94,7 @@ class Candidates:
         forced, excluded, inputs = self.forced, self.excluded, design
         units: Units | None = None
         labels = None if self.grouping is None else self.grouping.labels
-        if isinstance(design, ExpandedDesign):
+        if isinstance(design, ExpandedDesign) and self.size is not None:
             inputs = design.base
             each = EachInput(inputs.width) if self.grouping is None else self.grouping.units(inputs)
             units = ExpandedUnits(each, design.size)
