@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tests.laws.storages import STORED, matrix
 from tests.oracles import kernels as oracle
-from thresher import AdditiveChi2, AdditiveGaussian, InvalidDataError, Intersection
+from thresher import AdditiveChi2, AdditiveGaussian, Intersection, InvalidDataError
 from thresher.data import expanded as expanded_module
 from thresher.data import workers as workers_module
 from thresher.data.compressed import CscBlock
@@ -26,7 +26,7 @@ from thresher.data.thermometer import ThermometerBlock
 from thresher.data.workers import Workers
 
 X = np.abs(matrix(60, 11, seed=5))
-KERNELS = [Intersection(9), Intersection(7, 0.5), Intersection(300), AdditiveChi2(), AdditiveGaussian(), Intersection(70)]
+KERNELS = [Intersection(9), Intersection(7, 0.5), Intersection(300), AdditiveChi2(), AdditiveGaussian()]
 NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -183,7 +183,7 @@ def test_parts_of_a_thermometer(ids):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from(KERNELS), st.integers(1, 6), st.booleans(), st.sampled_from([1 << 22, 40]))
+@given(st.integers(0, 2**32), st.sampled_from(KERNELS), st.integers(1, 6), st.booleans(), st.sampled_from([10**6, 40]))
 def test_scores_equal_brute_force(seed, kernel, size, grouped, most):
     """Of inputs and of groups of inputs, whatever the pieces; a design may omit columns of zeros."""
     rng = np.random.default_rng(seed)

@@ -1,5 +1,7 @@
 """Additive kernels and their maps, literally: column by column, written out."""
 
+import itertools
+
 import numpy as np
 
 
@@ -35,7 +37,7 @@ def _steps(kernel, x, largest):
     else:
         edges = largest**kernel.power * np.arange(kernel.levels + 1) / kernel.levels
     u = x**kernel.power
-    return np.stack([np.sqrt(b - a) * (u > a * (1 + 1e-14)) for a, b in zip(edges[:-1], edges[1:], strict=True)], axis=1)
+    return np.stack([np.sqrt(b - a) * (u > a * (1 + 1e-14)) for a, b in itertools.pairwise(edges)], axis=1)
 
 
 def _homogeneous(kernel, x):

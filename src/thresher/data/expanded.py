@@ -77,14 +77,13 @@ class ExpandedDesign(Design):
         here = self.kernel.learnt(columns, here) if self.kernel.learns(self.shape[0]) else here
         return self.kernel.block(columns, here, self.size)
 
-    def expansion(self, features: np.ndarray) -> "Expansion":
-        """How new values of the inputs that ``features`` (ids of X) are made of become numbers."""
-        in_X = np.unique(features // self.size)
-        here = self.base.ids_here(in_X)
+    def expansion(self, ids: np.ndarray) -> "Expansion":
+        """How new values of the inputs that the features ``ids`` are made of become numbers."""
+        here = np.unique(ids // self.size)
         inputs = self.inputs.take(here)
         if self.kernel.learns(self.shape[0]):
             inputs = self.kernel.learnt(as_stored(self.base.take(here)), inputs)
-        return Expansion(self.kernel, self.size, in_X, inputs)
+        return Expansion(self.kernel, self.size, self.base.ids_in_X(here), inputs)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; whole inputs."""

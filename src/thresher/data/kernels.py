@@ -1,7 +1,7 @@
 """Additive kernels, as maps of single columns: phi(x)'phi(z) is the kernel, or near it.
 
-Each input column becomes D numbers, phi(x) - phi(0), so that zeros stay zero in every storage; with an intercept that is
-the same problem as phi(x). docs/theory/structured.md has the maps and their errors.
+Each input column becomes D numbers, phi(x) - phi(0), so that zeros stay zero in every storage; with an intercept that
+is the same problem as phi(x). docs/theory/structured.md has the maps and their errors.
 """
 
 from abc import ABC, abstractmethod

@@ -108,8 +108,11 @@ class ThermometerBlock(Block):
     def joined(self, other: Self) -> Block:
         """One block with the columns of both."""
         indptr = np.concatenate([self.indptr, other.indptr[1:] + self.indptr[-1]])
-        pairs = ((self.indices, other.indices), (self.levels, other.levels), (self.amplitudes, other.amplitudes))
-        return self._with(indptr, *map(np.concatenate, pairs))
+        indices, levels, amplitudes = (
+            np.concatenate([getattr(part, name) for part in (self, other)])
+            for name in ("indices", "levels", "amplitudes")
+        )
+        return self._with(indptr, indices, levels, amplitudes)
 
     def densified(self, most: int) -> Block:
         """See Block; an entry counts as many times as it has numbers that are not zero."""
@@ -146,7 +149,7 @@ def thermometer(
     their powers.
     """
     size = edges.shape[1] - 1
-    levels = np.empty(values.size, dtype=np.uint8 if size <= 255 else np.uint16)
+    levels: np.ndarray = np.empty(values.size, dtype=np.uint8 if size <= 255 else np.uint16)
     below = readonly(np.ascontiguousarray(edges[:, :size]))
     loops.find(readonly(indptr), readonly(values), readonly(factor), below, levels)
     kept = levels > 0

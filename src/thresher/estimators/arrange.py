@@ -45,7 +45,7 @@ def arranged(
     to_csc: bool = False,
     kernel: Kernel | None = None,
 ) -> Arranged:
-    """The Arranged of X; raises InvalidDataError if an entry is not finite. ``kernel`` makes features of the columns."""
+    """The Arranged of X, with features that ``kernel`` makes; raises InvalidDataError if an entry is not finite."""
     with trace.step("arrange"):
         design = space.design(X, workers, keep=keep, to_csc=to_csc)
     if design.scaling is not None and scale is not None:

@@ -12,9 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.design import Design
-from thresher.data.door import count_columns
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
-from thresher.data.kernels import Kernel, kernel_of
+from thresher.data.kernels import kernel_of
 from thresher.data.scales import SCALES
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
@@ -27,11 +26,12 @@ from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.warm_start import Starts, group_starts, largest_model, starts_from
+from thresher.estimators.shortfall import shortfalls
+from thresher.estimators.warm_start import Previous, largest_model
 from thresher.families.fgm import fgm, growth_target, held_out, overshoot_for
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
-from thresher.results import Path, Selection, Trace, counted
+from thresher.results import Path, Trace
 from thresher.results.words import proof
 
 DEFAULT_C = 1.0
@@ -227,7 +227,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
             size = None if kernel is None else kernel.size(X.shape[0])
-            if self._expansion_size(kernel) != size:
+            if previous is not None and not previous.has(kernel, size):
                 previous = None  # weights of other features
             given = self._candidates(size)
             options["wanted"] = wanted = given.wanted(self.n_features_to_select)
@@ -236,7 +236,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             target = growth_target(wanted, overshoot, given.available, given.mean_size)
             keep = given.columns
             if previous is not None and given.grouping is None:
-                keep = np.union1d(keep, largest_model(previous, target).features // (size or 1))
+                keep = np.union1d(keep, largest_model(previous.selection, target).features // (size or 1))
             centre = bool(self.fit_intercept)
             scale = self.scale if kernel is None else kernel.scale_for(self.scale)
             design, scale, digest, _, spread = arranged(
@@ -249,12 +249,17 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             if C == "auto":
                 C, tried = self._chosen(design, signs, codes, weights, trace, options)
             separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
+            starts = None
+            if previous is not None:
+                exclude = given.excluded if labels is None else options["exclude"]
+                shared, units = self.support == "shared", options["units"]
+                starts = previous.starts(design, classes.size, labels, shared=shared, units=units, exclude=exclude)
             progress = Progress(self.verbose, target and target * separate, given.noun)
             selection = fgm(
                 design,
                 self._problems(signs, check.costs(C, weights)),
                 trace,
-                starts=self._starts(design, previous, classes, given, labels, options),
+                starts=starts,
                 watch=progress,
                 spread=spread,
                 labels=labels,
@@ -273,7 +278,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self.n_iter_ = max(1, len(trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
-        self._warn_if_fewer(wanted)
+        for message in shortfalls(self.selection_, wanted, self.classes_, per_class=self.support == "per_class"):
+            warnings.warn(message, FewerFeaturesWarning, stacklevel=2)
         return self
 
     @available_if(lambda self: self.loss == "logistic")
@@ -311,13 +317,6 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             setattr(self, name, value)
         elif hasattr(self, name):
             delattr(self, name)
-
-    def _expansion_size(self, kernel: Kernel | None) -> int | None:
-        """Numbers that the last fit made of an input with this kernel; None: it was linear, 0: it had another one."""
-        expansion = getattr(self, "expansion_", None)
-        if expansion is None:
-            return None
-        return expansion.size if expansion.kernel == kernel else 0
 
     def _options(self, trace: Trace) -> tuple[Any, dict[str, Any]]:
         """C, and the other parameters that can be validated without the data, as fgm() takes them."""
@@ -378,19 +377,12 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         best = int(np.argmax(accuracies.mean(axis=0)))
         return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
 
-    def _previous(self, X: MatrixLike) -> Selection | None:
-        """The last fit's selection if this fit starts from it; checked before anything is overwritten."""
+    def _previous(self, X: MatrixLike) -> Previous | None:
+        """The last fit if this one starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
         expansion = getattr(self, "expansion_", None)
-        seen = self.coef_.shape[1] // (1 if expansion is None else expansion.size)
-        n_features = count_columns(X)
-        if seen != n_features:
-            raise ValueError(
-                f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "
-                "fit a new estimator or set warm_start=False"
-            )
-        return self.selection_
+        return Previous(self.selection_, self.coef_.shape, self.classes_.size, expansion).seen(X)
 
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
@@ -422,44 +414,3 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""
         names = getattr(self, "feature_names_in_", None)
         return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size)
-
-    def _starts(
-        self, design: Design, previous: Selection | None, classes: np.ndarray, given: Candidates,
-        labels: np.ndarray | None, options: dict,
-    ) -> Starts | None:  # fmt: skip
-        """Where each problem starts; None: at zero."""
-        if previous is None:
-            return None
-        columns = 1 if classes.size == 2 else classes.size
-        if self.coef_.shape[0] != columns:
-            raise ValueError(
-                f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
-                "fit a new estimator or set warm_start=False"
-            )
-        shared = self.support == "shared"
-        units = options["units"]
-        if units is None or labels is None:
-            return starts_from(previous, design, columns, shared=shared, excluded=given.excluded)
-        allowed = np.setdiff1d(np.arange(units.count), options["exclude"])
-        return group_starts(previous, design, columns, units, labels[allowed], allowed, shared=shared)
-
-    def _warn_if_fewer(self, wanted: int | None) -> None:
-        selection, reason, noun = self.selection_, self.selection_.stop_reason, "feature"
-        n_selected, idle = selection.features.size, selection.features[~selection.weighted]
-        if selection.units is not None:  # columns of a group may have weight zero
-            n_selected, idle, noun = selection.units.size, idle[:0], selection.noun
-        messages = []
-        if idle.size:
-            messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
-        weighted = selection.weights != 0.0
-        per_class = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)
-        if wanted is not None and n_selected < wanted:
-            messages.append(f"selected {counted(n_selected, noun)} instead of the requested {wanted}: {reason}")
-        elif wanted is not None and self.support == "per_class" and per_class.min() < wanted - idle.size:
-            label = self.classes_.tolist()[int(np.argmin(per_class))]
-            count = per_class.min()
-            messages.append(f"class {label!r} has {counted(count, noun)} instead of the requested {wanted}: {reason}")
-        elif n_selected == 0:
-            messages.append(f"no {noun} was selected, so every prediction is the same class: {reason}")
-        for message in messages:
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)

@@ -54,10 +54,11 @@ def overshoot_for(
 ) -> float | str | None:
     """``overshoot``, where "auto" is None (growth alone) if elimination would be too much work.
 
-    That is so where even the smaller pool, 1.2 times the number wanted, of ``mean_size`` columns each, has more than
-    MOST_ELIMINATED columns, and X more rows: elimination needs a matrix of the smaller of both numbers, squared.
+    That is so for groups, and inputs of a kernel, where even the smaller pool, 1.2 times the number wanted, of
+    ``mean_size`` columns each, has more than MOST_ELIMINATED columns, and X more rows: elimination needs a matrix of
+    the smaller of both numbers, squared.
     """
-    if wanted is None or not isinstance(overshoot, str):
+    if wanted is None or not isinstance(overshoot, str) or mean_size <= 1.0:
         return overshoot
     columns = math.ceil(1.2 * wanted) * mean_size
     return None if min(columns, n_rows) > MOST_ELIMINATED else overshoot

@@ -35,7 +35,8 @@ def get_expansion(reader, value, n_columns):
     size = integer(value["size"], "size of the expansion", 1)
     need(size in kernel.sizes(), f"size {size} of the expansion does not match its kernel")
     columns = increasing(reader.get(value["columns"], "<i8", (None,), "columns of the expansion"), "its columns")
-    need(columns.size == 0 or (columns[0] >= 0 and columns[-1] < n_columns), "a column of the expansion is out of range")
+    inside = columns.size == 0 or (columns[0] >= 0 and columns[-1] < n_columns)
+    need(inside, "a column of the expansion is out of range")
     parts = {name: reader.get(value[name], "<f8", columns.shape, f"{name} of the expansion") for name in PER_INPUT}
     positive = all(bool((parts[name] >= 0.0).all()) for name in ("factor", "largest"))
     need(positive, "factor and largest of the expansion must not be negative")
