@@ -20,7 +20,8 @@ from thresher.data.block import Block
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Cost, Design
 from thresher.data.expanded import ExpandedDesign
-from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Inputs, Intersection
+from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
+from thresher.data.maps import Inputs
 from thresher.data.memory import MemoryDesign
 from thresher.data.pieces import Opened, Piece, Slice
 from thresher.data.scaled import ScaledDesign, Scaling

@@ -18,7 +18,8 @@ from thresher.data.dense import DenseBlock
 from thresher.data.door import as_design
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.groups import EachInput, ExpandedUnits
-from thresher.data.kernels import Inputs, kernel_of
+from thresher.data.kernels import kernel_of
+from thresher.data.maps import Inputs, maps_of
 from thresher.data.memory import MemoryDesign
 from thresher.data.scores import Correlation
 from thresher.data.structure import grouping
@@ -43,7 +44,8 @@ def design_of(A, kernel, storage="csc_int32", workers=workers_module.SERIAL):
 def column(kernel, x, largest=None, mean=0.0):
     """The numbers of values x of one column, as a model has them after a fit on values up to ``largest``."""
     inputs = Inputs(np.ones(1), np.full(1, mean), np.full(1, x.max() if largest is None else largest))
-    return kernel.block(DenseBlock(np.asfortranarray(x[:, None])), inputs, kernel.size(10**6)).toarray()
+    block, maps = DenseBlock(np.asfortranarray(x[:, None])), maps_of(kernel)
+    return maps.block(block, inputs, maps.size(10**6)).toarray()
 
 
 # the kernels
@@ -256,7 +258,7 @@ def test_negative_values_are_refused_by_name():
         (lambda: AdditiveGaussian(frequencies=2), "frequencies must be an integer from 3"),
         (lambda: kernel_of("rbf"), "features must be one of .*got 'rbf'"),
         (lambda: kernel_of(3), "features must be one of"),
-        (lambda: Intersection().scale_for("std"), 'scale="std" centres them'),
+        (lambda: maps_of(Intersection()).scale_for("std"), 'scale="std" centres them'),
     ],
 )
 def test_invalid_kernels(make, match):
@@ -269,4 +271,5 @@ def test_words_are_short_for_kernels():
     assert kernel_of("intersection") == Intersection()
     assert kernel_of("additive_chi2") == AdditiveChi2()
     assert kernel_of(AdditiveGaussian(2.0)) == AdditiveGaussian(2.0)
-    assert [kernel_of(word).scale_for("auto") for word in ("intersection", "additive_gaussian")] == ["max", "std"]
+    words = ("intersection", "additive_gaussian")
+    assert [maps_of(kernel_of(word)).scale_for("auto") for word in words] == ["max", "std"]

@@ -19,7 +19,7 @@ from thresher import (
     Tree,
 )
 from thresher.data.expanded import Expansion
-from thresher.data.kernels import Inputs
+from thresher.data.maps import Inputs
 from thresher.engine import machines
 from thresher.results import GroupLabels, Spread
 

@@ -17,7 +17,8 @@ from thresher.data.compressed import CscBlock
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Cost, Design
 from thresher.data.door import check_columns
-from thresher.data.kernels import Inputs, Intersection, Kernel, as_stored, check_signs
+from thresher.data.kernels import Kernel
+from thresher.data.maps import Inputs, as_stored, check_signs, maps_of
 from thresher.data.pieces import Opened, Piece
 from thresher.data.scaled import ScaledDesign
 from thresher.data.space import ColumnSpace, Label, Space
@@ -56,10 +57,11 @@ class ExpandedDesign(Design):
 
     def __init__(self, base: Design, kernel: Kernel, inputs: Inputs, called: Callable[[int], str] = str):
         self.base, self.kernel, self.inputs, self.called = base, kernel, inputs, called
-        self.size = kernel.size(base.shape[0])
+        self.maps = maps_of(kernel)
+        self.size = self.maps.size(base.shape[0])
         self.shape, self.dtype = (base.shape[0], base.width * self.size), np.dtype(np.float64)
         self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
-        numbers = 1 if isinstance(kernel, Intersection) else self.size
+        numbers = self.size if self.maps.dense else 1
         self.entry_cost = base.entry_cost + ENTRY_COST * numbers
         # what an input takes in a piece, at most on average, in numbers
         self._input_cost = max(self.size, numbers * base.entries / max(1, base.width))
@@ -74,15 +76,15 @@ class ExpandedDesign(Design):
         columns, in_X = as_stored(self.base.take(inputs)), self.base.ids_in_X(inputs)
         check_signs(self.kernel, columns, lambda place: self.called(int(in_X[place])))
         here = self.inputs.take(inputs)
-        here = self.kernel.learnt(columns, here) if self.kernel.learns(self.shape[0]) else here
-        return self.kernel.block(columns, here, self.size)
+        here = self.maps.learnt(columns, here) if self.maps.learns(self.shape[0]) else here
+        return self.maps.block(columns, here, self.size)
 
     def expansion(self, ids: np.ndarray) -> "Expansion":
         """How new values of the inputs that the features ``ids`` are made of become numbers."""
         here = np.unique(ids // self.size)
         inputs = self.inputs.take(here)
-        if self.kernel.learns(self.shape[0]):
-            inputs = self.kernel.learnt(as_stored(self.base.take(here)), inputs)
+        if self.maps.learns(self.shape[0]):
+            inputs = self.maps.learnt(as_stored(self.base.take(here)), inputs)
         return Expansion(self.kernel, self.size, self.base.ids_in_X(here), inputs)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
@@ -179,7 +181,7 @@ class Expansion:
         check_columns(columns, lambda place: called(int(ids[place])))
         stored = _stored(columns)
         check_signs(self.kernel, stored, lambda place: called(int(ids[place])))
-        return self.kernel.block(stored, self.inputs.take(np.searchsorted(self.columns, ids)), self.size)
+        return maps_of(self.kernel).block(stored, self.inputs.take(np.searchsorted(self.columns, ids)), self.size)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.design import Design
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
 from thresher.data.kernels import kernel_of
+from thresher.data.maps import maps_of
 from thresher.data.scales import SCALES
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
@@ -226,7 +227,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             space = self._column_space
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            size = None if kernel is None else kernel.size(X.shape[0])
+            size = None if kernel is None else maps_of(kernel).size(X.shape[0])
             if previous is not None and not previous.has(kernel, size):
                 previous = None  # weights of other features
             given = self._candidates(size)
@@ -238,7 +239,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             if previous is not None and given.grouping is None:
                 keep = np.union1d(keep, largest_model(previous.selection, target).features // (size or 1))
             centre = bool(self.fit_intercept)
-            scale = self.scale if kernel is None else kernel.scale_for(self.scale)
+            scale = self.scale if kernel is None else maps_of(kernel).scale_for(self.scale)
             design, scale, digest, _, spread = arranged(
                 space, X, codes, weights, scale, workers, trace, centre=centre, keep=keep, to_csc=True, kernel=kernel
             )
@@ -325,7 +326,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         check.one_of("scale", self.scale, SCALES)
         check.one_of("support", self.support, SUPPORTS)
         if kernel is not None:
-            kernel.scale_for(self.scale)
+            maps_of(kernel).scale_for(self.scale)
         auto_C, auto_overshoot, auto_turn, auto_inner = (
             isinstance(given, str) and given == "auto"
             for given in (self.C, self.overshoot, self.features_per_turn, self.inner_tol)

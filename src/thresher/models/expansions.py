@@ -3,7 +3,8 @@
 import numpy as np
 
 from thresher.data.expanded import Expansion
-from thresher.data.kernels import Inputs, Kernel
+from thresher.data.kernels import Kernel
+from thresher.data.maps import Inputs, maps_of
 from thresher.models.checks import fields, increasing, integer, need, required
 from thresher.models.parameters import get_parameter, put_parameter
 
@@ -33,7 +34,7 @@ def get_expansion(reader, value, n_columns):
     kernel = get_parameter(reader, value["kernel"], "the kernel")
     need(isinstance(kernel, Kernel), "the kernel of the expansion is none")
     size = integer(value["size"], "size of the expansion", 1)
-    need(size in kernel.sizes(), f"size {size} of the expansion does not match its kernel")
+    need(size in maps_of(kernel).sizes(), f"size {size} of the expansion does not match its kernel")
     columns = increasing(reader.get(value["columns"], "<i8", (None,), "columns of the expansion"), "its columns")
     inside = columns.size == 0 or (columns[0] >= 0 and columns[-1] < n_columns)
     need(inside, "a column of the expansion is out of range")
