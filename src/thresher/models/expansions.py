@@ -8,6 +8,7 @@ from thresher.data.maps import Inputs, maps_of
 from thresher.models.checks import fields, increasing, integer, need, required
 from thresher.models.parameters import get_parameter, put_parameter
 
+MOST_FEATURES = 2**63 - 1
 PER_INPUT = ("factor", "centre", "largest")
 EXPANSION = required("kernel", "size", "columns", *PER_INPUT) | {"edges": None}
 
@@ -34,6 +35,7 @@ def get_expansion(reader, value, n_columns):
     kernel = get_parameter(reader, value["kernel"], "the kernel")
     need(isinstance(kernel, Kernel), "the kernel of the expansion is none")
     size = integer(value["size"], "size of the expansion", 1)
+    need(n_columns * size <= MOST_FEATURES, "the expansion has too many features")
     need(size in maps_of(kernel).sizes(), f"size {size} of the expansion does not match its kernel")
     columns = increasing(reader.get(value["columns"], "<i8", (None,), "columns of the expansion"), "its columns")
     inside = columns.size == 0 or (columns[0] >= 0 and columns[-1] < n_columns)
