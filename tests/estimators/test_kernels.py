@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import cross_val_score
+from sklearn.utils import get_tags
 
 import thresher
 from tests.oracles import kernels as oracle
@@ -14,6 +17,7 @@ from tests.problems import many_classes, problem
 from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Intersection, InvalidDataError, Tree
 from thresher.data.door import as_design
 from thresher.families.fgm import growth_target, overshoot_for
+from thresher.report.path_display import path_scores
 
 X, y, _ = problem(80, 24, 4)
 X = np.round(np.abs(X) * (np.random.default_rng(0).random(X.shape) < 0.8), 3)
@@ -231,3 +235,21 @@ def test_the_rule_of_pools():
     A, label = rng.random((4001, 6)), rng.random(4001) < 0.5
     clf = FGMClassifier(2, features=Intersection(2000), features_per_turn=2).fit(A, label)
     assert {station.phase for station in clf.path_} == {"grow"}
+
+
+def test_the_path_is_scored_by_any_scoring():
+    clf = FGMClassifier(3, features="intersection", overshoot=2.0).fit(X, y)
+    expected = [clf.at(number).score(X, y) for number in clf.path_.numbers]
+    for A in (X, sparse.csc_array(X), as_design(X)):
+        np.testing.assert_allclose(path_scores(clf, A, y), expected)
+    for scoring in ("accuracy", make_scorer(accuracy_score)):
+        np.testing.assert_allclose(path_scores(clf, X, y, scoring=scoring), expected)
+    assert path_scores(clf, X, y, scoring="roc_auc").size == len(expected)
+
+
+def test_kernels_and_scikit_learn():
+    assert get_tags(FGMClassifier(features=Intersection())).input_tags.positive_only
+    assert get_tags(FGMClassifier(features="additive_chi2")).input_tags.positive_only
+    assert not get_tags(FGMClassifier(features="additive_gaussian")).input_tags.positive_only
+    assert not get_tags(FGMClassifier()).input_tags.positive_only
+    assert cross_val_score(FGMClassifier(3, features="additive_gaussian"), X, y, cv=3).shape == (3,)

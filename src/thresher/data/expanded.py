@@ -25,7 +25,7 @@ from thresher.data.space import ColumnSpace, Label, Space
 from thresher.data.thermometer import whole_inputs
 from thresher.errors import InvalidDataError
 
-MOST_NUMBERS = 1 << 22  # entries, numbers and scores of a piece, and of the rows that are predicted at a time
+MOST_NUMBERS = 1 << 20  # entries, numbers and scores of a piece, and of the rows that are predicted at a time
 PER_WORKER = 2  # pieces for each thread at least, as in memory
 ENTRY_COST = 16  # what an entry costs besides reading it: its level, or each of its numbers
 
@@ -229,10 +229,23 @@ class ExpandedSpace(Space):
     def columns(self, X: Any, ids: np.ndarray) -> Any:
         """See Space."""
         inputs, columns = self._inputs_of(X, ids)
-        whole = self.expansion.block(columns, inputs, self.called)
-        place = np.searchsorted(inputs, ids // self.expansion.size) * self.expansion.size + ids % self.expansion.size
-        made = whole.take(place).toarray()
+        made = self._made(columns, inputs, ids)
         return sparse.csr_array(made) if sparse.issparse(columns) else made
+
+    def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
+        """See Space; as arrays, of fewer rows where these would be large."""
+        inputs, columns = self._inputs_of(X, ids)
+        columns = columns.tocsr() if sparse.issparse(columns) else columns
+        size = max(1, min(size, 4 * MOST_NUMBERS // max(1, ids.size)))
+        for first in range(0, columns.shape[0], size):
+            rows = slice(first, first + size)
+            yield rows, self._made(columns[rows], inputs, ids)
+
+    def _made(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """The features ``ids``, made of ``columns``, which are ``inputs``."""
+        size = self.expansion.size
+        place = np.searchsorted(inputs, ids // size) * size + ids % size
+        return self.expansion.block(columns, inputs, self.called).take(place).toarray()
 
     def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
         """See Space; arrays some rows at a time."""

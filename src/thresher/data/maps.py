@@ -5,7 +5,7 @@ is the same problem as phi(x). docs/theory/structured.md has the maps and their 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,15 +128,16 @@ class Chi2Maps(Maps):
         """See Maps."""
         return _written(columns, inputs, size, self._numbers)
 
-    def _numbers(self, values: np.ndarray, inputs: Inputs) -> np.ndarray:
-        x = np.minimum(values, inputs.largest) * inputs.factor
+    def _numbers(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        x = np.minimum(values, inputs.largest[at]) * inputs.factor[at]
         there, step = x > 0.0, STEPS[self.kernel.order]
         log = np.log(x, out=np.zeros_like(x), where=there)
         out, root = np.empty((2 * self.kernel.order + 1, x.size)), np.sqrt(np.where(there, x, 0.0))
         out[0] = np.sqrt(step) * root
-        for k in range(1, self.kernel.order + 1):
-            root_k = np.sqrt(2.0 * step / np.cosh(np.pi * k * step)) * root
-            out[2 * k - 1], out[2 * k] = root_k * np.cos(k * step * log), root_k * np.sin(k * step * log)
+        for k, (cos, sin) in enumerate(_waves(step * log, self.kernel.order), 1):
+            length = np.sqrt(2.0 * step / np.cosh(np.pi * k * step)) * root
+            np.multiply(length, cos, out=out[2 * k - 1])
+            np.multiply(length, sin, out=out[2 * k])
         return out
 
 
@@ -154,16 +155,22 @@ class GaussianMaps(Maps):
         """See Maps."""
         return _written(columns, inputs, size, self._numbers)
 
-    def _numbers(self, values: np.ndarray, inputs: Inputs) -> np.ndarray:
-        period = PERIOD * self.kernel.frequencies
+    def _numbers(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        zero = self._uncentred(np.zeros(inputs.factor.size), inputs, np.arange(inputs.factor.size))
+        out = self._uncentred(values, inputs, at)
+        out -= zero[:, at]
+        return out
+
+    def _uncentred(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        """phi(x)."""
+        count, period = self.kernel.frequencies, PERIOD * self.kernel.frequencies
         reach, sigmas = 0.5 * (period - MARGIN), np.sqrt(2.0 * self.kernel.gamma) * inputs.factor
-        x, zero = (np.clip((v - inputs.centre) * sigmas, -reach, reach) for v in (values, np.zeros_like(values)))
-        out = np.empty((2 * self.kernel.frequencies, x.size))
-        for k in range(1, self.kernel.frequencies + 1):
-            step = 2.0 * np.pi * k / period
-            root = np.sqrt(2.0 * np.sqrt(2.0 * np.pi) / period * np.exp(-0.5 * step * step))
-            out[2 * k - 2] = root * (np.cos(step * x) - np.cos(step * zero))
-            out[2 * k - 1] = root * (np.sin(step * x) - np.sin(step * zero))
+        x = np.clip((values - inputs.centre[at]) * sigmas[at], -reach, reach)
+        out, step = np.empty((2 * count, x.size)), 2.0 * np.pi / period
+        for k, (cos, sin) in enumerate(_waves(step * x, count), 1):
+            length = np.sqrt(2.0 * np.sqrt(2.0 * np.pi) / period * np.exp(-0.5 * (k * step) ** 2))
+            np.multiply(length, cos, out=out[2 * k - 2])
+            np.multiply(length, sin, out=out[2 * k - 1])
         return out
 
 
@@ -199,9 +206,18 @@ def check_signs(kernel: Kernel, columns: CscBlock | DenseBlock, called: Callable
         row = int(np.argmax(values[:, place] < 0.0))
         value = float(values[row, place])
     raise InvalidDataError(
-        f'column {called(place)} of X has the value {value:g} in row {row}, but features="{kernel.word}" is for values '
-        'that are not negative: shift the column, or use features="additive_gaussian"'
+        f"Negative values in data: column {called(place)} of X has the value {value:g} in row {row}, but "
+        f'features="{kernel.word}" is for values that are not negative: shift the column, or use '
+        'features="additive_gaussian"'
     )
+
+
+def _waves(angle: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(cos k angle, sin k angle) for k = 1 to ``count``, by turning on: several times faster than the functions."""
+    first, now = np.exp(1j * angle), np.ones(angle.size, dtype=complex)
+    for _ in range(count):
+        now *= first
+        yield now.real, now.imag
 
 
 def _entries(columns: CscBlock | DenseBlock) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
@@ -213,12 +229,13 @@ def _entries(columns: CscBlock | DenseBlock) -> tuple[int, np.ndarray, np.ndarra
 
 
 def _written(
-    columns: CscBlock | DenseBlock, inputs: Inputs, size: int, numbers: Callable[[np.ndarray, Inputs], np.ndarray]
-) -> Block:
-    """The columns that ``numbers(values, inputs of each)`` -> (size, values) makes of each entry, in their storage."""
+    columns: CscBlock | DenseBlock, inputs: Inputs, size: int,
+    numbers: Callable[[np.ndarray, Inputs, np.ndarray], np.ndarray],
+) -> Block:  # fmt: skip
+    """The columns that ``numbers(values, inputs, input of each)`` -> (size, values) makes of the entries."""
     (n, m), (_, indptr, indices, values) = columns.shape, _entries(columns)
     lengths = np.diff(indptr)
-    made = numbers(values.astype(np.float64), inputs.take(np.repeat(np.arange(m), lengths)))
+    made = numbers(values.astype(np.float64), inputs, np.repeat(np.arange(m), lengths))
     if isinstance(columns, DenseBlock):
         return DenseBlock(made.reshape(size, m, n).transpose(1, 0, 2).reshape(m * size, n).T, columns.workers)
     repeated = np.repeat(lengths, size)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.design import Design
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
-from thresher.data.kernels import kernel_of
+from thresher.data.kernels import AdditiveChi2, Intersection, kernel_of
 from thresher.data.maps import maps_of
 from thresher.data.scales import SCALES
 from thresher.data.space import Space
@@ -311,6 +311,13 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             return self._column_space
         names = getattr(self, "feature_names_in_", None)
         return ExpandedSpace(self.n_features_in_, expansion, column_names=names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = isinstance(self.features, (Intersection, AdditiveChi2)) or (
+            isinstance(self.features, str) and self.features in (Intersection.word, AdditiveChi2.word)
+        )
+        return tags
 
     def _set(self, name: str, value: Any) -> None:
         """Set a fitted attribute, or remove that of an earlier fit if the value is None."""

@@ -5,8 +5,8 @@
 An active set method: samples enter and leave one after the other, the objective decreases, and each set of samples is
 solved exactly. From a start close to the solution, few samples change. First, whole sets of samples are exchanged,
 which are steps of Newton's method in the primal: where they settle, a set is found in a few of them (1500 samples and
-2000 columns of an expanded kernel: 3 steps instead of 60). But with more columns than samples these steps can be long, and
-bring ever other samples over the kink of the loss.
+2000 columns of an expanded kernel: 3 steps instead of 60). But with more columns than samples these steps can be long,
+and bring ever other samples over the kink of the loss.
 """
 
 import numpy as np
