@@ -16,6 +16,7 @@ from tests.oracles import kernels as oracle
 from tests.problems import many_classes, problem
 from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Intersection, InvalidDataError, Tree
 from thresher.data.door import as_design
+from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.families.fgm import growth_target, overshoot_for
 from thresher.report.path_display import path_scores
 
@@ -115,6 +116,7 @@ def test_columns_of_zeros_and_very_wide_data():
     found = FGMClassifier(3, features=AdditiveChi2(2), always_include=[10_000], exclude=[7]).fit(wide, y)
     np.testing.assert_array_equal(found.selection_.groups, 5000 * narrow.selection_.groups)
     np.testing.assert_allclose(found.decision_function(wide), narrow.decision_function(X), atol=1e-7)
+    assert "no 3 of the 119,999 inputs (1 always included)" in found.proof()
     again = FGMClassifier(3, features=AdditiveChi2(2), warm_start=True).fit(wide, y)
     turns = again.n_iter_
     assert again.fit(wide, y).n_iter_ <= turns
@@ -199,6 +201,16 @@ def test_negative_values_and_wrong_scales_are_refused(word):
         FGMClassifier(3, features=word, scale="std").fit(X, y)
     assert FGMClassifier(3, features=word, overshoot=2.0).fit(X, y).selection_.scale == "max"
     assert FGMClassifier(3, features="additive_gaussian", overshoot=2.0).fit(B, y).selection_.scale == "std"
+
+
+def test_a_design_that_shifts_its_columns_is_refused():
+    scaling = Scaling(np.full(24, 2.0), np.full(24, 0.5))
+    with pytest.raises(InvalidDataError, match="the Design given as X shifts its columns"):
+        FGMClassifier(3, features="intersection", scale=None).fit(ScaledDesign(as_design(X), scaling), y)
+    halved = ScaledDesign(as_design(X), Scaling(np.full(24, 0.5), None))
+    one = FGMClassifier(3, features="intersection", scale=None).fit(halved, y)
+    other = FGMClassifier(3, features="intersection", scale=None).fit(0.5 * X, y)
+    np.testing.assert_array_equal(one.selection_.groups, other.selection_.groups)
 
 
 def test_unknown_features_are_refused():

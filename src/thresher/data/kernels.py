@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-# Distance of the frequencies of AdditiveChi2 by order: that with the smallest error for values in ratios up to 100.
+# Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.
 STEPS = {2: 0.51, 3: 0.445, 4: 0.4075, 5: 0.3775, 6: 0.3525, 7: 0.3325}
 MOST_LEVELS = 65535
 
@@ -62,8 +62,8 @@ class AdditiveChi2(Kernel):
     Parameters
     ----------
     order : int, default=4
-        From 2 to 7. The error, relative to the larger one of x_j and z_j, is at most 0.013, 0.006, 0.003, 0.0016,
-        0.0009 or 0.0005 for values in ratios up to 100.
+        From 2 to 7. The error of each term, relative to the larger one of x_j and z_j, is at most 0.013, 0.006, 0.003,
+        0.0016, 0.0009 or 0.0005.
     """
 
     order: int = 4

@@ -403,20 +403,25 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         check_is_fitted(self)
         selection = self.selection_
         each = self.support == "per_class" and self.classes_.size > 2
+        of = self._n_candidates
         if selection.units is None or selection.labels is None:
-            names = getattr(self, "feature_names_in_", None)
-            excluded = np.unique(check.column_numbers("exclude", self.exclude, self.n_features_in_, names))
             count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-            of = self.n_features_in_ - excluded.size
             return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each)
         count, forced = selection.units.size, [] if self.always_include is None else self.always_include
         wanted = self.n_features_to_select
         if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
             count = min(count, int(wanted))
-        return proof(
-            selection.certificate, selection.labels.n_candidates, count, n_forced=len(set(forced)), each=each,
-            noun=selection.noun,
-        )  # fmt: skip
+        return proof(selection.certificate, of, count, n_forced=len(set(forced)), each=each, noun=selection.noun)
+
+    @property
+    def _n_candidates(self) -> int:
+        """How many columns, or groups, could be selected."""
+        labels = self.selection_.labels
+        if labels is not None and labels.noun == "group":
+            return labels.n_candidates
+        names = getattr(self, "feature_names_in_", None)
+        excluded = check.column_numbers("exclude", self.exclude, self.n_features_in_, names)
+        return self.n_features_in_ - np.unique(excluded).size
 
     def _candidates(self, size: int | None) -> Candidates:
         """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""
