@@ -1,5 +1,6 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,7 +12,6 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.design import Design
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
 from thresher.data.kernels import AdditiveChi2, Intersection, kernel_of
 from thresher.data.maps import maps_of
@@ -22,14 +22,15 @@ from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
-from thresher.estimators.folds import CS, accuracy, held_out_parts
+from thresher.estimators.choice import chosen_C
+from thresher.estimators.folds import CS, held_out_parts
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.shortfall import shortfalls
 from thresher.estimators.warm_start import Previous, largest_model
-from thresher.families.fgm import fgm, growth_target, held_out, overshoot_for
+from thresher.families.fgm import fgm, growth_target, overshoot_for
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
 from thresher.results import Path, Trace
@@ -248,7 +249,10 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             signs = check.signs_of(codes, classes.size)
             tried: dict[str, np.ndarray] = {}
             if C == "auto":
-                C, tried = self._chosen(design, signs, codes, weights, trace, options)
+                make = functools.partial(self._problems, signs)
+                folds = held_out_parts(self.cv, codes, weights)
+                C, accuracies = chosen_C(design, make, folds, codes, weights, trace, bool(self.debias), options)
+                tried = {"Cs_": np.array(CS), "scores_": accuracies}
             separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
             starts = None
             if previous is not None:
@@ -364,26 +368,6 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         if self.support == "shared":
             return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
         return [MarginProblem(y, cost, loss, shift) for y in signs]
-
-    def _chosen(
-        self, design: Design, signs: np.ndarray, codes: np.ndarray, weights: np.ndarray, trace: Trace, options: dict
-    ) -> tuple[float, dict[str, np.ndarray]]:
-        """(C, attributes that fit() sets): the best accuracy on held-out samples; the smallest C if there are ties."""
-        folds = held_out_parts(self.cv, codes, weights)
-        models = []  # of each fold and C the problems of its classes
-        for test in folds:
-            for C in CS:
-                cost = check.costs(C, weights)
-                cost[test] = 0.0
-                models.append(self._problems(signs, cost))
-        if options["deadline"] is not None:  # half of the time is for the choice
-            options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
-        all_problems = [problem for problems in models for problem in problems]
-        problem_scores = held_out(design, all_problems, trace, debias=bool(self.debias), **options)
-        scores = [np.hstack([next(problem_scores) for _ in problems]) for problems in models]
-        accuracies = accuracy(scores, folds, codes, weights)
-        best = int(np.argmax(accuracies.mean(axis=0)))
-        return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
 
     def _previous(self, X: MatrixLike) -> Previous | None:
         """The last fit if this one starts from it; checked before anything is overwritten."""
