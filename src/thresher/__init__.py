@@ -8,6 +8,7 @@ from thresher._version import __version__
 
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.design import Design
+    from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
     from thresher.data.structure import Groups, Tree, group_by_prefix
     from thresher.errors import (
         ColumnsLeftOutWarning,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     )
 
 __all__ = [
+    "AdditiveChi2",
+    "AdditiveGaussian",
     "Certificate",
     "ColumnsLeftOutWarning",
     "CompilationCacheWarning",
@@ -63,6 +66,7 @@ __all__ = [
     "Groups",
     "InconsistentResultError",
     "Interchangeable",
+    "Intersection",
     "InvalidDataError",
     "InvalidDataTypeError",
     "Milestone",
@@ -93,6 +97,8 @@ __all__ = [
 
 # Imported on first access, so that `import thresher` loads nothing that is not used.
 _MODULES = {
+    "AdditiveChi2": "thresher.data.kernels",
+    "AdditiveGaussian": "thresher.data.kernels",
     "Certificate": "thresher.results",
     "ColumnsLeftOutWarning": "thresher.errors",
     "CompilationCacheWarning": "thresher.errors",
@@ -108,6 +114,7 @@ _MODULES = {
     "Groups": "thresher.data.structure",
     "InconsistentResultError": "thresher.errors",
     "Interchangeable": "thresher.results",
+    "Intersection": "thresher.data.kernels",
     "InvalidDataError": "thresher.errors",
     "InvalidDataTypeError": "thresher.errors",
     "Milestone": "thresher.results",

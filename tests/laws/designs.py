@@ -15,9 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.laws.storages import STORED
+from tests.oracles import kernels
 from thresher.data.block import Block
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Cost, Design
+from thresher.data.expanded import ExpandedDesign
+from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
+from thresher.data.maps import Inputs
 from thresher.data.memory import MemoryDesign
 from thresher.data.pieces import Opened, Piece, Slice
 from thresher.data.scaled import ScaledDesign, Scaling
@@ -243,10 +247,33 @@ def _scaled_files(X, workers, folder):
     return ScaledDesign(MappedDesign(X / factor, folder, workers), Scaling(factor, None))
 
 
+def _inputs_of(X):
+    """Factor, mean and largest value of the columns of X, as a fit has them."""
+    largest = np.abs(X).max(axis=0)
+    return 1.0 / np.where(largest > 0.0, largest, 1.0), X.mean(axis=0), largest
+
+
+def _expanded(kernel, storage):
+    """The numbers that a kernel makes of the columns; those that need it get |X|."""
+
+    def make(X, workers, _):
+        X = X if kernel.signed else np.abs(X)
+        return ExpandedDesign(MemoryDesign(STORED[storage](X, workers)), kernel, Inputs(*_inputs_of(X)))
+
+    return make
+
+
 def _in_memory(make):
     return lambda X, workers, _: MemoryDesign(make(X, workers))
 
 
+KERNELS = {  # and the storage of X under each
+    "levels": (Intersection(levels=5), "csc_int32"),
+    "levels_dense": (Intersection(levels=3, power=0.5), "dense_C_float64"),
+    "levels_exact": (Intersection(levels=50), "csc_int32"),
+    "chi2": (AdditiveChi2(order=2), "csc_int64_float32"),
+    "gaussian": (AdditiveGaussian(frequencies=3), "dense_F_float64"),
+}
 # name: maker(X, workers, folder)
 DESIGNS = {
     **{name: _in_memory(make) for name, make in STORED.items()},
@@ -257,9 +284,14 @@ DESIGNS = {
     "scaled_mapped": lambda X, w, folder: _scaled_files(X, w, folder),
     "counting": lambda X, w, _: CountingDesign(X, w),
     "processes": lambda X, _, folder: MappedDesign(X, folder, processes()),
+    **{f"expanded_{name}": _expanded(*how) for name, how in KERNELS.items()},
 }
 
 
 def written_out(name, X):
     """The matrix that a design of X stands for."""
+    if name.startswith("expanded_"):
+        kernel, _ = KERNELS[name.removeprefix("expanded_")]
+        X = X if kernel.signed else np.abs(X)
+        return kernels.written_out(kernel, X, *_inputs_of(X))
     return products(X, all_pairs(X.shape[1])) if name == "computed" else X

@@ -25,6 +25,7 @@ from tests.laws.designs import (
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
 from thresher.data.door import as_design, checked_sparse
+from thresher.data.expanded import ExpandedDesign
 from thresher.data.memory import MemoryDesign
 from thresher.data.pieces import OutOfTime
 from thresher.data.reducers import Collect, Split, TopK
@@ -199,7 +200,8 @@ def test_what_may_not_be_kept_is_not_among_the_best(seed, summed):
 def test_sides_are_there_or_missed_by_name(made):
     design, whole = made[0](), made[1]
     v = rng.standard_normal(whole.shape[0])
-    if isinstance(getattr(design, "base", design), (PiecewiseDesign, CountingDesign)):
+    by_columns = (PiecewiseDesign, CountingDesign, ExpandedDesign)
+    if any(isinstance(each, by_columns) for each in (design, getattr(design, "base", design))):
         with pytest.raises(UnsupportedDesignError, match="by columns only"):
             design.sides()
     else:

@@ -46,6 +46,10 @@ def models():
     yield "overlaps", thresher.FGMClassifier(groups=overlapping, **few).fit(X, three), {}
     tree = thresher.Tree(np.concatenate([12 + np.arange(12) // 3, [16, 16, 16, -1, -1]]), names=[*"abcdefghijklmnopq"])
     yield "tree", thresher.FGMClassifier(groups=tree, **few).fit(X, two), {}
+    yield "intersection", thresher.FGMClassifier(features=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
+    yield "exact", thresher.FGMClassifier(2, features="intersection", overshoot=None).fit(np.abs(X), two), {}
+    yield "gaussian", thresher.FGMClassifier(features=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
+    yield "chi2", thresher.FGMClassifier(features=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (
@@ -115,7 +119,7 @@ def stations(clf):
 
 def clf_data(name):
     """What the model of that name is asked about."""
-    X = data()[0]
+    X = np.abs(data()[0]) if name in ("intersection", "exact", "chi2") else data()[0]
     return pd.DataFrame(X, columns=[f"größe {j}" for j in range(12)]) if name == "frame" else X
 
 

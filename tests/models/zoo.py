@@ -8,7 +8,18 @@ import numpy as np
 import pandas as pd
 
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier, Groups, SparseSVC, SparseSVCPath, StreamClassifier, Tree
+from thresher import (
+    AdditiveGaussian,
+    FGMClassifier,
+    Groups,
+    Intersection,
+    SparseSVC,
+    SparseSVCPath,
+    StreamClassifier,
+    Tree,
+)
+from thresher.data.expanded import Expansion
+from thresher.data.maps import Inputs
 from thresher.engine import machines
 from thresher.results import GroupLabels, Spread
 
@@ -58,6 +69,10 @@ MAKERS = {
     "overlaps": lambda: FGMClassifier(3, groups={f"g{j}": [j, j + 1, j + 2] for j in range(0, 38)}).fit(X, Y),
     "singles": lambda: FGMClassifier(5, groups=Groups([[0, 1], [2, 3, 4]], "none", "single")).fit(FRAME, Y),
     "tree": lambda: FGMClassifier(3, support="per_class", groups=Tree(FOREST, weights=WEIGHTS)).fit(Z, CODES),
+    "intersection": lambda: FGMClassifier(3, features=Intersection(8, power=0.5)).fit(np.abs(X), Y),
+    "exact": lambda: FGMClassifier(2, features="intersection", overshoot=None, max_iter=3).fit(np.abs(X), Y),
+    "chi2": lambda: FGMClassifier(3, features="additive_chi2", support="per_class", overshoot=2.0).fit(abs(Z), CODES),
+    "gaussian": lambda: FGMClassifier(3, features=AdditiveGaussian(0.2, 4), groups=np.arange(40) // 2).fit(FRAME, Y),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
@@ -91,8 +106,11 @@ def data_for(kind):
     """Samples that the model of that kind can be asked about."""
     if kind == "idle":
         return np.c_[X, np.zeros(90)]
+    if kind in ("intersection", "exact", "chi2"):
+        return np.abs(Z if kind == "chi2" else X)
     many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree")
-    return Z if kind in many else FRAME if kind in ("frame", "singles", "grid_cv", "grid_at", "stream_settings") else X
+    framed = ("frame", "singles", "gaussian", "grid_cv", "grid_at", "stream_settings")
+    return Z if kind in many else FRAME if kind in framed else X
 
 
 def same(a, b):
@@ -103,7 +121,7 @@ def same(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, (Spread, GroupLabels, Groups, Tree)):
+    if isinstance(a, (Spread, GroupLabels, Groups, Tree, Expansion, Inputs)):
         return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
         return a.item() == b

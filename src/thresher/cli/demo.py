@@ -126,9 +126,10 @@ def groups():
     order = rng.permutation(400)
     clf = FGMClassifier(5, groups=np.repeat(order, 5))
     seconds = seconds_of(clf, train.X, train.y)
-    true = np.isin(clf.selection_.groups, order[:5]).sum()
+    chosen = np.asarray(clf.selection_.groups)
+    true = np.isin(chosen, order[:5]).sum()
     say_text(
-        f"{clf.selection_.stop_reason}, {true} of them right: {', '.join(map(str, clf.selection_.groups))}, with "
+        f"{clf.selection_.stop_reason}, {true} of them right: {', '.join(map(str, chosen))}, with "
         f"{clf.selection_.features.size} columns. Fitted in {seconds:.2f} s."
     )
     say_text(clf.proof())

@@ -145,10 +145,6 @@ class Names:
             return str(self.names[j])
         return str(int(j) + (self.base or 0))
 
-    def features(self, space, ids):
-        """Names of the features ``ids`` of a model."""
-        return space.names(ids, self.of)
-
     @property
     def head(self):
         """Header of a column of names."""

@@ -2,6 +2,8 @@
 
 from dataclasses import asdict, replace
 
+import numpy as np
+
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
 from thresher.cli.show import Reporter, add, counted, new_table
@@ -23,8 +25,8 @@ def run(model, features, point, top, names_only, json):
     with reporter.catching_warnings():
         loaded = chosen(read_model(path_of(model)), features, point)
     if names_only:
-        names, selection = Names(loaded.names, loaded.source.index_base), loaded.estimator.selection_
-        for name in names.features(loaded.estimator.space_, selection.features[selection.ranking[:top]]):
+        names, listed = Names(loaded.names, loaded.source.index_base), Listed(loaded.estimator)
+        for name in listed.names(names, listed.ranking[:top]):
             reporter.say(name)
         return 0
     describe(reporter, loaded, top=top)
@@ -49,22 +51,44 @@ def chosen(model, features, point):
     return model if point is None else replace(model, estimator=clf.at(*point))
 
 
+class Listed:
+    """What is listed of a model: its features or, of a kernel, the inputs with the length of their weights."""
+
+    def __init__(self, clf):
+        selection, self.space = clf.selection_, clf.space_
+        self.expanded = hasattr(clf, "expansion_")
+        self.ids, self.weights = selection.features, selection.weights
+        self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
+        if self.expanded:
+            self.ids, self.noun = clf.get_support(indices=True), "columns"
+            place = np.searchsorted(self.ids, selection.features // clf.expansion_.size)
+            squares = np.square(selection.weights).reshape(place.size, -1).sum(axis=1)
+            self.weights = np.sqrt(np.bincount(place, weights=squares, minlength=self.ids.size))
+            self.ranking = np.argsort(-self.weights, kind="stable")
+
+    def names(self, names, places):
+        """What those at ``places`` are called."""
+        return self.space.input_names(self.ids[places], names.of)
+
+
 def describe(reporter, model, top=None):
     """Show the features by importance, the certificate and the stop reason."""
     clf, names = model.estimator, Names(model.names, model.source.index_base)
-    selection, importance = clf.selection_, clf.selection_.importance
-    order = selection.ranking
+    selection, listed = clf.selection_, Listed(clf)
+    order, importance = listed.ranking, listed.importance
     shown = order if top is None else order[:top]
-    binary, known = selection.weights.ndim == 1, ["importance"] * (importance is not None)
+    binary, known = listed.weights.ndim == 1, ["importance"] * (importance is not None)
     heads = ["weight", "favours class"] if binary else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
+    heads = ["length of weights"] if listed.expanded else heads
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
-    table = new_table("rank", names.head, *known, *heads, title=f"\n{selection.features.size} {of}features")
-    called = names.features(clf.space_, selection.features[shown])
-    for rank, (place, name) in enumerate(zip(shown, called, strict=True), 1):
-        weights, head = selection.weights[place], [rank, name]
+    table = new_table("rank", names.head, *known, *heads, title=f"\n{listed.ids.size} {of}{listed.noun}")
+    for rank, (place, name) in enumerate(zip(shown, listed.names(names, shown), strict=True), 1):
+        weights, head = listed.weights[place], [rank, name]
         if importance is not None:
             head.append(f"{importance[place]:.4g}")
-        if binary:
+        if listed.expanded:
+            add(table, *head, f"{weights:.6g}")
+        elif binary:
             add(table, *head, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
         else:
             add(table, *head, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]))
@@ -72,7 +96,7 @@ def describe(reporter, model, top=None):
     if len(shown) < order.size:
         reporter.say(f"... and {order.size - len(shown)} more")
     reporter.say(what_ranks(clf))
-    if selection.groups is not None:
+    if selection.groups is not None and selection.noun == "group":
         groups = [str(label) for label in selection.groups.tolist()]
         more = f", ... and {len(groups) - GROUPS_SHOWN} more" if len(groups) > GROUPS_SHOWN else ""
         reporter.say(f"{counted(len(groups), 'group')}: {', '.join(groups[:GROUPS_SHOWN])}{more}")
@@ -84,6 +108,8 @@ def what_ranks(clf):
     """A line on what the features are ranked by."""
     if clf.selection_.importance is not None:
         return "importance: |weight| x standard deviation of the column, on the training data"
+    if hasattr(clf, "expansion_"):
+        return f"ranked by the length of the weights of the {clf.expansion_.size} numbers that the kernel makes of each"
     why = "a stream keeps no statistics of columns"
     if not isinstance(clf, StreamClassifier):
         why = "the file, of an earlier version, has no standard deviations of columns; fit again for importance"
@@ -135,8 +161,7 @@ def origin(reporter, model):
     reporter.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
     reporter.say(f"parameters: {', '.join(f'{k}={shortened(v)}' for k, v in changed.items()) or 'defaults'}")
     if isinstance(clf, FGMClassifier):
-        noun = "feature" if clf.selection_.units is None else "group"
-        reporter.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} {noun}s")
+        reporter.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} {clf.selection_.noun}s")
     elif isinstance(clf, SparseSVCPath):
         i, j = point_of(clf)
         reporter.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
@@ -172,22 +197,21 @@ def point_of(path):
 def facts(model, top=None):
     """The same as JSON-serializable values."""
     clf, names = model.estimator, Names(model.names, model.source.index_base)
-    selection, certificate = clf.selection_, clf.selection_.certificate
-    order, importance = selection.ranking[:top], selection.importance
-    called = names.features(clf.space_, selection.features[order])
-    listed = [
+    selection, certificate, listed = clf.selection_, clf.selection_.certificate, Listed(clf)
+    order, importance = listed.ranking[:top], listed.importance
+    features = [
         {
-            "rank": rank, "column": int(selection.features[j]), "name": name,
-            "importance": None if importance is None else float(importance[j]), "weight": selection.weights[j].tolist(),
+            "rank": rank, "column": int(listed.ids[j]), "name": name,
+            "importance": None if importance is None else float(importance[j]), "weight": listed.weights[j].tolist(),
         }
-        for rank, (j, name) in enumerate(zip(order, called, strict=True), 1)
+        for rank, (j, name) in enumerate(zip(order, listed.names(names, order), strict=True), 1)
     ]  # fmt: skip
     return {
-        "n_features": selection.features.size,
+        "n_features": listed.ids.size,
         "n_features_in": clf.n_features_in_,
         "classes": clf.classes_,
         "intercept": selection.intercept,
-        "features": listed,
+        "features": features,
         "ranked_by": "weight" if importance is None else "importance",
         "stop_reason": selection.stop_reason,
         "scale": selection.scale,

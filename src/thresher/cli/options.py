@@ -46,6 +46,9 @@ def select(
     support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
+    kernel: Annotated[
+        Literal["linear", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
+    ] = "linear",
     groups: Annotated[str | None, Parameter(group=MODEL)] = None,
     tree: Annotated[str | None, Parameter(group=MODEL)] = None,
     ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error",
@@ -87,6 +90,9 @@ def select(
         Grow without elimination: several times faster, but only the turns of growth are on the path.
     scale
         How features are scaled; auto does not scale data with under 30 % non-zero values.
+    kernel
+        An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
+        are not negative, or additive_gaussian. --features counts columns then, too.
     groups
         A csv file of groups of columns that are selected together, with the header column,group and a line for each
         column of each group. Columns are named as for --always.

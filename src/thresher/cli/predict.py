@@ -27,8 +27,8 @@ def run(
     if probabilities and not hasattr(clf, "predict_proba"):
         raise ValueError(f"{model}: --probabilities needs a model fitted with --loss logistic")
     table = more_data(
-        reporter, loaded, file, clf.selection_.features.tolist(), kind=kind, labels=labels, label_column=label_column,
-        ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
+        reporter, loaded, file, clf.get_support(indices=True).tolist(), kind=kind, labels=labels,
+        label_column=label_column, ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
     )  # fmt: skip
     decided, predicted = clf.decision_function(table.X), clf.predict(table.X)
     if out is not None:

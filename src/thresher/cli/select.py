@@ -21,8 +21,8 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, groups, tree, ungrouped, always, exclude, tol, max_time, out,
-    test, test_labels, reading, fitting, reporting,
+    file, features, C, loss, support, growth_alone, scale, kernel, groups, tree, ungrouped, always, exclude, tol,
+    max_time, out, test, test_labels, reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
@@ -37,7 +37,7 @@ def run(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
         scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
         always_include=numbered(always, names, table.X.shape[1], grouping),
-        exclude=numbered(exclude, names, table.X.shape[1], grouping), groups=grouping,
+        exclude=numbered(exclude, names, table.X.shape[1], grouping), features=kernel, groups=grouping,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
@@ -144,14 +144,15 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
     """Accuracy of every model of the path on test data: some of them in a table, all of them in the JSON report."""
     clf = model.estimator
     used = np.unique(np.concatenate([station.features for station in clf.path_] or [clf.selection_.features]))
+    used = clf.space_.inputs(used)
     table = more_data(reporter, model, test, used.tolist(), kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
     y, _ = known_labels(reporter, table.y, clf.classes_)
     numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, y)
     selection = clf.selection_
-    selected, what = (selection.features, "features") if selection.units is None else (selection.units, "groups")
-    shown = new_table(what, "accuracy", title=f"\nAccuracy on {test} ({counted(table.y.size, 'row')})")
+    selected = selection.features if selection.units is None else selection.units
+    shown = new_table(f"{selection.noun}s", "accuracy", title=f"\nAccuracy on {test} ({counted(table.y.size, 'row')})")
     best, chosen = int(np.argmax(accuracies)), selected.size
     for place in spread(numbers, NUMBERS_SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
         mark = "  chosen" if numbers[place] == chosen else "  best" if place == best else ""

@@ -1,8 +1,8 @@
 """Feature spaces: what the id of a feature means.
 
 A model identifies its features by ids. A space defines what an id means in new data, its name, and which data is
-valid: columns of X, columns identified by index alone, hashed columns; products of columns, expansions and training
-instances will be further spaces.
+valid: columns of X, columns identified by index alone, hashed columns, numbers made of columns by a kernel
+(``expanded``); products of columns and training instances will be further spaces.
 """
 
 from abc import ABC, abstractmethod
@@ -53,7 +53,7 @@ class Space(ABC):
         """Names of the features ``ids``; ``label`` names the columns of X."""
 
     def called(self, j: int) -> str:
-        """The feature ``j`` in messages: its name in quotes if columns have names, else its number."""
+        """The input ``j`` in messages: its name in quotes if columns have names, else its number."""
         return str(j)
 
     def design(self, X: Any, workers: Workers = SERIAL, *, keep: ArrayLike = (), to_csc: bool = False) -> Design:
@@ -68,9 +68,22 @@ class Space(ABC):
             part = self.columns(X[rows], ids) if whole is None else whole[rows]
             yield rows, part.astype(np.float64)
 
-    def expanded(self, inputs: Design) -> Design:
-        """The features made of ``inputs``, the columns of X on their scale; here these columns themselves."""
-        return inputs
+    @property
+    def n_inputs(self) -> int:
+        """How many inputs there are; those of ``inputs`` are below."""
+        return self.width
+
+    def inputs(self, ids: np.ndarray) -> np.ndarray:
+        """What the features ``ids`` are made of, sorted: here themselves."""
+        return ids
+
+    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
+        """The ``inputs`` in X, in its storage format."""
+        return self.columns(X, inputs)
+
+    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """Names of ``inputs``; ``label`` names the columns of X."""
+        return self.names(inputs, label)
 
     def check(self, X: Any) -> None:
         """Raise InvalidDataError if X does not have the number of columns of this space."""
@@ -79,8 +92,8 @@ class Space(ABC):
             raise InvalidDataError(f"X has {n_columns} features, but the model was fitted with {self.n_columns}")
 
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:
-        """The inverse of ``columns``: a matrix with all features of the space, zero except for ``ids``."""
-        return put_columns(columns, ids, self.width)
+        """The inverse of ``input_columns``: a matrix with all inputs, zero except for ``ids``."""
+        return put_columns(columns, ids, self.n_inputs)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike
 
 from thresher.data.design import Design
 from thresher.data.door import check_finite
+from thresher.data.expanded import expanded
 from thresher.data.fingerprint import fingerprint
+from thresher.data.kernels import Kernel
 from thresher.data.scales import scaled, spread_of
 from thresher.data.space import Space
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
-from thresher.loops.moments import LARGEST
+from thresher.loops.moments import LARGEST, SUM
 from thresher.results import Trace
 
 
@@ -41,8 +43,9 @@ def arranged(
     centre: bool,
     keep: ArrayLike = (),
     to_csc: bool = False,
+    kernel: Kernel | None = None,
 ) -> Arranged:
-    """The Arranged of X; raises InvalidDataError if an entry is not finite."""
+    """The Arranged of X, with features that ``kernel`` makes; raises InvalidDataError if an entry is not finite."""
     with trace.step("arrange"):
         design = space.design(X, workers, keep=keep, to_csc=to_csc)
     if design.scaling is not None and scale is not None:
@@ -53,6 +56,8 @@ def arranged(
     digest = fingerprint(design, table, codes, space.n_columns)
     total = weights.sum()
     design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)
-    features = space.expanded(design)
-    spread = spread_of(table, total) if features is design else None
-    return Arranged(features, scale, digest, float(table[LARGEST].max(initial=0.0)), spread)
+    largest = float(table[LARGEST].max(initial=0.0))
+    if kernel is None:
+        return Arranged(design, scale, digest, largest, spread_of(table, total))
+    features = expanded(design, kernel, anchor + table[SUM] / total, table[LARGEST].copy(), space.called)
+    return Arranged(features, scale, digest, largest, None)

@@ -29,6 +29,11 @@ class SpaceEstimator(BaseEstimator):
     @property
     def space_(self) -> Space:
         """What the ids of features stand for; known once ``fit`` has seen X."""
+        return self._column_space
+
+    @property
+    def _column_space(self) -> ColumnSpace:
+        """The columns of X."""
         return ColumnSpace(self.n_features_in_, column_names=getattr(self, "feature_names_in_", None))
 
     @property
@@ -56,9 +61,9 @@ class SpaceEstimator(BaseEstimator):
         return self._structured(X, reset=False, dtype=dtype)
 
     def _check_selected(self, columns: Any) -> None:
-        """Raise InvalidDataError if ``columns``, the selected features of X, are not finite, naming the first."""
-        space, features = self.space_, self.selection_.features
-        check_columns(columns, lambda place: space.called(int(features[place])))
+        """Raise InvalidDataError if ``columns``, the selected inputs of X, are not finite, naming the first."""
+        space, inputs = self.space_, self.space_.inputs(self.selection_.features)
+        check_columns(columns, lambda place: space.called(int(inputs[place])))
 
     def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
         """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).

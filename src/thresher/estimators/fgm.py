@@ -1,5 +1,6 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,25 +12,28 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.design import Design
-from thresher.data.door import count_columns
+from thresher.data.expanded import ExpandedDesign, ExpandedSpace
+from thresher.data.kernels import AdditiveChi2, Intersection, kernel_of
+from thresher.data.maps import maps_of
 from thresher.data.scales import SCALES
-from thresher.data.units import Units
+from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
-from thresher.estimators.folds import CS, accuracy, held_out_parts
+from thresher.estimators.choice import chosen_C
+from thresher.estimators.folds import CS, held_out_parts
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.warm_start import Starts, group_starts, largest_model, starts_from
-from thresher.families.fgm import fgm, growth_target, held_out
+from thresher.estimators.shortfall import shortfalls
+from thresher.estimators.warm_start import Previous, largest_model
+from thresher.families.fgm import fgm, growth_target, overshoot_for
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
-from thresher.results import Path, Selection, Trace, counted
+from thresher.results import Path, Trace
 from thresher.results.words import proof
 
 DEFAULT_C = 1.0
@@ -65,7 +69,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Elimination starts from ``overshoot`` times the requested number of features. "auto" grows two models in the
         same scans, to 400 features minus twice the requested number and to 1.2 times that number, and selects from the
         larger set unless the other one's objective is clearly lower; from 125 features on only the latter is grown.
-        None: growth only, with a path of its turns; several times faster.
+        Of groups and inputs of a kernel the larger set has at most 2000 columns; where even the smaller one has more
+        than 4000, and X more rows, "auto" is None. None: growth only, with a path of its turns; several times faster.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss function.
     features_per_turn : int or "auto", default="auto"
@@ -84,9 +89,16 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled; X itself is not changed. "std": to standard deviation 1, centred if there is an
         intercept; "max": to maximum magnitude 1; "unit": to Euclidean norm 1. "auto": None for data with under 30 %
-        non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise.
+        non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise; with
+        ``features`` other than "linear" the scale that suits the kernel.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
+    features : str, Intersection, AdditiveChi2 or AdditiveGaussian, default="linear"
+        What the model is linear in: "linear": the columns of X; or numbers that an additive kernel makes of each
+        column, which are selected together: "intersection", "additive_chi2" (both for values that are not negative,
+        scaled by "max") or "additive_gaussian" (scaled by "std"), which are short for ``Intersection()``,
+        ``AdditiveChi2()`` and ``AdditiveGaussian()``. ``n_features_to_select`` then counts columns, and with ``groups``
+        groups of them; ``selection_.groups`` are the columns, ``transform`` returns them as given.
     groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
         Groups of columns that are selected together: the label of each column; or for each group its columns, by number
         or data frame name, which may overlap; or a tree. ``n_features_to_select`` then counts groups, and
@@ -135,6 +147,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
         Number of turns.
+    expansion_ : Expansion
+        With a kernel: what its maps of the columns on the path need. Feature j * size + l of ``selection_`` and
+        ``coef_`` is number l of column j.
     fingerprint_ : dict
         ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same values and labels in
         any storage. The digest depends on the order of the labels and each column's largest |x|, not on every entry.
@@ -156,7 +171,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         support: str = "shared", overshoot: float | str | None = "auto", loss: str = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
-        groups: Any = None, always_include: Sequence[int | str] | None = None,
+        features: Any = "linear", groups: Any = None, always_include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None,
         debias: bool = False, class_weight: dict | str | None = None, warm_start: bool = False,
         n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
@@ -174,6 +189,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self.max_time = max_time
         self.scale = scale
         self.fit_intercept = fit_intercept
+        self.features = features
         self.groups = groups
         self.always_include = always_include
         self.exclude = exclude
@@ -205,52 +221,70 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """
         trace = Trace()
         C, options = self._options(trace)
+        kernel = kernel_of(self.features)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
-            space = self.space_
+            space = self._column_space
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            given = self._candidates()
+            size = None if kernel is None else maps_of(kernel).size(X.shape[0])
+            if previous is not None and not previous.has(kernel, size):
+                previous = None  # weights of other features
+            given = self._candidates(size)
             options["wanted"] = wanted = given.wanted(self.n_features_to_select)
-            target = growth_target(wanted, options["overshoot"], given.available, given.mean_size)
+            overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
+            options["overshoot"] = overshoot
+            target = growth_target(wanted, overshoot, given.available, given.mean_size)
             keep = given.columns
             if previous is not None and given.grouping is None:
-                keep = np.union1d(keep, largest_model(previous, target).features)
+                keep = np.union1d(keep, largest_model(previous.selection, target).features // (size or 1))
             centre = bool(self.fit_intercept)
+            scale = self.scale if kernel is None else maps_of(kernel).scale_for(self.scale)
             design, scale, digest, _, spread = arranged(
-                space, X, codes, weights, self.scale, workers, trace, centre=centre, keep=keep, to_csc=True
+                space, X, codes, weights, scale, workers, trace, centre=centre, keep=keep, to_csc=True, kernel=kernel
             )
             options |= given.in_design(design)
+            labels = options.pop("labels")
             signs = check.signs_of(codes, classes.size)
             tried: dict[str, np.ndarray] = {}
             if C == "auto":
-                C, tried = self._chosen(design, signs, codes, weights, trace, options)
+                make = functools.partial(self._problems, signs)
+                folds = held_out_parts(self.cv, codes, weights)
+                C, accuracies = chosen_C(design, make, folds, codes, weights, trace, bool(self.debias), options)
+                tried = {"Cs_": np.array(CS), "scores_": accuracies}
             separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
+            starts = None
+            if previous is not None:
+                exclude = given.excluded if labels is None else options["exclude"]
+                shared, units = self.support == "shared", options["units"]
+                starts = previous.starts(design, classes.size, labels, shared=shared, units=units, exclude=exclude)
             progress = Progress(self.verbose, target and target * separate, given.noun)
             selection = fgm(
                 design,
                 self._problems(signs, check.costs(C, weights)),
                 trace,
-                starts=self._starts(design, previous, classes, given, options["units"]),
+                starts=starts,
                 watch=progress,
                 spread=spread,
-                labels=None if given.grouping is None else given.grouping.labels,
+                labels=labels,
                 debias=bool(self.debias),
                 **options,
             )
             progress.close(selection)
+            expansion = None
+            if isinstance(design, ExpandedDesign) and kernel is not None and selection.labels is not None:
+                expansion = design.expansion(options["units"].members(selection.labels.units).columns)
+        self._set("expansion_", expansion)
         self.classes_, self.C_, self.fingerprint_ = classes, C, digest
         for name in ("Cs_", "scores_"):
-            if name in tried:
-                setattr(self, name, tried[name])
-            elif hasattr(self, name):
-                delattr(self, name)
+            self._set(name, tried.get(name))
         self._set_selection(replace(selection, scale=scale))
         self.n_iter_ = max(1, len(trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
-        self._warn_if_fewer(wanted)
+        for message in shortfalls(self.selection_, wanted, self.classes_, per_class=self.support == "per_class"):
+            warnings.warn(message, FewerFeaturesWarning, stacklevel=2)
         return self
 
     @available_if(lambda self: self.loss == "logistic")
@@ -273,11 +307,37 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         total = positive.sum(axis=1, keepdims=True)
         return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)
 
+    @property
+    def space_(self) -> Space:
+        """See SpaceEstimator."""
+        expansion = getattr(self, "expansion_", None)
+        if expansion is None:
+            return self._column_space
+        names = getattr(self, "feature_names_in_", None)
+        return ExpandedSpace(self.n_features_in_, expansion, column_names=names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = isinstance(self.features, (Intersection, AdditiveChi2)) or (
+            isinstance(self.features, str) and self.features in (Intersection.word, AdditiveChi2.word)
+        )
+        return tags
+
+    def _set(self, name: str, value: Any) -> None:
+        """Set a fitted attribute, or remove that of an earlier fit if the value is None."""
+        if value is not None:
+            setattr(self, name, value)
+        elif hasattr(self, name):
+            delattr(self, name)
+
     def _options(self, trace: Trace) -> tuple[Any, dict[str, Any]]:
         """C, and the other parameters that can be validated without the data, as fgm() takes them."""
+        kernel = kernel_of(self.features)
         check.one_of("loss", self.loss, tuple(LOSSES))
         check.one_of("scale", self.scale, SCALES)
         check.one_of("support", self.support, SUPPORTS)
+        if kernel is not None:
+            maps_of(kernel).scale_for(self.scale)
         auto_C, auto_overshoot, auto_turn, auto_inner = (
             isinstance(given, str) and given == "auto"
             for given in (self.C, self.overshoot, self.features_per_turn, self.inner_tol)
@@ -309,37 +369,12 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
         return [MarginProblem(y, cost, loss, shift) for y in signs]
 
-    def _chosen(
-        self, design: Design, signs: np.ndarray, codes: np.ndarray, weights: np.ndarray, trace: Trace, options: dict
-    ) -> tuple[float, dict[str, np.ndarray]]:
-        """(C, attributes that fit() sets): the best accuracy on held-out samples; the smallest C if there are ties."""
-        folds = held_out_parts(self.cv, codes, weights)
-        models = []  # of each fold and C the problems of its classes
-        for test in folds:
-            for C in CS:
-                cost = check.costs(C, weights)
-                cost[test] = 0.0
-                models.append(self._problems(signs, cost))
-        if options["deadline"] is not None:  # half of the time is for the choice
-            options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
-        all_problems = [problem for problems in models for problem in problems]
-        problem_scores = held_out(design, all_problems, trace, debias=bool(self.debias), **options)
-        scores = [np.hstack([next(problem_scores) for _ in problems]) for problems in models]
-        accuracies = accuracy(scores, folds, codes, weights)
-        best = int(np.argmax(accuracies.mean(axis=0)))
-        return CS[best], {"Cs_": np.array(CS), "scores_": accuracies}
-
-    def _previous(self, X: MatrixLike) -> Selection | None:
-        """The last fit's selection if this fit starts from it; checked before anything is overwritten."""
+    def _previous(self, X: MatrixLike) -> Previous | None:
+        """The last fit if this one starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
-        seen, n_features = self.coef_.shape[1], count_columns(X)
-        if seen != n_features:
-            raise ValueError(
-                f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "
-                "fit a new estimator or set warm_start=False"
-            )
-        return self.selection_
+        expansion = getattr(self, "expansion_", None)
+        return Previous(self.selection_, self.coef_.shape, self.classes_.size, expansion).seen(X)
 
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
@@ -352,61 +387,27 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         check_is_fitted(self)
         selection = self.selection_
         each = self.support == "per_class" and self.classes_.size > 2
+        of = self._n_candidates
         if selection.units is None or selection.labels is None:
-            names = getattr(self, "feature_names_in_", None)
-            excluded = np.unique(check.column_numbers("exclude", self.exclude, self.n_features_in_, names))
             count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-            of = self.n_features_in_ - excluded.size
             return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each)
         count, forced = selection.units.size, [] if self.always_include is None else self.always_include
         wanted = self.n_features_to_select
         if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
             count = min(count, int(wanted))
-        return proof(
-            selection.certificate, selection.labels.n_candidates, count, n_forced=len(set(forced)), each=each,
-            noun="group",
-        )  # fmt: skip
+        return proof(selection.certificate, of, count, n_forced=len(set(forced)), each=each, noun=selection.noun)
 
-    def _candidates(self) -> Candidates:
-        """What the fit selects from; X has been seen."""
+    @property
+    def _n_candidates(self) -> int:
+        """How many columns, or groups, could be selected."""
+        labels = self.selection_.labels
+        if labels is not None and labels.noun == "group":
+            return labels.n_candidates
         names = getattr(self, "feature_names_in_", None)
-        return Candidates(self.always_include, self.exclude, self.space_, names, self.groups)
+        excluded = check.column_numbers("exclude", self.exclude, self.n_features_in_, names)
+        return self.n_features_in_ - np.unique(excluded).size
 
-    def _starts(
-        self, design: Design, previous: Selection | None, classes: np.ndarray, given: Candidates, units: Units | None
-    ) -> Starts | None:
-        """Where each problem starts; None: at zero."""
-        if previous is None:
-            return None
-        columns = 1 if classes.size == 2 else classes.size
-        if self.coef_.shape[0] != columns:
-            raise ValueError(
-                f"warm_start=True, but y has {classes.size} classes and the last fit saw {self.classes_.size}: "
-                "fit a new estimator or set warm_start=False"
-            )
-        shared = self.support == "shared"
-        if units is None or given.grouping is None:
-            return starts_from(previous, design, columns, shared=shared, excluded=given.excluded)
-        allowed = np.setdiff1d(np.arange(given.count), given.excluded)
-        return group_starts(previous, design, columns, units, given.grouping.labels[allowed], allowed, shared=shared)
-
-    def _warn_if_fewer(self, wanted: int | None) -> None:
-        selection, reason, noun = self.selection_, self.selection_.stop_reason, "feature"
-        n_selected, idle = selection.features.size, selection.features[~selection.weighted]
-        if selection.units is not None:  # columns of a group may have weight zero
-            n_selected, idle, noun = selection.units.size, idle[:0], "group"
-        messages = []
-        if idle.size:
-            messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
-        weighted = selection.weights != 0.0
-        per_class = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)
-        if wanted is not None and n_selected < wanted:
-            messages.append(f"selected {counted(n_selected, noun)} instead of the requested {wanted}: {reason}")
-        elif wanted is not None and self.support == "per_class" and per_class.min() < wanted - idle.size:
-            label = self.classes_.tolist()[int(np.argmin(per_class))]
-            count = per_class.min()
-            messages.append(f"class {label!r} has {counted(count, noun)} instead of the requested {wanted}: {reason}")
-        elif n_selected == 0:
-            messages.append(f"no {noun} was selected, so every prediction is the same class: {reason}")
-        for message in messages:
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
+    def _candidates(self, size: int | None) -> Candidates:
+        """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""
+        names = getattr(self, "feature_names_in_", None)
+        return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size)

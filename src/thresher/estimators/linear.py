@@ -39,7 +39,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
             scores = space.scores(X, selection.features, selection.weights, selection.intercept)
         # a value that is not finite shows in the scores, unless BLAS leaves out what has weight zero
         if not (np.isfinite(scores).all() and selection.weighted.all()):
-            self._check_selected(space.columns(X, selection.features))
+            self._check_selected(space.input_columns(X, space.inputs(selection.features)))
         return scores
 
     def predict(self, X: MatrixLike) -> np.ndarray:

@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 
 from thresher.data.design import Design
+from thresher.data.expanded import ExpandedDesign
+from thresher.data.groups import EachInput, ExpandedUnits
 from thresher.data.space import Space
 from thresher.data.structure import ColumnNumbers, Grouping, grouping
+from thresher.data.units import Units
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 
@@ -15,13 +18,17 @@ class Candidates:
     """The ``count`` columns or groups of X that a fit selects from.
 
     ``forced`` ones must be in the model, in the order given, ``excluded`` ones must not (sorted). ``names`` are those
-    of a data frame, or None.
+    of a data frame, or None. A kernel makes ``size`` numbers of each column; None: there is no kernel.
     """
 
-    def __init__(self, always_include: Any, exclude: Any, space: Space, names: np.ndarray | None, groups: Any = None):
+    def __init__(
+        self, always_include: Any, exclude: Any, space: Space, names: np.ndarray | None, groups: Any = None,
+        size: int | None = None,
+    ):  # fmt: skip
         self.grouping: Grouping | None = None
+        self.size = size
         if groups is None:
-            self.noun, self.count = "column", space.width
+            self.noun, self.count = "column", space.n_columns
             self.forced = check.column_numbers("always_include", always_include, space.n_columns, names)
             excluded = check.column_numbers("exclude", exclude, space.n_columns, names)
         else:
@@ -56,8 +63,8 @@ class Candidates:
 
     @property
     def mean_size(self) -> float:
-        """Columns of a candidate."""
-        return 1.0 if self.grouping is None else self.grouping.mean_size
+        """Features of a candidate."""
+        return (self.size or 1) * (1.0 if self.grouping is None else self.grouping.mean_size)
 
     def wanted(self, value: Any) -> int | None:
         """n_features_to_select as a number that the restrictions allow, or None; a fraction is one of all."""
@@ -80,19 +87,30 @@ class Candidates:
         return check.n_features_wanted(value, self.count, "feature" if self.grouping is None else self.noun)
 
     def in_design(self, design: Design) -> dict[str, Any]:
-        """Units, forced and excluded ones as fgm() takes them; a Design given as X may omit columns of zeros."""
-        forced, excluded, units = self.forced, self.excluded, None
+        """Units, what they are called, forced and excluded ones as fgm() takes them.
+
+        A Design given as X may omit columns of zeros.
+        """
+        forced, excluded, inputs = self.forced, self.excluded, design
+        units: Units | None = None
+        labels = None if self.grouping is None else self.grouping.labels
+        if isinstance(design, ExpandedDesign) and self.size is not None:
+            inputs = design.base
+            each = EachInput(inputs.width) if self.grouping is None else self.grouping.units(inputs)
+            units = ExpandedUnits(each, design.size)
+            labels = inputs.ids_in_X(np.arange(inputs.width)) if labels is None else labels
+        elif self.grouping is not None:
+            units = self.grouping.units(design)
         if self.grouping is None:
-            missing = forced[~design.holds(forced)]
+            missing = forced[~inputs.holds(forced)]
             if missing.size:
                 raise InvalidDataError(
                     f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given "
                     "as X"
                 )
-            forced, excluded = design.ids_here(forced), design.ids_here(excluded[design.holds(excluded)])
-        else:
-            units = self.grouping.units(design)
-        return {"units": units, "forced": tuple(forced.tolist()), "exclude": tuple(excluded.tolist())}
+            forced, excluded = inputs.ids_here(forced), inputs.ids_here(excluded[inputs.holds(excluded)])
+        restricted = {"forced": tuple(forced.tolist()), "exclude": tuple(excluded.tolist())}
+        return restricted | {"units": units, "labels": labels}
 
 
 def _numbers(n_columns: int, names: np.ndarray | None) -> ColumnNumbers:

@@ -44,12 +44,12 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         """
         check_is_fitted(self)
         container = _get_output_config("transform", estimator=self)["dense"]
-        features, space = self.selection_.features, self.space_
+        space, features = self.space_, self._selected_inputs
         if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
-            self._check_selected(space.columns(self._checked(X, dtype="numeric"), features))
+            self._check_selected(space.input_columns(self._checked(X, dtype="numeric"), features))
             frame = nw.from_native(X, eager_only=True)
             return frame[:, features.tolist()].to_native()
-        columns = space.columns(self._checked(X, dtype="numeric"), features)
+        columns = space.input_columns(self._checked(X, dtype="numeric"), features)
         self._check_selected(columns)
         return columns
 
@@ -67,7 +67,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
             X with columns of zeros inserted for the features that are not selected.
         """
         check_is_fitted(self)
-        features = self.selection_.features
+        features = self._selected_inputs
         X = check_array(checked_sparse(X) if sparse.issparse(X) else X, accept_sparse=("csr", "csc"))
         if X.shape[1] != features.size:
             raise InvalidDataError(f"X must have {features.size} columns, as transform returns; got shape {X.shape}")
@@ -88,13 +88,18 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         """
         check_is_fitted(self)
         if indices:
-            return self.selection_.features.copy()
-        width = self.space_.width
+            return self._selected_inputs.copy()
+        width = self.space_.n_inputs
         if width > WIDEST_MASK:
             raise ValueError(f"a mask over {width:,} features does not fit in memory: use get_support(indices=True)")
         mask = np.zeros(width, dtype=bool)
-        mask[self.selection_.features] = True
+        mask[self._selected_inputs] = True
         return mask
+
+    @property
+    def _selected_inputs(self) -> np.ndarray:
+        """What the selected features are made of: the columns that ``transform`` returns."""
+        return self.space_.inputs(self.selection_.features)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the selected features.
@@ -122,7 +127,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
                 )
             names = given
         label = "x{}".format if names is None else names.__getitem__
-        return np.array(self.space_.names(self.selection_.features, label), dtype=object)
+        return np.array(self.space_.input_names(self._selected_inputs, label), dtype=object)
 
     def interchangeable(
         self, X: MatrixLike, min_correlation: float = 0.99, sample_weight: ArrayLike | None = None
@@ -157,8 +162,8 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
             )
         weights = check.sample_weights(sample_weight, X.shape[0])
         with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:
-            design = self.space_.design(X, workers, keep=self.selection_.features)
-            return interchangeable(design, self.selection_.features, weights, bound)
+            design = self.space_.design(X, workers, keep=self._selected_inputs)
+            return interchangeable(design, self._selected_inputs, weights, bound)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,14 +1,67 @@
 """Where a fit with ``warm_start=True`` starts: the features and weights of the last one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from thresher.data.design import Design
+from thresher.data.door import count_columns
+from thresher.data.expanded import Expansion
+from thresher.data.kernels import Kernel
 from thresher.data.units import Units
 from thresher.results import Selection, Station
 
 Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]
+
+
+@dataclass(frozen=True)
+class Previous:
+    """The last fit: its selection, the shape of its coefficients, its number of classes, and its kernel's maps."""
+
+    selection: Selection
+    shape: tuple[int, int]
+    n_classes: int
+    expansion: Expansion | None
+
+    def seen(self, X: Any) -> Self:
+        """Itself; raises ValueError if X has another number of columns than the last fit saw."""
+        seen = self.shape[1] // (1 if self.expansion is None else self.expansion.size)
+        n_features = count_columns(X)
+        if seen != n_features:
+            raise ValueError(
+                f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "
+                "fit a new estimator or set warm_start=False"
+            )
+        return self
+
+    def has(self, kernel: Kernel | None, size: int | None) -> bool:
+        """Whether its features are those of this kernel with so many numbers for an input (None: columns)."""
+        if self.expansion is None or kernel is None:
+            return self.expansion is kernel is None
+        return self.expansion.kernel == kernel and self.expansion.size == size
+
+    def starts(
+        self, design: Design, n_classes: int, labels: np.ndarray | None, *, shared: bool, units: Units | None,
+        exclude: Sequence[int] | np.ndarray,
+    ) -> Starts:  # fmt: skip
+        """Where each problem of a fit starts.
+
+        ``labels`` names each of ``units`` of the design (None: columns of X are selected one by one); ``exclude`` are
+        those of these, else columns of X, that must not be selected.
+        """
+        n_scores = 1 if n_classes == 2 else n_classes
+        if self.shape[0] != n_scores:
+            raise ValueError(
+                f"warm_start=True, but y has {n_classes} classes and the last fit saw {self.n_classes}: "
+                "fit a new estimator or set warm_start=False"
+            )
+        excluded = np.asarray(exclude, dtype=np.int64)
+        if units is None or labels is None:
+            return starts_from(self.selection, design, n_scores, shared=shared, excluded=excluded)
+        allowed = np.setdiff1d(np.arange(units.count), excluded)
+        return group_starts(self.selection, design, n_scores, units, labels[allowed], allowed, shared=shared)
 
 
 def largest_model(selection: Selection, most: int | None) -> Selection | Station:
@@ -49,12 +102,9 @@ def group_starts(
     ``labels`` are those of the groups ``numbers``, which may be selected. The weight of a column that several groups
     share is divided among them: a start need not be a solution.
     """
-    known = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
-
     def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
         model = largest_model(previous, most)
-        groups = [] if model.groups is None else model.groups.tolist()
-        chosen = np.array(sorted(known[label] for label in groups if label in known), dtype=np.int64)
+        chosen = _called(numbers, labels, model.groups)
         columns, sizes = units.members(chosen)
         here, weights = design.ids_in_X(columns), np.zeros((columns.size, n_scores))
         place = np.searchsorted(model.features, here)
@@ -67,3 +117,13 @@ def group_starts(
         return [(chosen, weights)] if n_scores == 1 or shared else [(chosen, w[:, None]) for w in weights.T]
 
     return starts
+
+
+def _called(numbers: np.ndarray, labels: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Those of ``numbers``, sorted, whose label is one of ``groups``."""
+    if groups is None or (labels.dtype.kind == "i") != (groups.dtype.kind == "i"):
+        return np.zeros(0, dtype=np.int64)
+    if labels.dtype.kind == "i":
+        return np.sort(numbers[np.isin(labels, groups)])
+    known = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
+    return np.array(sorted(known[label] for label in groups.tolist() if label in known), dtype=np.int64)

@@ -23,6 +23,7 @@ from thresher.results import Certificate, Path, Selection, Station, Stop, StopRe
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
+MOST_ELIMINATED = 4000  # columns of the smaller pool, and rows, beyond which there is no elimination
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
@@ -48,6 +49,21 @@ def pool_sizes(wanted: int, overshoot: float | str, mean_size: float = 1.0) -> l
     few, enough = math.ceil(1.2 * wanted), max(2 * wanted, int(POOL / max(mean_size, 1.0)))
     many = min(POOL - 2 * wanted, enough, int(MOST_COLUMNS / max(mean_size, 1.0)))
     return [few, many] if many > few else [few]
+
+
+def overshoot_for(
+    wanted: int | None, overshoot: float | str | None, mean_size: float, n_rows: int
+) -> float | str | None:
+    """``overshoot``, where "auto" is None (growth alone) if elimination would be too much work.
+
+    That is so for groups, and inputs of a kernel, where even the smaller pool, 1.2 times the number wanted, of
+    ``mean_size`` columns each, has more than MOST_ELIMINATED columns, and X more rows: elimination needs a matrix of
+    the smaller of both numbers, squared.
+    """
+    if wanted is None or not isinstance(overshoot, str) or mean_size <= 1.0:
+        return overshoot
+    columns = math.ceil(1.2 * wanted) * mean_size
+    return None if min(columns, n_rows) > MOST_ELIMINATED else overshoot
 
 
 def growth_target(

@@ -96,11 +96,11 @@ class Whole:
         ids = np.unique(np.concatenate([turn.columns for turn in turns]))
         self.spread = None if spread is None else Spread(design.ids_in_X(ids), spread[ids])
         units = np.unique(np.concatenate([turn.units for turn in turns]))
-        self.labels = None if labels is None else GroupLabels(units, labels[units], _candidates(models[0].plan))
+        self.labels = None if labels is None else _labels(models[0].plan, units, labels)
 
 
-def _candidates(plan: Plan) -> int:
-    return plan.units.count - len(plan.exclude)
+def _labels(plan: Plan, units: np.ndarray, labels: np.ndarray) -> GroupLabels:
+    return GroupLabels(units, labels[units], plan.units.count - len(plan.exclude), plan.units.noun)
 
 
 class Few:

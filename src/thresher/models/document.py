@@ -12,6 +12,7 @@ from thresher._version import __version__
 from thresher.io.table import Source
 from thresher.models import selections
 from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, integer, need, required, shown, string
+from thresher.models.expansions import check_covered, get_expansion, put_expansion
 from thresher.models.extras import get_extra, put_extra
 from thresher.models.formats import MODEL
 from thresher.models.json_text import json_dict
@@ -28,7 +29,7 @@ SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of th
 DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "classes", "names",
     "fitted", "all_names", "named_in_fit", "data", "arrays", "checksum",
-) | selections.SELECTION | {"source": {}}  # fmt: skip
+) | selections.SELECTION | {"source": {}, "expansion": None}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def put_model(writer, estimator, names, source):
         "names": None if chosen is None else put_strings(writer, "names", chosen),
         **{key: value for key, value in parts.items() if key not in LONG},
         "fitted": {key: put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
+        "expansion": put_expansion(writer, getattr(estimator, "expansion_", None)),
         "named_in_fit": names_in is not None,
         "source": _put_source(source),
         "data": getattr(estimator, "fingerprint_", None),
@@ -127,8 +129,14 @@ def get_model(reader, document):
     classes = get_classes(reader, document["classes"])
     estimator, left_out = _estimator(reader, KINDS[name], document)
     estimator.n_features_in_, estimator.classes_ = n_features, classes
+    expansion = get_expansion(reader, document["expansion"], n_features)
+    if expansion is not None:
+        need(name == "FGMClassifier", f"{name} has no kernel")
+        estimator.expansion_ = expansion
     selection = selections.get_selection(reader, document, estimator.space_.width, classes.size)
     need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")
+    if expansion is not None:
+        check_covered(expansion, selection)
     names = _names(reader, document, n_features, selection.features, estimator.space_)
     source = _source(document["source"])
     if document["named_in_fit"]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.data.structure import Groups, Tree
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.selector import SelectorClassifier
@@ -105,4 +106,4 @@ def register(*classes: type) -> None:
             raise ValueError(f"another class is already registered as {cls.__name__}")
 
 
-register(Groups, Tree)
+register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian)

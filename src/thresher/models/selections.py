@@ -34,7 +34,7 @@ PATH = required("phase", "number", "begins", "features", "weights", "intercept",
     "units": None,
 }
 CERTIFICATE, TRACE = required(*BOUNDS), required("steps", "turns")
-SPREAD, LABELS = required("columns", "std"), required("units", "labels", "n_candidates")
+SPREAD, LABELS = required("columns", "std"), required("units", "labels", "n_candidates") | {"noun": "group"}
 STEPS, TURNS = required("kind", *STEP), required(*TURN)
 SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
@@ -126,6 +126,7 @@ def _put_labels(writer, labels):
         "units": writer.put("labels.units", labels.units, "<i8"),
         "labels": put_parameter(writer, "labels", labels.labels.tolist()),
         "n_candidates": int(labels.n_candidates),
+        "noun": labels.noun,
     }
 
 
@@ -138,7 +139,8 @@ def _labels(reader, value):
     need(valid and len(labels) == units.size, "labels of groups must be integers or strings, one for each unit")
     array = np.empty(len(labels), dtype=np.int64 if all(type(label) is int for label in labels) else object)
     array[:] = labels
-    return GroupLabels(units, array, integer(value["n_candidates"], "n_candidates", 1))
+    need(value["noun"] in ("group", "input"), f"unknown noun {shown(value['noun'])}")
+    return GroupLabels(units, array, integer(value["n_candidates"], "n_candidates", 1), value["noun"])
 
 
 def _units(reader, value, what):

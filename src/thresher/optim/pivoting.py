@@ -3,14 +3,17 @@
     minimise over v:   1/2 v'Kv + sum_i v_i^2 / (2 c_i) - y'v      with  y_i v_i >= 0  and, with an intercept, sum v = 0
 
 An active set method: samples enter and leave one after the other, the objective decreases, and each set of samples is
-solved exactly. From a start close to the solution, few samples change. Newton's method in the primal can need many
-steps here: with more columns than samples its steps are long, and bring ever other samples over the kink of the loss.
+solved exactly. From a start close to the solution, few samples change. First, whole sets of samples are exchanged,
+which are steps of Newton's method in the primal: where they settle, a set is found in a few of them (1500 samples and
+2000 columns of an expanded kernel: 3 steps instead of 60). But with more columns than samples these steps can be long,
+and bring ever other samples over the kink of the loss.
 """
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 VIOLATED = 1e-12  # margins below 1 by no more than this are rounding errors
+EXCHANGES = 12  # of whole sets of samples, before they change one after the other
 MOST = 10  # changes for each sample, after which rounding errors must be the reason
 
 
@@ -20,6 +23,9 @@ def pivoted(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, sh
     Only approximate in hard cases, and if there are not both classes among the non-zeros of v.
     """
     v, root, inside = v.copy(), np.sqrt(cost), v != 0.0
+    found = _by_sets(K, y, root, inside, shifted)
+    if found is not None:
+        return found
     everyone = True
     for _ in range(MOST * y.size):
         rows = np.flatnonzero(inside)
@@ -42,6 +48,23 @@ def pivoted(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, sh
         inside[entering if everyone else np.argmax(slack)] = True
         everyone = False
     return v
+
+
+def _by_sets(K, y, root, inside, shifted):
+    """The minimiser by exchanging whole sets of samples, which mostly takes a few steps; None if it takes more."""
+    for _ in range(EXCHANGES):
+        rows = np.flatnonzero(inside)
+        target, b = _solved(K, y, root, rows, shifted)
+        if target is None:
+            return None
+        after = (root > 0.0) & (1.0 - y * (K[:, rows] @ target + b) > VIOLATED)
+        after[rows] = target * y[rows] > 0.0
+        if np.array_equal(after, inside):
+            v = np.zeros(y.size)
+            v[rows] = target
+            return v
+        inside = after
+    return None
 
 
 def _solved(K, y, root, rows, shifted):

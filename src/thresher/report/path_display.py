@@ -211,7 +211,9 @@ def path_scores(
         return _accuracies(estimator, checked, y, sample_weight)
     scorer = check_scoring(estimator, scoring=scoring)
     models: Iterable[Any] = map(estimator.at, estimator.path_.numbers)
-    if isinstance(scoring, str):  # uses predictions only: the columns of the path suffice; a callable may use all
+    space = estimator.space_
+    by_columns = space.width == space.n_inputs
+    if isinstance(scoring, str) and by_columns:  # uses predictions only: the columns of the path suffice
         features = _features(estimator.path_)
         X, models = _finite_columns(estimator, checked, features), (_narrowed(model, features) for model in models)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -19,11 +19,14 @@ class GroupLabels:
         Their labels: integers or strings.
     n_candidates : int
         How many groups could be selected.
+    noun : str, default="group"
+        What one is called: a group, or an input, which a kernel makes several numbers of.
     """
 
     units: np.ndarray
     labels: np.ndarray
     n_candidates: int
+    noun: str = "group"
 
     def of(self, units: np.ndarray) -> np.ndarray:
         """Labels of some of the groups.
@@ -53,6 +56,11 @@ class WithGroups:
 
     units: np.ndarray | None
     labels: GroupLabels | None
+
+    @property
+    def noun(self) -> str:
+        """What is counted: features, or groups or inputs of them."""
+        return "feature" if self.units is None else "group" if self.labels is None else self.labels.noun
 
     @property
     def groups(self) -> np.ndarray | None:

@@ -373,7 +373,7 @@ class Selection(WithImportance, WithGroups):
             If no station has this number of features.
         """
         station, certificate = self.path.at(number), self.certificate
-        size = counted(number, "feature" if station.units is None else "group")
+        size = counted(number, station.noun)
         if certificate is not None:
             certificate = replace(certificate, pick_objective=station.objective, pick_bound=station.bound)
         return replace(

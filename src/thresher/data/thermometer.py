@@ -1,0 +1,164 @@
+"""Columns of an expanded intersection kernel, which are never written down: each entry stores how many are not zero."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from thresher.data.block import MIN_DENSITY, SMALL_ARRAY, ArrayBlock, Block, readonly
+from thresher.data.compressed import ranges_between
+from thresher.data.workers import SERIAL, Workers
+from thresher.loops import levels as loops
+
+
+class ThermometerBlock(Block):
+    """D numbers for each of some inputs: number l is ``amplitudes[j, l]`` where the level is above l, else zero.
+
+    Input j has the rows ``indices[indptr[j] : indptr[j + 1]]``, ascending, with levels from 1 to D; all other rows have
+    level 0. The columns are those of input 0, then those of input 1, and so on. A product costs the entries and D for
+    each input.
+    """
+
+    entry_cost = 8
+
+    def __init__(
+        self, n_rows: int, indptr: np.ndarray, indices: np.ndarray, levels: np.ndarray, amplitudes: np.ndarray,
+        workers: Workers = SERIAL,
+    ):  # fmt: skip
+        self.indptr, self.indices, self.levels = readonly(indptr), readonly(indices), readonly(levels)
+        self.amplitudes, self.workers = readonly(amplitudes), workers
+        self.size = amplitudes.shape[1]  # numbers of an input, D
+        self.shape, self.dtype = (int(n_rows), amplitudes.size), np.dtype(np.float64)
+        self.structure_bytes = self.indices.nbytes
+        self.nbytes = self.indptr.nbytes + self.indices.nbytes + self.levels.nbytes + self.amplitudes.nbytes
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        return self.indptr, self.indices, self.levels, self.amplitudes
+
+    @property
+    def entries(self) -> int:
+        """Number of stored levels."""
+        return self.levels.size
+
+    def column_ranges(
+        self, per_worker: int = 1, most: int | None = None, work: float | None = None
+    ) -> list[tuple[int, int]]:
+        """Ranges of whole inputs with about equal numbers of entries."""
+        pieces = max(self._threads(work) * per_worker, self._cuts(most))
+        cuts = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
+        return ranges_between(cuts * self.size, self.shape[1])
+
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """See Block."""
+        self._correlated(self.amplitudes, V, lo, hi, out)
+
+    def _correlated(self, amplitudes: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        first, last, arrays = lo // self.size, -(-hi // self.size), (self.indptr, self.indices, self.levels)
+        sums = np.empty(self.size + 1)
+        whole = lo == first * self.size and hi == last * self.size and out.flags.c_contiguous
+        into = out if whole else np.empty((len(V), (last - first) * self.size))
+        loops.correlate(*arrays, amplitudes, V, first, last, sums, into)
+        if not whole:
+            out[:] = into[:, lo - first * self.size : hi - first * self.size]
+
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """See Block."""
+        loops.combine(*self._arrays, np.ascontiguousarray(W), lo, hi, np.empty(self.size + 1), out)
+
+    def take(self, ids: np.ndarray) -> Block:
+        """See Block; only whole inputs stay as they are."""
+        ids = np.asarray(ids, dtype=np.int64)
+        inputs = whole_inputs(ids, self.size)
+        return ArrayBlock(self._dense(ids), self.workers) if inputs is None else self.take_inputs(inputs)
+
+    def take_inputs(self, inputs: np.ndarray) -> "ThermometerBlock":
+        """A block of all numbers of ``inputs``, in that order, copied."""
+        sizes = self.indptr[inputs + 1] - self.indptr[inputs]
+        ends = np.cumsum(sizes)
+        places = np.repeat(self.indptr[inputs] - ends + sizes, sizes) + np.arange(sizes.sum())
+        indptr = np.concatenate([[0], ends])
+        return self._with(indptr, self.indices[places], self.levels[places], self.amplitudes[inputs])
+
+    def take_rows(self, ids: np.ndarray) -> Block:
+        """See Block."""
+        place = np.full(self.shape[0], -1, dtype=np.int64)
+        place[ids] = np.arange(len(ids))
+        rows = place[self.indices]
+        indptr = np.concatenate([[0], np.cumsum(rows >= 0)])[self.indptr]
+        indices = rows[rows >= 0].astype(self.indices.dtype)
+        return self._with(indptr, indices, self.levels[rows >= 0], self.amplitudes, len(ids))
+
+    def _with(self, indptr: Any, indices: Any, levels: Any, amplitudes: Any, n_rows: int | None = None) -> Any:
+        n_rows = self.shape[0] if n_rows is None else n_rows
+        return ThermometerBlock(n_rows, indptr, indices, levels, amplitudes, self.workers)
+
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
+        """See Block."""
+        out = np.zeros((1, self.shape[1]))
+        self._correlated(np.square(self.amplitudes), _row(weights), 0, self.shape[1], out)
+        return out[0]
+
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
+        """See Block."""
+        out, arrays = np.zeros((1, self.shape[0])), (self.indptr, self.indices, self.levels)
+        squared = np.square(self.amplitudes)
+        loops.combine(*arrays, squared, _row(weights), 0, self.shape[0], np.empty(self.size + 1), out)
+        return out[0]
+
+    def joined(self, other: Self) -> Block:
+        """One block with the columns of both."""
+        indptr = np.concatenate([self.indptr, other.indptr[1:] + self.indptr[-1]])
+        indices, levels, amplitudes = (
+            np.concatenate([getattr(part, name) for part in (self, other)])
+            for name in ("indices", "levels", "amplitudes")
+        )
+        return self._with(indptr, indices, levels, amplitudes)
+
+    def densified(self, most: int) -> Block:
+        """See Block; an entry counts as many times as it has numbers that are not zero."""
+        size = self.shape[0] * self.shape[1]
+        filled = size <= SMALL_ARRAY or int(self.levels.sum(dtype=np.int64)) >= MIN_DENSITY * size
+        return ArrayBlock(self.toarray(), self.workers) if size <= most and filled else self
+
+    def toarray(self) -> np.ndarray:
+        """See Block."""
+        return self._dense(np.arange(self.shape[1]))
+
+    def _dense(self, ids: np.ndarray) -> np.ndarray:
+        out = np.zeros((ids.size, self.shape[0]))
+        loops.write(*self._arrays, ids, out)
+        return out.T
+
+
+def whole_inputs(ids: np.ndarray, size: int) -> np.ndarray | None:
+    """The inputs whose ``size`` numbers are ``ids``, input after input; None if these are not whole inputs."""
+    if ids.size % size:
+        return None
+    table = ids.reshape(-1, size)
+    inputs = table[:, 0] // size
+    return inputs if bool((table == inputs[:, None] * size + np.arange(size)).all()) else None
+
+
+def thermometer(
+    n_rows: int, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, factor: np.ndarray,
+    edges: np.ndarray, power: float = 1.0, workers: Workers = SERIAL,
+) -> ThermometerBlock:  # fmt: skip
+    """The block of inputs with the given stored values (CSC), for the kernel min(x^power, z^power).
+
+    Levels count the ``edges`` (inputs, D + 1) below |value| * factor; the amplitudes are the roots of the steps between
+    their powers.
+    """
+    size = edges.shape[1] - 1
+    levels: np.ndarray = np.empty(values.size, dtype=np.uint8 if size <= 255 else np.uint16)
+    below = readonly(np.ascontiguousarray(edges[:, :size]))
+    loops.find(readonly(indptr), readonly(values), readonly(factor), below, levels)
+    kept = levels > 0
+    if not kept.all():
+        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+        indices, levels = indices[kept], levels[kept]
+    amplitudes = np.sqrt(np.maximum(np.diff(edges if power == 1.0 else edges**power, axis=1), 0.0))
+    return ThermometerBlock(n_rows, indptr.astype(np.int64), indices, levels, amplitudes, workers)
+
+
+def _row(vector: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(vector, dtype=np.float64)[None]

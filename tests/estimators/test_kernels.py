@@ -1,0 +1,267 @@
+"""Additive kernels: FGMClassifier(features=...)."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import cross_val_score
+from sklearn.utils import get_tags
+
+import thresher
+from tests.oracles import kernels as oracle
+from tests.problems import many_classes, problem
+from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Intersection, InvalidDataError, Tree
+from thresher.data.door import as_design
+from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.families.fgm import growth_target, overshoot_for
+from thresher.report.path_display import path_scores
+
+X, y, _ = problem(80, 24, 4)
+X = np.round(np.abs(X) * (np.random.default_rng(0).random(X.shape) < 0.8), 3)
+KERNELS = {
+    "intersection": Intersection(12),
+    "exact": Intersection(power=0.5),
+    "chi2": AdditiveChi2(),
+    "gaussian": AdditiveGaussian(),
+}
+STORAGES = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array, lambda A: as_design(np.asarray(A))]
+EACH = pytest.mark.parametrize("name", KERNELS)
+
+
+def written_out(kernel, A):
+    """The numbers of all columns, for the scale that the kernel means by "auto", and how many a column has."""
+    largest, std = A.max(axis=0), A.std(axis=0)
+    factor = 1.0 / std if kernel.signed else 1.0 / np.where(largest > 0.0, largest, 1.0)
+    made = oracle.written_out(kernel, A, factor, A.mean(axis=0), largest)
+    return made, made.shape[1] // A.shape[1]
+
+
+@EACH
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_everything_is_as_on_the_matrix_written_out(name, loss):
+    kernel = KERNELS[name]
+    Z, size = written_out(kernel, X)
+    groups = Groups(np.repeat(np.arange(24), size), weights="none")
+    short = FGMClassifier(3, features=kernel, loss=loss).fit(X, y)
+    long = FGMClassifier(3, groups=groups, scale=None, loss=loss).fit(Z, y)
+    assert short.expansion_.size == size
+    np.testing.assert_array_equal(short.selection_.groups, long.selection_.groups)
+    np.testing.assert_array_equal(short.selection_.features, long.selection_.features)
+    for part in ("objective", "lower_bound", "pick_objective", "pick_bound"):
+        expected = getattr(long.selection_.certificate, part)
+        assert getattr(short.selection_.certificate, part) == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_array_equal(short.path_.numbers, long.path_.numbers)
+    for number in short.path_.numbers:
+        np.testing.assert_array_equal(short.path_.at(number).groups, long.path_.at(number).groups)
+    np.testing.assert_allclose(short.decision_function(X), long.decision_function(Z), atol=1e-5)
+
+
+@EACH
+def test_groups_of_inputs_are_units(name):
+    kernel, labels = KERNELS[name], np.arange(24) // 3
+    Z, size = written_out(kernel, X)
+    short = FGMClassifier(2, features=kernel, groups=labels, overshoot=3.0).fit(X, y)
+    weights = np.full(8, 3.0)  # inputs of a group
+    long = FGMClassifier(2, groups=Groups(np.repeat(labels, size), weights), scale=None, overshoot=3.0).fit(Z, y)
+    np.testing.assert_array_equal(short.selection_.groups, long.selection_.groups)
+    np.testing.assert_allclose(short.decision_function(X), long.decision_function(Z), atol=1e-5)
+    np.testing.assert_array_equal(short.get_support(), np.isin(labels, short.selection_.groups))
+    assert "2 groups selected" in short.selection_.stop_reason
+    tree = Tree(np.concatenate([24 + labels, np.full(8, -1)]))
+    assert FGMClassifier(2, features=kernel, groups=tree, overshoot=None).fit(X, y).selection_.groups.size == 2
+
+
+@EACH
+def test_exactly_as_many_inputs_as_asked_for(name):
+    clf = FGMClassifier(4, features=KERNELS[name]).fit(X, y)
+    for number in range(1, 9):
+        chosen = clf.at(number)
+        inputs = chosen.selection_.groups
+        assert inputs.size == number
+        np.testing.assert_array_equal(chosen.get_support(indices=True), inputs)
+        np.testing.assert_array_equal(chosen.transform(X), X[:, inputs])
+        assert chosen.get_feature_names_out().tolist() == [f"x{j}" for j in inputs]
+        assert np.isfinite(chosen.decision_function(X)).all()
+    assert "4 inputs selected, as requested" in clf.selection_.stop_reason
+    assert "no 4 of the 24 inputs" in clf.proof()
+    assert "2 inputs, from the path" in clf.at(2).selection_.stop_reason
+    assert clf.get_support().shape == (24,)
+    back = clf.inverse_transform(clf.transform(X))
+    assert back.shape == X.shape
+    assert clf.coef_.shape == (1, 24 * clf.expansion_.size)
+    assert clf.space_.names([clf.expansion_.size + 1], "c{}".format) == ["c1[1]"]
+    assert clf.interchangeable(X, 0.9).features.tolist() == clf.selection_.groups.tolist()
+
+
+@EACH
+@pytest.mark.parametrize("storage", STORAGES)
+def test_every_storage_and_number_of_threads_gives_the_same_model(name, storage):
+    expected = FGMClassifier(3, features=KERNELS[name]).fit(X, y)
+    scores = expected.decision_function(X)
+    for n_jobs in (1, 3):
+        found = FGMClassifier(3, features=KERNELS[name], n_jobs=n_jobs).fit(storage(X), y)
+        np.testing.assert_array_equal(found.selection_.features, expected.selection_.features)
+        np.testing.assert_allclose(found.decision_function(storage(X)), scores, atol=1e-7)
+
+
+def test_columns_of_zeros_and_very_wide_data():
+    wide = sparse.lil_array((80, 120_000))
+    wide[:, 0:120_000:5000] = X
+    wide = sparse.csr_array(wide)
+    narrow = FGMClassifier(3, features=AdditiveChi2(2), always_include=[2]).fit(X, y)
+    found = FGMClassifier(3, features=AdditiveChi2(2), always_include=[10_000], exclude=[7]).fit(wide, y)
+    np.testing.assert_array_equal(found.selection_.groups, 5000 * narrow.selection_.groups)
+    np.testing.assert_allclose(found.decision_function(wide), narrow.decision_function(X), atol=1e-7)
+    assert "no 3 of the 119,999 inputs (1 always included)" in found.proof()
+    again = FGMClassifier(3, features=AdditiveChi2(2), warm_start=True).fit(wide, y)
+    turns = again.n_iter_
+    assert again.fit(wide, y).n_iter_ <= turns
+
+
+@EACH
+@pytest.mark.parametrize("support", ["shared", "per_class"])
+def test_many_classes(name, support):
+    Z, codes, *_ = many_classes(90, 20, seed=3)
+    clf = FGMClassifier(3, features=KERNELS[name], support=support, overshoot=2.0).fit(np.abs(Z), codes)
+    assert clf.selection_.groups.size == 3 if support == "shared" else 3 <= clf.selection_.groups.size <= 9
+    assert clf.decision_function(np.abs(Z)).shape == (90, clf.classes_.size)
+
+
+def test_weights_are_repetitions():
+    weights = np.random.default_rng(1).integers(0, 3, 80)
+    kernel = Intersection(12)
+    weighted = FGMClassifier(3, features=kernel, overshoot=2.0).fit(X, y, sample_weight=weights)
+    repeated = clone(weighted).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_array_equal(weighted.selection_.groups, repeated.selection_.groups)
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
+
+
+def test_choice_of_C_and_warm_start():
+    clf = FGMClassifier(3, features="additive_chi2", C="auto", cv=3, warm_start=True).fit(X, y)
+    assert clf.scores_.shape == (3, 5)
+    before, turns = clf.selection_.groups, clf.n_iter_
+    clf.set_params(C=clf.C_).fit(X, y)
+    np.testing.assert_array_equal(clf.selection_.groups, before)
+    assert clf.n_iter_ <= turns
+    fresh = FGMClassifier(3).fit(X, y)
+    clf.set_params(features="linear", C=None).fit(X, y)  # other features: it starts anew
+    assert not hasattr(clf, "expansion_")
+    np.testing.assert_array_equal(clf.selection_.features, fresh.selection_.features)
+    clf.set_params(features="intersection").fit(X, y)
+    with pytest.raises(ValueError, match="X has 23 features and the last fit saw 24"):
+        clf.fit(X[:, :23], y)
+
+
+def test_new_values_above_the_training_maximum_are_clipped():
+    for kernel in (Intersection(12), Intersection(), AdditiveChi2()):
+        clf = FGMClassifier(3, features=kernel, overshoot=2.0).fit(X, y)
+        top = np.tile(X.max(axis=0), (2, 1))
+        np.testing.assert_array_equal(clf.decision_function(top), clf.decision_function(3.0 * top))
+
+
+def test_only_selected_inputs_must_be_valid():
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(24)])
+    clf = FGMClassifier(3, features="intersection", overshoot=2.0).fit(frame, y)
+    assert clf.get_feature_names_out().tolist() == [f"gene {j}" for j in clf.selection_.groups]
+    chosen = clf.selection_.groups
+    other = frame.copy()
+    other.iloc[:, np.setdiff1d(np.arange(24), chosen)] = np.nan
+    np.testing.assert_array_equal(clf.predict(other), clf.predict(frame))
+    for value, match in ((np.nan, "NaN or infinity"), (np.inf, "NaN or infinity"), (-3.0, "the value -3 in row 5")):
+        bad = frame.copy()
+        bad.iloc[5, chosen[1]] = value
+        for form in (lambda A: A, lambda A: sparse.csr_array(A.to_numpy())):
+            with pytest.raises(InvalidDataError, match=match) as error:
+                clf_for(clf, form).predict(form(bad))
+            assert f"{chosen[1]}" in str(error.value)
+
+
+def clf_for(clf, form):
+    """The model without names where X has none."""
+    if isinstance(form(pd.DataFrame(X[:1])), pd.DataFrame):
+        return clf
+    nameless = clone(clf).fit(X, y)
+    np.testing.assert_array_equal(nameless.selection_.groups, clf.selection_.groups)
+    return nameless
+
+
+@pytest.mark.parametrize("word", ["intersection", "additive_chi2"])
+def test_negative_values_and_wrong_scales_are_refused(word):
+    B = X.copy()
+    B[9, 4] = -1.5
+    with pytest.raises(InvalidDataError, match=f'column 4 of X has the value -1.5 in row 9, but features="{word}"'):
+        FGMClassifier(3, features=word).fit(B, y)
+    with pytest.raises(InvalidDataError, match="column 'gene 4' of X"):
+        FGMClassifier(3, features=word).fit(pd.DataFrame(B, columns=[f"gene {j}" for j in range(24)]), y)
+    with pytest.raises(ValueError, match=f'features="{word}" needs values that are not negative, but scale="std"'):
+        FGMClassifier(3, features=word, scale="std").fit(X, y)
+    assert FGMClassifier(3, features=word, overshoot=2.0).fit(X, y).selection_.scale == "max"
+    assert FGMClassifier(3, features="additive_gaussian", overshoot=2.0).fit(B, y).selection_.scale == "std"
+
+
+def test_a_design_that_shifts_its_columns_is_refused():
+    scaling = Scaling(np.full(24, 2.0), np.full(24, 0.5))
+    with pytest.raises(InvalidDataError, match="the Design given as X shifts its columns"):
+        FGMClassifier(3, features="intersection", scale=None).fit(ScaledDesign(as_design(X), scaling), y)
+    halved = ScaledDesign(as_design(X), Scaling(np.full(24, 0.5), None))
+    one = FGMClassifier(3, features="intersection", scale=None).fit(halved, y)
+    other = FGMClassifier(3, features="intersection", scale=None).fit(0.5 * X, y)
+    np.testing.assert_array_equal(one.selection_.groups, other.selection_.groups)
+
+
+def test_unknown_features_are_refused():
+    with pytest.raises(ValueError, match=r"features must be one of .*got 'rbf'"):
+        FGMClassifier(3, features="rbf").fit(X, y)
+
+
+@EACH
+def test_copies_pickles_and_model_files(name, tmp_path):
+    clf = FGMClassifier(3, features=KERNELS[name], overshoot=2.0).fit(X, y)
+    assert clone(clf).features == KERNELS[name]
+    thresher.save(clf, tmp_path / "model.json")
+    for other in (pickle.loads(pickle.dumps(clf)), thresher.load(tmp_path / "model.json")):
+        assert other.features == KERNELS[name]
+        for number in clf.path_.numbers:
+            scores = (each.at(number).decision_function(X) for each in (clf, other))
+            np.testing.assert_array_equal(*scores)
+
+
+def test_few_inputs_are_told():
+    with pytest.warns(thresher.FewerFeaturesWarning, match="selected 1 input instead of the requested 2"):
+        FGMClassifier(2, features="additive_chi2").fit(np.c_[X[:, :1], np.zeros((80, 2))], y)
+
+
+def test_the_rule_of_pools():
+    """Growth alone where the smaller pool has over 4000 columns and X over 4000 rows."""
+    assert overshoot_for(33, "auto", 100.0, 10**6) == "auto"  # 40 inputs of 100 numbers
+    assert overshoot_for(34, "auto", 100.0, 4000) == "auto"
+    assert overshoot_for(34, "auto", 100.0, 4001) is None
+    assert overshoot_for(34, 1.5, 100.0, 10**6) == 1.5
+    assert overshoot_for(None, "auto", 100.0, 10**6) == "auto"
+    assert growth_target(34, None, 1000, 100.0) == 34
+    rng = np.random.default_rng(0)
+    A, label = rng.random((4001, 6)), rng.random(4001) < 0.5
+    clf = FGMClassifier(2, features=Intersection(2000), features_per_turn=2).fit(A, label)
+    assert {station.phase for station in clf.path_} == {"grow"}
+
+
+def test_the_path_is_scored_by_any_scoring():
+    clf = FGMClassifier(3, features="intersection", overshoot=2.0).fit(X, y)
+    expected = [clf.at(number).score(X, y) for number in clf.path_.numbers]
+    for A in (X, sparse.csc_array(X), as_design(X)):
+        np.testing.assert_allclose(path_scores(clf, A, y), expected)
+    for scoring in ("accuracy", make_scorer(accuracy_score)):
+        np.testing.assert_allclose(path_scores(clf, X, y, scoring=scoring), expected)
+    assert path_scores(clf, X, y, scoring="roc_auc").size == len(expected)
+
+
+def test_kernels_and_scikit_learn():
+    assert get_tags(FGMClassifier(features=Intersection())).input_tags.positive_only
+    assert get_tags(FGMClassifier(features="additive_chi2")).input_tags.positive_only
+    assert not get_tags(FGMClassifier(features="additive_gaussian")).input_tags.positive_only
+    assert not get_tags(FGMClassifier()).input_tags.positive_only
+    assert cross_val_score(FGMClassifier(3, features="additive_gaussian"), X, y, cv=3).shape == (3,)
