@@ -31,6 +31,7 @@ BENCHMARKS = {
     "reading": "benchmarks.reading",
     "startup": "benchmarks.startup",
     "structured_groups": "benchmarks.structured.groups",
+    "structured_kernels": "benchmarks.structured.kernels",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 

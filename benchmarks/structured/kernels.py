@@ -49,6 +49,12 @@ def split(name, rows):
 # The expansions, written out: all numbers of an input side by side
 
 
+def narrow(X):
+    """X with indices of 32 bits, the only ones that LIBLINEAR takes."""
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
 def intersection(data):
     """Unary codes of 100 levels up to the largest value."""
     top = np.maximum(data.X.max(axis=0).toarray().ravel(), 1e-300)
@@ -60,7 +66,7 @@ def intersection(data):
         columns = np.repeat(X.col.astype(np.int64) * LEVELS, levels) + within
         values = np.full(columns.size, LEVELS**-0.5)
         shape = (X.shape[0], X.shape[1] * LEVELS)
-        return sparse.csr_array((values, (np.repeat(X.row, levels), columns)), shape=shape)
+        return narrow(sparse.csr_array((values, (np.repeat(X.row, levels), columns)), shape=shape))
 
     return code(data.X), code(data.test_X), LEVELS
 
@@ -92,7 +98,7 @@ def additive_gaussian(data):
         values = waves((X.data - mean[X.col]) / std[X.col]) - waves(-mean[X.col] / std[X.col])
         columns = X.col.astype(np.int64)[:, None] * size + np.arange(size)
         shape = (X.shape[0], X.shape[1] * size)
-        return sparse.csr_array((values.ravel(), (np.repeat(X.row, size), columns.ravel())), shape=shape)
+        return narrow(sparse.csr_array((values.ravel(), (np.repeat(X.row, size), columns.ravel())), shape=shape))
 
     assert n == data.X.shape[0]
     return code(data.X), code(data.test_X), 2 * FREQUENCIES
