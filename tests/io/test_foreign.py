@@ -19,7 +19,7 @@ TABLE = "größe;b;label\n1;2;ja\n3;4;nein\n"
 def zipped():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("xl/workbook.xml"), "<x/>")  # of 1980: every process must collect the same tests
+        archive.writestr(zipfile.ZipInfo("xl/workbook.xml"), "<x/>")  # of 1980: the same in every process
     return buffer.getvalue()
 
 
