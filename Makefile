@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?= 300
 # One process for each core; each one is handed a run of tests, and takes over half of another's when its own are done.
-# So tests of a file, which share what is fitted once for it, mostly stay together.
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# So tests of a file, which share what is fitted once for it, mostly stay together. With a process on each core, threads of
+# BLAS would only wait for one another.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: demo test test-slow bench fuzz lint clean
 

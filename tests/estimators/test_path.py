@@ -45,7 +45,7 @@ def test_at_is_a_fitted_copy_with_that_many_features(kind, k):
     assert fewer.predict(A).shape == (90,)
     assert fewer.predict_proba(A).shape == (90, clf.classes_.size)
     fewer.selection_.check()
-    assert f"{k} features, from the path" in fewer.selection_.stop_reason
+    assert f"{k} feature{'s' * (k > 1)}, from the path" in fewer.selection_.stop_reason
     certificate = fewer.selection_.certificate
     assert (certificate.pick_objective, certificate.pick_bound) == (station.objective, station.bound)
     assert len(clf.selection_.trace.steps) == steps, "X was read"
