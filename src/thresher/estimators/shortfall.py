@@ -20,10 +20,9 @@ def shortfalls(selection: Selection, wanted: int | None, classes: np.ndarray, *,
     counts = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)
     if wanted is not None and n_selected < wanted:
         messages.append(f"selected {counted(n_selected, noun)} instead of the requested {wanted}: {reason}")
-    elif wanted is not None and per_class and counts.min() < wanted - idle.size:
-        label = classes.tolist()[int(np.argmin(counts))]
-        count = counts.min()
-        messages.append(f"class {label!r} has {counted(count, noun)} instead of the requested {wanted}: {reason}")
+    elif wanted is not None and per_class and selection.units is None and counts.min() < wanted - idle.size:
+        label, count = classes.tolist()[int(np.argmin(counts))], counted(counts.min(), noun)
+        messages.append(f"class {label!r} has {count} instead of the requested {wanted}: {reason}")
     elif n_selected == 0:
         messages.append(f"no {noun} was selected, so every prediction is the same class: {reason}")
     return messages
