@@ -23,7 +23,7 @@ from benchmarks.children import in_child
 from benchmarks.timing import peak_growth
 from thresher import FGMClassifier
 
-LIMIT = 300  # seconds for one contestant, with the search for its penalty
+LIMIT = 150  # seconds for one contestant, with the search for its penalty
 STEPS = 16  # penalties that are tried to find the one with enough groups
 ADELIE = Path(__file__).with_name("adelie_job.py")
 
