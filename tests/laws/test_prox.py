@@ -5,6 +5,7 @@ import pytest
 
 from tests.oracles import convex
 from thresher.optim import prox
+from thresher.optim.layout import Layout
 from thresher.optim.penalties import GroupSum, KSupport
 
 rng = np.random.default_rng(4)
@@ -81,3 +82,34 @@ def test_large_budget_is_the_plain_square():
     assert prox.k_support_norm_squared(w, 8) == pytest.approx(w @ w)
     np.testing.assert_allclose(KSupport(8).prox(w, 0.5), w / 1.5)
     assert prox.k_support_norm_squared(w, 1) == pytest.approx(np.abs(w).sum() ** 2)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("step", [0.05, 1.0, 30.0])
+def test_prox_of_groups_equals_the_conic_solver(k, step):
+    """Of groups of different sizes, whose lengths are those of the k-support norm."""
+    sizes = np.array([1, 3, 2, 4, 1])
+    u = np.random.default_rng(k).standard_normal(11)
+    groups = np.split(np.arange(11), np.cumsum(sizes)[:-1])
+    found = KSupport(k, layout=Layout(sizes)).prox(u, step)
+    np.testing.assert_allclose(found, convex.prox_groups(u, groups, np.ones(5), k, step), atol=2e-6)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("step", [0.05, 1.0, 30.0])
+def test_weights_of_groups_act_as_columns_divided_by_their_roots(k, step):
+    """The scaling of the weighted map is clip(t sqrt(omega) ||u|| - step omega, 0, 1), in original coordinates."""
+    sizes, rng = np.array([1, 3, 2, 4, 1]), np.random.default_rng(k)
+    u, omega = rng.standard_normal(11), rng.uniform(0.3, 3.0, 5)
+    groups = np.split(np.arange(11), np.cumsum(sizes)[:-1])
+    w = convex.prox_groups(u, groups, omega, k, step)
+    length, shrunk = (np.sqrt(np.add.reduceat(v**2, np.cumsum(sizes) - sizes)) for v in (u, w))
+    d = step * omega * shrunk / np.maximum(length - shrunk, 1e-12)  # of w_g = u_g d_g / (d_g + step omega_g)
+    np.testing.assert_allclose(d.clip(0.0, 1.0).sum(), k, atol=1e-3)
+    inside = (d > 1e-3) & (d < 1.0 - 1e-3)
+    t = (d + step * omega) / (np.sqrt(omega) * length)
+    np.testing.assert_allclose(t[inside], t[inside][0] if inside.any() else 0.0, rtol=1e-3)
+    scaled = KSupport(k, layout=Layout(sizes))  # the same norm of lengths, in coordinates v = sqrt(omega) w
+    roots = np.repeat(np.sqrt(omega), sizes)
+    weighted = 0.5 * step * float((omega * shrunk**2 / np.maximum(d.clip(0.0, 1.0), 1e-12)).sum())
+    assert step * scaled.value(roots * w) == pytest.approx(weighted, rel=1e-3)

@@ -101,3 +101,12 @@ def group_optimum(X, Y, cost, groups, omega, k, loss="squared_hinge", chosen=Non
     rules = [d == 1] if chosen is not None else [d >= 0, d <= 1, sum(d[i] for i in free) <= k]
     losses = sum(_loss(loss, cp.multiply(Y[:, c], scores[:, c]), cost) for c in range(Y.shape[1]))
     return solved(cp.Problem(cp.Minimize(0.5 * size + losses), rules))
+
+
+def prox_groups(u, groups, omega, k, step):
+    """argmin_w 1/2 ||w - u||^2 + step/2 min over d of sum omega_g ||w_g||^2 / d_g, 0 <= d <= 1, sum d <= k."""
+    w, d = cp.Variable(u.size), cp.Variable(len(groups))
+    size = sum(omega[g] * cp.quad_over_lin(w[group], d[g]) for g, group in enumerate(groups))
+    rules = [d >= 0, d <= 1, cp.sum(d) <= k]
+    solved(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w - u) + 0.5 * step * size), rules))
+    return w.value

@@ -41,6 +41,7 @@ def run(
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
+    bar.noun = "group" if grouping is not None else "input" if kernel != "linear" else bar.noun
     interrupted, model, lost = fitted(reporter, clf, table, bar, out, file, reading.label_column)
     describe(reporter, model, top=FEATURES_SHOWN)
     scored, failed = {}, None

@@ -88,16 +88,16 @@ class _Bar:
 
 
 class Turns(_Bar):
-    """Progress bar over the turns of a fit."""
+    """Progress bar over the turns of a fit, which takes what ``noun`` names."""
 
-    count = 0
+    count, noun = 0, "column"
 
     def __call__(self, turn, target):
         """Show the progress of the fit."""
         self.count += 1
         share = min(1.0, turn.taken / target) if target else 0.0
         state = (
-            f"{turn.taken}{f' of {target}' if target else ''} columns, {turn.features} in the model, objective "
+            f"{turn.taken}{f' of {target}' if target else ''} {self.noun}s, {turn.features} in the model, objective "
             f"{turn.objective:.4g}, gap {turn.gap:.1e}, {rounded(turn.passes)} passes, {turn.seconds:.1f} s"
             f"{left(turn, share)}"
         )
