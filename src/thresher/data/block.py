@@ -107,6 +107,10 @@ class Block(Scannable):
         """X[:, ids] w for few columns."""
         return self.take(ids).combine(w)
 
+    def of_a_class(self) -> "Block":
+        """The columns of each class, which are the same; here the block itself."""
+        return self
+
     def reordered(self) -> "Block":
         """A copy in the other storage order (by rows instead of by columns), where the format has one; else itself."""
         return self

@@ -18,6 +18,10 @@ class RepeatedBlock(Block):
         self.shape = (classes * base.shape[0], classes * base.shape[1])
         self.dtype, self.nbytes, self.entry_cost = base.dtype, base.nbytes, base.entry_cost
 
+    def of_a_class(self) -> Block:
+        """See Block."""
+        return self.base
+
     @property
     def entries(self) -> int:
         """Number of values that a product reads."""

@@ -83,7 +83,7 @@ def solve(
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
         model = Model(block, problem, penalty.layout, near, learned.damping)
         if model.direct_is_cheaper(learned.products):
-            X = block.toarray() if X is None else X
+            X = block.of_a_class().toarray() if X is None else X
             step, Xstep, more = model.minimised_directly(X)
         else:
             step, Xstep, more = model.minimised_iteratively(deadline)
@@ -175,9 +175,13 @@ class Model:
 
         A multiplication inside BLAS takes about half the time of one in a product that streams the block.
         """
-        entries = self.block.shape[0] * self.block.shape[1]
-        work = np.count_nonzero(self.D) * int(self.active.sum()) ** 2
-        return entries <= DENSE and work <= max(DIRECT, 2 * products * entries)
+        classes = self.problem.classes
+        entries = self.block.shape[0] * self.block.shape[1] // classes**2
+        rows, columns = (np.count_nonzero(part.reshape(classes, -1), axis=1) for part in (self.D, self.active))
+        work, all_columns = int(rows @ columns**2), int(columns.sum())
+        if classes > 1:  # one factorisation for all, besides the products of each
+            work += all_columns**3 // 3
+        return entries <= DENSE and work <= max(DIRECT, 2 * products * classes * entries)
 
     def weighed(self, v):
         """The second derivative of the loss in z, times v, with the best shift eliminated."""
@@ -188,16 +192,17 @@ class Model:
         return (v - D * (v.sum(axis=1) / np.maximum(D.sum(axis=1), TINY))[:, None]).ravel()
 
     def minimised_directly(self, X):
-        """The minimiser by Cholesky factorisation; X is the block as an array. For small blocks."""
-        active = np.flatnonzero(self.active)
-        rows = np.flatnonzero(self.D)
-        A, D = X[np.ix_(rows, active)], self.D[rows]
-        H = (A * D[:, None]).T @ A
-        if self.shifted:
-            of_class = rows // (self.D.size // self.problem.classes)
-            for c in np.unique(of_class):
-                mean = D[of_class == c] @ A[of_class == c]
-                H -= np.multiply.outer(mean, mean / D[of_class == c].sum())
+        """The minimiser by Cholesky factorisation; X has the columns of a class as an array. For small blocks."""
+        active, classes = np.flatnonzero(self.active), self.problem.classes
+        H, first = np.zeros((active.size, active.size)), 0
+        for on, weight in zip(self.active.reshape(classes, -1), self.D.reshape(classes, -1), strict=True):
+            rows, columns = np.flatnonzero(weight), np.flatnonzero(on)
+            A, D, last = X[np.ix_(rows, columns)], weight[rows], first + columns.size
+            H[first:last, first:last] = (A * D[:, None]).T @ A
+            if self.shifted and rows.size:
+                mean = D @ A
+                H[first:last, first:last] -= np.multiply.outer(mean, mean / D.sum())
+            first = last
         slope = self.slope[active]
         H += np.multiply.outer(slope, slope / self.share)
         if self.bend is not None:
@@ -208,7 +213,7 @@ class Model:
             step[active] = cho_solve(cho_factor(H, check_finite=False), self.residual[active], check_finite=False)
         except LinAlgError:  # singular up to rounding, which the damping should prevent
             step[active] = lstsq(H, self.residual[active], check_finite=False)[0]
-        return step, X @ step, 1
+        return step, (X @ step.reshape(classes, -1).T).T.ravel(), 1
 
     def minimised_iteratively(self, deadline):
         """The approximate minimiser by conjugate gradients: two products with the block per step.
