@@ -20,6 +20,14 @@ from benchmarks.children import in_child
 from benchmarks.linear.data import real_set
 from benchmarks.timing import peak_growth
 from thresher import FGMClassifier
+from thresher.data.groups import EachInput, ExpandedUnits
+from thresher.data.kernels import kernel_of
+from thresher.data.maps import maps_of
+from thresher.data.scores import Correlation
+from thresher.data.space import ColumnSpace
+from thresher.data.workers import Workers
+from thresher.estimators.arrange import arranged
+from thresher.results import Trace
 
 LIMIT, TRIES = 90, 5  # seconds for a contestant, and values of C
 LEVELS, FREQUENCIES, PERIOD, REACH = 100, 5, 9.0, 2.75  # of the expansions that are written out
@@ -161,15 +169,38 @@ def rows_of(name, data, k):
         yield row(f"{name}, {k}", kind, peer, lambda expansion=expansion: liblinear(data, k, expansion))
 
 
+def scan_growth(data, kind):
+    """Bytes by which memory grows during a scan of all expanded inputs, on two threads, the second time."""
+    kernel, X, ones = kernel_of(kind), sparse.csc_array(data.X), np.ones(data.y.size)
+    X.sort_indices()
+    none, space = np.zeros(0, dtype=np.int64), ColumnSpace(X.shape[1])
+    with Workers(2) as workers:
+        scale = maps_of(kernel).scale_for("auto")
+        design = arranged(
+            space, X, (data.y > 0).astype(int), ones, scale, workers, Trace(), centre=True, kernel=kernel
+        ).design
+        units = ExpandedUnits(EachInput(X.shape[1]), design.size)
+
+        def scan():
+            design.scan(Correlation(data.y.astype(float)), units.reducer(100, none))
+
+        scan()
+        return peak_growth(scan)
+
+
 def sizes(name, data):
-    """MiB of X, and of its expansions."""
+    """MiB of X, and of its expansions, and what a scan needs."""
     X = data.X
     own = (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / 2**20
     parts = []
     for kind, expansion in MAPS.items():
         part = expansion(data)[0]
-        parts.append(f"{kind} {(part.data.nbytes + part.indices.nbytes + part.indptr.nbytes) / 2**20:,.0f}")
-    return f"- {name}: {X.shape[0]:,} x {X.shape[1]:,}, {own:,.0f} MiB by rows; written out: {', '.join(parts)} MiB"
+        bytes_out = part.data.nbytes + part.indices.nbytes + part.indptr.nbytes
+        parts.append(f"{kind} {bytes_out / 2**20:,.0f} MiB, {scan_growth(data, kind) / 2**20:.1f} MiB")
+    return (
+        f"- {name}: {X.shape[0]:,} x {X.shape[1]:,}, {own:,.0f} MiB by rows. Written out, and memory that a scan of ours "
+        f"needs instead: {'; '.join(parts)}"
+    )
 
 
 def report(quick=False):

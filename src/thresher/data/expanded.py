@@ -26,6 +26,7 @@ from thresher.data.thermometer import whole_inputs
 from thresher.errors import InvalidDataError
 
 MOST_NUMBERS = 1 << 20  # entries, numbers and scores of a piece, and of the rows that are predicted at a time
+FEWEST_NUMBERS, SHARE = 1 << 15, 16  # pieces of a small X have this share of its entries
 PER_WORKER = 2  # pieces for each thread at least, as in memory
 ENTRY_COST = 16  # what an entry costs besides reading it: its level, or each of its numbers
 
@@ -97,7 +98,8 @@ class ExpandedDesign(Design):
         """Inputs of a piece."""
         each = max(self._input_cost, float(self.size * vectors))
         count = PER_WORKER * int(getattr(self.workers, "count", 1))
-        return max(1, min(int(MOST_NUMBERS / each), -(-self.base.width // count)))
+        most = min(MOST_NUMBERS, max(FEWEST_NUMBERS, self.base.entries // SHARE))
+        return max(1, min(int(most / each), -(-self.base.width // count)))
 
     def scan_cost(self) -> Cost:
         """See Design: passes over X as it is stored; where that is by rows, each piece searches all of them."""
