@@ -236,10 +236,12 @@ def test_few_inputs_are_told():
 
 
 def test_the_rule_of_pools():
-    """Growth alone where the smaller pool has over 4000 columns and X over 4000 rows."""
-    assert overshoot_for(33, "auto", 100.0, 10**6) == "auto"  # 40 inputs of 100 numbers
-    assert overshoot_for(34, "auto", 100.0, 4000) == "auto"
-    assert overshoot_for(34, "auto", 100.0, 4001) is None
+    """Growth alone where one factorisation of the smaller pool would take more than 10^10 products."""
+    assert overshoot_for(33, "auto", 100.0, 1500) == "auto"  # 40 inputs of 100 numbers: 9 x 10^9
+    assert overshoot_for(33, "auto", 100.0, 1700) is None
+    assert overshoot_for(83, "auto", 10.0, 10_000) == "auto"  # 100 inputs of 10: 10^10
+    assert overshoot_for(84, "auto", 10.0, 10_000) is None
+    assert overshoot_for(300, "auto", 1.0, 10**9) == "auto"  # single columns: always
     assert overshoot_for(34, 1.5, 100.0, 10**6) == 1.5
     assert overshoot_for(None, "auto", 100.0, 10**6) == "auto"
     assert growth_target(34, None, 1000, 100.0) == 34

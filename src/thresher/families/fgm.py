@@ -23,7 +23,7 @@ from thresher.results import Certificate, Path, Selection, Station, Stop, StopRe
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
-MOST_ELIMINATED = 4000  # columns of the smaller pool, and rows, beyond which there is no elimination
+MOST_WORK = 1e10  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
@@ -56,14 +56,14 @@ def overshoot_for(
 ) -> float | str | None:
     """``overshoot``, where "auto" is None (growth alone) if elimination would be too much work.
 
-    That is so for groups, and inputs of a kernel, where even the smaller pool, 1.2 times the number wanted, of
-    ``mean_size`` columns each, has more than MOST_ELIMINATED columns, and X more rows: elimination needs a matrix of
-    the smaller of both numbers, squared.
+    That is so for groups, and inputs of a kernel, where rows times columns times the smaller of both, which one of many
+    factorisations takes, is above MOST_WORK even for the smaller pool: 1.2 times the number wanted, of ``mean_size``
+    columns each.
     """
     if wanted is None or not isinstance(overshoot, str) or mean_size <= 1.0:
         return overshoot
     columns = math.ceil(1.2 * wanted) * mean_size
-    return None if min(columns, n_rows) > MOST_ELIMINATED else overshoot
+    return None if columns * n_rows * min(columns, n_rows) > MOST_WORK else overshoot
 
 
 def growth_target(
