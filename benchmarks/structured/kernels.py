@@ -198,7 +198,7 @@ def sizes(name, data):
         bytes_out = part.data.nbytes + part.indices.nbytes + part.indptr.nbytes
         parts.append(f"{kind} {bytes_out / 2**20:,.0f} MiB, {scan_growth(data, kind) / 2**20:.1f} MiB")
     return (
-        f"- {name}: {X.shape[0]:,} x {X.shape[1]:,}, {own:,.0f} MiB by rows. Written out, and what a scan of ours needs "
+        f"- {name}: {X.shape[0]:,} x {X.shape[1]:,}, {own:,.0f} MiB by rows. Written out, and what a scan needs "
         f"instead: {'; '.join(parts)}"
     )
 
