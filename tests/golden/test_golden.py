@@ -13,7 +13,10 @@ RECORD = json.loads(FILE.read_text())
 @pytest.mark.parametrize("name", FITS)
 def test_fits_give_what_was_recorded(name):
     """Equal to rounding; ``python -m tests.golden`` compares bit for bit on the machine that made the record."""
-    found = differences(RECORD[name], FITS[name](), name, rtol=1e-7, atol=1e-9)
+    old, new = dict(RECORD[name]), dict(FITS[name]())
+    passes = old.pop("passes", 0.0), new.pop("passes", 0.0)
+    assert passes[1] == pytest.approx(passes[0], rel=0.02), "a step more or less of a solver, by rounding"
+    found = differences(old, new, name, rtol=1e-7, atol=1e-9)
     assert not found, "\n".join(found)
 
 
