@@ -383,6 +383,7 @@ INTERRUPTED = textwrap.dedent("""
     data = make_wide(2000, 3000, n_relevant=200, random_state=0)
     FGMClassifier(2).fit(data.X, data.y)
     clf = FGMClassifier(2500, features_per_turn=1, max_iter=10**6)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         clf.fit(data.X, data.y)

@@ -164,7 +164,7 @@ def test_limits_and_names_are_told_of():
 
 
 def test_ctrl_c_waits_for_what_belongs_together():
-    done = []
+    done, before = [], signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 
     def work():
         with unbroken():
@@ -175,6 +175,7 @@ def test_ctrl_c_waits_for_what_belongs_together():
         work()
     assert done
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
 
 
 def test_loops_kept_on_disk_are_named_after_the_module_they_use():
