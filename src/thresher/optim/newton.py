@@ -21,6 +21,7 @@ from thresher.optim.problem import DualPoint
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
 DENSE = 1 << 22  # entries up to which the block may be copied into a plain array for that
+DENSE_GROUPS = 1 << 24  # ... of groups, whose columns are often nearly dependent: conjugate gradients are slow there
 WIDE = 3.0  # rows per column up to which ``interior`` begins, if it suits
 PATIENCE = 60  # steps after which it takes over
 SURPLUS = 0.01  # it is asked for this share of the tolerance: two steps more, about what the last step here gives
@@ -181,7 +182,8 @@ class Model:
         work, all_columns = int(rows @ columns**2), int(columns.sum())
         if classes > 1:  # one factorisation for all, besides the products of each
             work += all_columns**3 // 3
-        return entries <= DENSE and work <= max(DIRECT, 2 * products * classes * entries)
+        most = DENSE if self.layout.sizes is None else DENSE_GROUPS
+        return entries <= most and work <= max(DIRECT, 2 * products * classes * entries)
 
     def weighed(self, v):
         """The second derivative of the loss in z, times v, with the best shift eliminated."""
