@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from benchmarks import alone
 from benchmarks.book import table
-from thresher.families.online import METHODS
+from thresher.families.online_learner import METHODS
 
 SHAPE = (100, 200)
 DATA = f"""

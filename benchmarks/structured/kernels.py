@@ -91,7 +91,6 @@ def additive_chi2(data):
 
 def additive_gaussian(data):
     """Cosines and sines of five frequencies of the standardised values, less those of zero."""
-    n = data.y.size
     mean = np.asarray(data.X.mean(axis=0)).ravel()
     std = np.sqrt(np.maximum(np.asarray(data.X.multiply(data.X).mean(axis=0)).ravel() - mean**2, 1e-300))
     k = np.arange(1, FREQUENCIES + 1)
@@ -108,7 +107,6 @@ def additive_gaussian(data):
         shape = (X.shape[0], X.shape[1] * size)
         return narrow(sparse.csr_array((values.ravel(), (np.repeat(X.row, size), columns.ravel())), shape=shape))
 
-    assert n == data.X.shape[0]
     return code(data.X), code(data.test_X), 2 * FREQUENCIES
 
 

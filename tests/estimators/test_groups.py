@@ -13,6 +13,8 @@ from tests.oracles import convex
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, Groups, Tree, group_by_prefix
 from thresher.data.door import as_design
+from thresher.data.memory import MemoryDesign
+from thresher.errors import FewerFeaturesWarning, InvalidDataError
 
 X, y, COST = problem(80, 40, 4)
 LABELS = np.arange(40) // 4
@@ -184,6 +186,30 @@ def test_a_series_with_gaps_is_labels():
     single = FGMClassifier(13, groups=Groups(labels, ungrouped="single")).fit(X, y)
     assert {"column 12", "column 13", "column 14", "column 15"} <= set(single.selection_.groups)
     np.testing.assert_array_equal(single.selection_.features, np.arange(40))
+
+
+def test_na_of_pandas_is_a_gap_and_one_column_is_a_group():
+    labels = pd.Series([f"g{g}" for g in LABELS], dtype="string").where(LABELS != 3)
+    clf = FGMClassifier(4, groups=Groups(labels, ungrouped="drop"), always_include="g7").fit(X, y)
+    assert "g7" in clf.selection_.groups
+    assert "g3" not in clf.selection_.groups
+    assert "no 4 of the 9 groups (1 always included)" in clf.proof()
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(40)])
+    one = FGMClassifier(1, groups=Groups({"one": "c3", "other": 7}, ungrouped="drop")).fit(frame, y)
+    assert one.selection_.features.tolist() in ([3], [7])
+
+
+def test_reasons_to_stop_speak_of_groups():
+    few = np.where(np.arange(40) < 8, X, 0.0)  # of two groups alone
+    with pytest.warns(FewerFeaturesWarning, match="selected 2 groups instead of the requested 3: .*no other group has"):
+        FGMClassifier(3, groups=LABELS, scale=None).fit(few, y)
+
+
+def test_a_group_of_columns_that_a_design_omits_cannot_be_forced():
+    design = MemoryDesign(as_design(X[:, :36]).block, ids=np.arange(36), n_columns=40)
+    assert FGMClassifier(2, groups=LABELS).fit(design, y).selection_.groups.size == 2
+    with pytest.raises(InvalidDataError, match="a group that has only columns of zeros"):
+        FGMClassifier(2, groups=LABELS, always_include=[9]).fit(design, y)
 
 
 def test_one_hot_blocks_by_their_prefix():

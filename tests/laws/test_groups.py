@@ -108,7 +108,7 @@ def test_scores_of_trees_equal_brute_force(seed, p, inner, kind, size, leaves):
     assert [sorted(part.tolist()) for part in parts] == groups
 
 
-def test_pruning_visits_fewer_nodes_and_changes_nothing(monkeypatch):
+def test_pruning_visits_fewer_nodes_and_changes_nothing():
     rng = np.random.default_rng(0)
     depth, p = 12, 1 << 12
     parent = np.concatenate([p + np.arange(p) // 2, p + (p >> 1) + np.arange(p - 2) // 2, [-1]])[: 2 * p - 1]

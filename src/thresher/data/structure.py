@@ -237,7 +237,7 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
         whole = bool((of[~missing] % 1 == 0).all())  # integers with gaps, as data frames have them
         of = np.where(missing, 0.0, of).astype(np.int64) if whole else of
     else:
-        missing = np.array([label is None or label != label for label in of.tolist()], dtype=bool)
+        missing = np.array([_is_missing(label) for label in of.tolist()], dtype=bool)
     columns = np.flatnonzero(~missing)
     if of.dtype.kind not in "iuUO" or not (of.dtype.kind != "O" or all(isinstance(a, str) for a in of[columns])):
         raise ValueError(f"labels of groups must be integers or strings, got an array of dtype {of.dtype}")
@@ -245,6 +245,14 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     order = np.argsort(group, kind="stable")
     labels = labels.astype(np.int64 if of.dtype.kind in "iu" else object)
     return columns[order], np.bincount(group, minlength=labels.size), labels
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, nan, or the NA of pandas, which cannot say that it differs from itself."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
 
 
 def _tree(tree: Tree, n_columns: int) -> Nodes:

@@ -204,12 +204,16 @@ class Machine(ABC):
         if self.is_optimal or (exhausted and self.gap <= plan.tol):
             text = f"converged: duality gap {self.gap:.1e} <= tol={plan.tol:g}"
             fewer = plan.wanted is not None or used == 0  # then say why there are no more features
-            return Stop(StopReason.CONVERGED, f"{text}; {exhausted.value}" if exhausted and fewer else text)
+            return Stop(StopReason.CONVERGED, f"{text}; {self._said(exhausted)}" if exhausted and fewer else text)
         if used > 0 and out_of_time(plan.deadline):
             return Stop(StopReason.MAX_TIME)
         if len(self.turns) > plan.max_turns:
             return Stop(StopReason.MAX_ITER, f"stopped early: max_iter={plan.max_turns} reached")
-        return None if exhausted is None else Stop(exhausted)
+        return None if exhausted is None else Stop(exhausted, self._said(exhausted))
+
+    def _said(self, reason: StopReason) -> str:
+        """The text of a reason, of what is selected here."""
+        return reason.value.replace("feature", self.plan.units.noun)
 
     @property
     def exhausted(self) -> StopReason | None:

@@ -28,13 +28,12 @@ from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.shortfall import shortfalls
+from thresher.estimators.sentences import sentence_of, shortfalls
 from thresher.estimators.warm_start import Previous, largest_model
 from thresher.families.fgm import fgm, growth_target, overshoot_for
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
 from thresher.results import Path, Trace
-from thresher.results.words import proof
 
 DEFAULT_C = 1.0
 SUPPORTS = ("shared", "per_class")
@@ -258,8 +257,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             starts = None
             if previous is not None:
                 exclude = given.excluded if labels is None else options["exclude"]
-                shared, units = self.support == "shared", options["units"]
-                starts = previous.starts(design, classes.size, labels, shared=shared, units=units, exclude=exclude)
+                how = {"shared": self.support == "shared", "units": options["units"], "exclude": exclude}
+                starts = previous.starts(design, classes.size, labels, **how)
             progress = Progress(self.verbose, target and target * separate, given.noun)
             selection = fgm(
                 design,
@@ -274,7 +273,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             )
             progress.close(selection)
             expansion = None
-            if isinstance(design, ExpandedDesign) and kernel is not None and selection.labels is not None:
+            if isinstance(design, ExpandedDesign) and selection.labels is not None:  # of all inputs on the path
                 expansion = design.expansion(options["units"].members(selection.labels.units).columns)
         self._set("expansion_", expansion)
         self.classes_, self.C_, self.fingerprint_ = classes, C, digest
@@ -386,27 +385,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             How much of the training objective any equally many features could still take off.
         """
         check_is_fitted(self)
-        selection = self.selection_
-        each = self.support == "per_class" and self.classes_.size > 2
-        of = self._n_candidates
-        if selection.units is None or selection.labels is None:
-            count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-            return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each)
-        count, forced = selection.units.size, [] if self.always_include is None else self.always_include
-        wanted = self.n_features_to_select
-        if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
-            count = min(count, int(wanted))
-        return proof(selection.certificate, of, count, n_forced=len(set(forced)), each=each, noun=selection.noun)
-
-    @property
-    def _n_candidates(self) -> int:
-        """How many columns, or groups, could be selected."""
-        labels = self.selection_.labels
-        if labels is not None and labels.noun == "group":
-            return labels.n_candidates
-        names = getattr(self, "feature_names_in_", None)
-        excluded = check.column_numbers("exclude", self.exclude, self.n_features_in_, names)
-        return self.n_features_in_ - np.unique(excluded).size
+        return sentence_of(self)
 
     def _candidates(self, size: int | None) -> Candidates:
         """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""

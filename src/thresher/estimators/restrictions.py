@@ -109,6 +109,10 @@ class Candidates:
                     "as X"
                 )
             forced, excluded = inputs.ids_here(forced), inputs.ids_here(excluded[inputs.holds(excluded)])
+        elif units is not None and not np.all(units.members(forced).sizes):
+            raise InvalidDataError(
+                "always_include contains a group that has only columns of zeros, which are not in the Design given as X"
+            )
         restricted = {"forced": tuple(forced.tolist()), "exclude": tuple(excluded.tolist())}
         return restricted | {"units": units, "labels": labels}
 
@@ -118,6 +122,7 @@ def _numbers(n_columns: int, names: np.ndarray | None) -> ColumnNumbers:
     place = {} if names is None else {name: j for j, name in enumerate(names.tolist())}
 
     def numbers(what: str, given: Any) -> np.ndarray:
+        given = [given] if isinstance(given, str) or np.ndim(given) == 0 else given
         known = [place.get(column, column) if isinstance(column, str) else column for column in given]
         wrong = any(isinstance(column, str) for column in known)
         return check.column_numbers(what, given if wrong else known, n_columns, names)

@@ -45,14 +45,13 @@ def of_columns(A, weights, anchor, lo, hi, out):
 
 
 @compiled(regroup_sums=True)
-def of_rows(A, bits, weights, anchor, lo, hi, out, largest):
+def of_rows(A, bits, mask, weights, anchor, lo, hi, out, largest):
     """Statistics of the rows lo <= i < hi of a row-contiguous array: columns of a design in Fortran order.
 
-    ``bits`` are the entries of A as integers, whose order without the sign is that of |x|, so that the largest is found
-    by vector instructions; it goes into ``largest``, as bits. Entries that are not finite are not counted: they make
-    the sum of their row nan or infinite. A row is read three times, from the first-level cache.
+    ``bits`` are the entries of A as integers, whose order without the sign, under ``mask``, is that of |x|, so that the
+    largest is found by vector instructions; it goes into ``largest``, as bits. Entries that are not finite are not
+    counted: they make the sum of their row nan or infinite. A row is read three times, from the first-level cache.
     """
-    sign = ~(bits[0, 0] & 0) << (8 * bits.itemsize - 1)
     for i in range(lo, hi):
         a, b, origin = A[i], bits[i], anchor[i - lo]
         total = squares = nonzero = 0.0
@@ -62,10 +61,10 @@ def of_rows(A, bits, weights, anchor, lo, hi, out, largest):
             total += e
             squares += e * d
         for j in range(a.size):
-            nonzero += weights[j] if (b[j] & ~sign) != 0 else 0.0
-        most = b[0] & 0
+            nonzero += weights[j] if (b[j] & mask) != 0 else 0.0
+        most = mask & 0
         for j in range(a.size):
-            size = b[j] & ~sign if weights[j] > 0.0 else b[j] & 0
+            size = b[j] & mask if weights[j] > 0.0 else mask & 0
             most = size if size > most else most
         out[0, i - lo], out[1, i - lo], out[3, i - lo], largest[i - lo] = total, squares, nonzero, most
 
@@ -74,7 +73,8 @@ def row_statistics(A, weights, anchor, lo, hi, out):
     """Fill ``out`` with the statistics of the rows lo <= i < hi of a row-contiguous array."""
     integers = np.dtype(f"i{A.dtype.itemsize}")
     largest = np.empty(hi - lo, dtype=integers)
-    of_rows(A, A.view(integers), weights, anchor, lo, hi, out, largest)
+    mask = integers.type(np.iinfo(integers).max)  # all but the sign
+    of_rows(A, A.view(integers), mask, weights, anchor, lo, hi, out, largest)
     out[LARGEST] = largest.view(A.dtype)
     bad = np.flatnonzero(~np.isfinite(out[SUM]))
     if bad.size:

@@ -1,8 +1,31 @@
-"""What a fit could not do as asked for, in words."""
+"""What a fit of FGMClassifier proves, and what it could not do as asked for, in words."""
+
+from typing import Any
 
 import numpy as np
 
+from thresher.estimators import parameters as check
 from thresher.results import Selection, counted
+from thresher.results.words import proof
+
+
+def sentence_of(clf: Any) -> str:
+    """What the certificate of a fitted FGMClassifier proves."""
+    selection, each = clf.selection_, clf.support == "per_class" and clf.classes_.size > 2
+    labels, names = selection.labels, getattr(clf, "feature_names_in_", None)
+    if labels is not None and labels.noun == "group":
+        of = labels.n_candidates
+    else:  # columns of zeros, which a design may omit, could be selected, too
+        of = clf.n_features_in_ - check.column_numbers("exclude", clf.exclude, clf.n_features_in_, names).size
+    if selection.units is None:
+        count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
+        return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each)
+    count, wanted = selection.units.size, clf.n_features_to_select
+    if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
+        count = min(count, int(wanted))
+    given = [] if clf.always_include is None else np.atleast_1d(np.asarray(clf.always_include, dtype=object)).tolist()
+    forced = len(dict.fromkeys(given))
+    return proof(selection.certificate, of, count, n_forced=forced, each=each, noun=selection.noun)
 
 
 def shortfalls(selection: Selection, wanted: int | None, classes: np.ndarray, *, per_class: bool) -> list[str]:
