@@ -155,7 +155,7 @@ def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callabl
     if left.size and given.ungrouped == "error":
         raise ValueError(
             f"{left.size} of the {n_columns} columns are in no group, the first is column {called(int(left[0]))}: add "
-            'them to groups, or use Groups(..., ungrouped="single") or "drop"'
+            'them to groups, or use Groups(..., ungrouped="single") or "drop" (--ungrouped)'
         )
     if left.size and given.ungrouped == "single":
         entries, sizes = np.concatenate([entries, left]), np.concatenate([sizes, np.ones_like(left)])
