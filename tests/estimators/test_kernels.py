@@ -236,11 +236,11 @@ def test_few_inputs_are_told():
 
 
 def test_the_rule_of_pools():
-    """Growth alone where one factorisation of the smaller pool would take more than 10^10 products."""
-    assert overshoot_for(33, "auto", 100.0, 1500) == "auto"  # 40 inputs of 100 numbers: 9 x 10^9
-    assert overshoot_for(33, "auto", 100.0, 1700) is None
-    assert overshoot_for(83, "auto", 10.0, 10_000) == "auto"  # 100 inputs of 10: 10^10
-    assert overshoot_for(84, "auto", 10.0, 10_000) is None
+    """Growth alone where one factorisation of the smaller pool would take more than 5 x 10^9 products."""
+    assert overshoot_for(33, "auto", 100.0, 1100) == "auto"  # 40 inputs of 100 numbers: 4.8 x 10^9
+    assert overshoot_for(33, "auto", 100.0, 1200) is None
+    assert overshoot_for(83, "auto", 10.0, 5000) == "auto"  # 100 inputs of 10: 5 x 10^9
+    assert overshoot_for(84, "auto", 10.0, 5000) is None
     assert overshoot_for(300, "auto", 1.0, 10**9) == "auto"  # single columns: always
     assert overshoot_for(34, 1.5, 100.0, 10**6) == 1.5
     assert overshoot_for(None, "auto", 100.0, 10**6) == "auto"

@@ -12,6 +12,7 @@ from thresher.data.compressed import CscBlock, CsrBlock, ranges_between
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Design
 from thresher.data.memory import REORDER_LIMIT, MemoryDesign
+from thresher.data.reducers import distinct
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops import compressed
@@ -130,7 +131,7 @@ def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: b
     if sparse.issparse(X):
         ids, n_columns = None, X.shape[1]
         if X.format == "csr" and X.shape[1] > 4 * (X.data.size + 1024):
-            ids = np.union1d(X.indices, np.asarray(keep, dtype=np.int64)).astype(np.int64)
+            ids = distinct(np.concatenate([X.indices, np.asarray(keep, dtype=X.indices.dtype)])).astype(np.int64)
             indices = np.searchsorted(ids, X.indices).astype(np.int32 if ids.size < 2**31 else np.int64)
             X = sparse.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], ids.size))
         kind = CsrBlock if X.format == "csr" else CscBlock

@@ -19,6 +19,12 @@ def _slices(width: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(cuts))
 
 
+def distinct(values: np.ndarray) -> np.ndarray:
+    """The distinct values, ascending: np.unique by sorting, since its hashing takes ten times as long for millions."""
+    values = np.sort(values)
+    return values[np.concatenate([[True], values[1:] != values[:-1]])] if values.size else values
+
+
 def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """Order by decreasing score, ties by ascending id."""
     return np.lexsort((ids, -scores))

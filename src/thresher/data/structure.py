@@ -105,7 +105,8 @@ class Listed(Grouping):
 
     def __init__(self, begins: np.ndarray, entries: np.ndarray, omega: np.ndarray, labels: np.ndarray):
         self.begins, self.entries, self.omega, self.labels = begins, entries, omega, labels
-        self.columns, self.mean_size = np.unique(entries), entries.size / labels.size
+        # not np.unique, which takes a third of a second for 400,000 columns
+        self.columns, self.mean_size = np.flatnonzero(np.bincount(entries)), entries.size / labels.size
 
     def units(self, design: Design) -> ListedGroups:
         """See Grouping."""
@@ -151,7 +152,7 @@ def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callabl
     else:
         entries, sizes, labels = _labelled(given.of, n_columns)
     omega = _omega(given.weights, sizes)
-    left = np.setdiff1d(np.arange(n_columns), entries)
+    left = np.flatnonzero(np.bincount(entries, minlength=n_columns) == 0)
     if left.size and given.ungrouped == "error":
         raise ValueError(
             f"{left.size} of the {n_columns} columns are in no group, the first is column {called(int(left[0]))}: add "
@@ -236,6 +237,8 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
         missing = np.isnan(of)
         whole = bool((of[~missing] % 1 == 0).all())  # integers with gaps, as data frames have them
         of = np.where(missing, 0.0, of).astype(np.int64) if whole else of
+    elif of.dtype.kind in "iu":
+        missing = np.zeros(of.size, dtype=bool)
     else:
         missing = np.array([_is_missing(label) for label in of.tolist()], dtype=bool)
     columns = np.flatnonzero(~missing)

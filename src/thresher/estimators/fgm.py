@@ -69,7 +69,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         same scans, to 400 features minus twice the requested number and to 1.2 times that number, and selects from the
         larger set unless the other one's objective is clearly lower; from 125 features on only the latter is grown.
         Of groups and inputs of a kernel the larger set has at most 1000 columns; where rows times columns times the
-        smaller of both is above 10^10 even for the smaller set, "auto" is None. None: growth only, with a path of its
+        smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth only, with a path of its
         turns; several times faster.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss function.

@@ -23,7 +23,7 @@ from thresher.results import Certificate, Path, Selection, Station, Stop, StopRe
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
-MOST_WORK = 1e10  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
+MOST_WORK = 5e9  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
