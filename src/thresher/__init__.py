@@ -9,6 +9,7 @@ from thresher._version import __version__
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.design import Design
     from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
+    from thresher.data.pairs import Polynomial
     from thresher.data.structure import Groups, Tree, group_by_prefix
     from thresher.errors import (
         ColumnsLeftOutWarning,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         Interchangeable,
         Milestone,
         Path,
+        Products,
         Selection,
         Spread,
         Station,
@@ -73,6 +75,8 @@ __all__ = [
     "ModelFileError",
     "Path",
     "PathDisplay",
+    "Polynomial",
+    "Products",
     "Selection",
     "Source",
     "SparseSVC",
@@ -121,6 +125,8 @@ _MODULES = {
     "ModelFileError": "thresher.errors",
     "Path": "thresher.results",
     "PathDisplay": "thresher.report.path_display",
+    "Polynomial": "thresher.data.pairs",
+    "Products": "thresher.results",
     "Selection": "thresher.results",
     "Source": "thresher.io.table",
     "SparseSVC": "thresher.estimators.sparse_svm",

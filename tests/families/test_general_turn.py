@@ -172,6 +172,9 @@ class GroupReducer:
     def bar(self):
         return np.array([-np.inf])
 
+    def gates(self, vectors):
+        return np.array([vectors])
+
     def may_keep(self, bounds, bar):
         return np.ones(bounds.shape[1], dtype=bool)
 

@@ -194,7 +194,7 @@ def test_what_may_not_be_kept_is_not_among_the_best(seed, summed):
         total = total.merged(more) if index else more
     pairs = zip(whole.result(), total.result(), strict=True)
     assert all(same_lists(one, other) for one, other in pairs)
-    assert Collect(30).may_keep(bounds, None).all()
+    assert Collect(30).may_keep(bounds, Collect(30).bar).all()
 
 
 def test_sides_are_there_or_missed_by_name(made):
@@ -336,7 +336,8 @@ def test_what_does_not_pass_the_bar_may_be_left_out(scores, size, seed):
 
 def test_split_has_the_bars_of_all():
     split = Split([TopK(1), TopK(2, summed=True)], [1, 2]).started(0, np.array([[1.0, 2.0], [1.0, 1.0], [3.0, 1.0]]))
-    assert [bar.tolist() for bar in split.bar] == [[4.0], [2.0]]
+    assert split.bar.tolist() == [4.0, 2.0]
+    assert split.gates(3).tolist() == [1, 2]
 
 
 def test_top_k_over_many_slices(monkeypatch):

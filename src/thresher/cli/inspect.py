@@ -56,7 +56,7 @@ class Listed:
 
     def __init__(self, clf):
         selection, self.space = clf.selection_, clf.space_
-        self.expanded = hasattr(clf, "expansion_")
+        self.expanded, self.pairs = hasattr(clf, "expansion_"), selection.pairs
         self.ids, self.weights = selection.features, selection.weights
         self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
         if self.expanded:
@@ -68,7 +68,8 @@ class Listed:
 
     def names(self, names, places):
         """What those at ``places`` are called."""
-        return self.space.input_names(self.ids[places], names.of)
+        of = self.space.input_names if self.pairs is None else self.space.names
+        return of(self.ids[places], names.of)
 
 
 def describe(reporter, model, top=None):
@@ -81,6 +82,7 @@ def describe(reporter, model, top=None):
     heads = ["weight", "favours class"] if binary else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
     heads = ["length of weights"] if listed.expanded else heads
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
+    of = of if selection.products is None else f"of {selection.products.n_candidates:,} "
     table = new_table("rank", names.head, *known, *heads, title=f"\n{listed.ids.size} {of}{listed.noun}")
     for rank, (place, name) in enumerate(zip(shown, listed.names(names, shown), strict=True), 1):
         weights, head = listed.weights[place], [rank, name]
@@ -107,7 +109,8 @@ def describe(reporter, model, top=None):
 def what_ranks(clf):
     """A line on what the features are ranked by."""
     if clf.selection_.importance is not None:
-        return "importance: |weight| x standard deviation of the column, on the training data"
+        what = "column" if clf.selection_.products is None else "product"
+        return f"importance: |weight| x standard deviation of the {what}, on the training data"
     if hasattr(clf, "expansion_"):
         return f"ranked by the length of the weights of the {clf.expansion_.size} numbers that the kernel makes of each"
     why = "a stream keeps no statistics of columns"
@@ -204,6 +207,7 @@ def facts(model, top=None):
             "rank": rank, "column": int(listed.ids[j]), "name": name,
             "importance": None if importance is None else float(importance[j]), "weight": listed.weights[j].tolist(),
         }
+        | ({} if listed.pairs is None else {"pair": listed.pairs[j].tolist()})
         for rank, (j, name) in enumerate(zip(order, listed.names(names, order), strict=True), 1)
     ]  # fmt: skip
     return {

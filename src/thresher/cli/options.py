@@ -49,6 +49,8 @@ def select(
     kernel: Annotated[
         Literal["linear", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
     ] = "linear",
+    polynomial: Annotated[bool, Parameter(group=MODEL)] = False,
+    heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none",
     groups: Annotated[str | None, Parameter(group=MODEL)] = None,
     tree: Annotated[str | None, Parameter(group=MODEL)] = None,
     ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error",
@@ -93,6 +95,10 @@ def select(
     kernel
         An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
         are not negative, or additive_gaussian. --features counts columns then, too.
+    polynomial
+        Select from products of two columns, squares and columns: a model that is quadratic in the columns.
+    heredity
+        With --polynomial: select a product only if both (strong) or one (weak) of its columns are selected, too.
     groups
         A csv file of groups of columns that are selected together, with the header column,group and a line for each
         column of each group. Columns are named as for --always.

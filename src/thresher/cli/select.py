@@ -11,6 +11,7 @@ from thresher.cli.group_files import read_groups, read_tree
 from thresher.cli.inspect import describe, facts
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
+from thresher.data.pairs import Polynomial
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm import FGMClassifier
 from thresher.io.table import Source
@@ -21,8 +22,8 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, kernel, groups, tree, ungrouped, always, exclude, tol,
-    max_time, out, test, test_labels, reading, fitting, reporting,
+    file, features, C, loss, support, growth_alone, scale, kernel, polynomial, heredity, groups, tree, ungrouped, always,
+    exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
@@ -30,6 +31,7 @@ def run(
     check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names), groups, tree)
     if ungrouped != "error" and groups is None:
         raise WrongUsage("--ungrouped needs --groups")
+    made_by = features_of(kernel, polynomial, heredity)
     table = training_data(reporter, file, reading, jobs)
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
@@ -37,7 +39,7 @@ def run(
         features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
         scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
         always_include=numbered(always, names, table.X.shape[1], grouping),
-        exclude=numbered(exclude, names, table.X.shape[1], grouping), features=kernel, groups=grouping,
+        exclude=numbered(exclude, names, table.X.shape[1], grouping), features=made_by, groups=grouping,
         tol=tol, max_time=max_time, n_jobs=jobs,
     )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
@@ -57,6 +59,15 @@ def run(
         if problem is not None:
             raise problem
     return INTERRUPTED if interrupted else DONE
+
+
+def features_of(kernel, polynomial, heredity):
+    """The parameter ``features`` of the estimator."""
+    if polynomial and kernel != "linear":
+        raise WrongUsage("--polynomial and --kernel cannot be combined")
+    if heredity != "none" and not polynomial:
+        raise WrongUsage("--heredity needs --polynomial")
+    return Polynomial(heredity=None if heredity == "none" else heredity) if polynomial else kernel
 
 
 def grouped(groups, tree, names, n_columns, ungrouped):

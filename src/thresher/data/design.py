@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple, NoReturn
 
@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from thresher.data.block import Block
 from thresher.data.columns import put_columns
-from thresher.data.pieces import OutOfTime, Piece
+from thresher.data.pieces import OutOfTime, Piece, Stage
 from thresher.data.reducers import Collect, Reducer
 from thresher.data.scores import ColumnScaling, Moments, Score
 from thresher.data.sides import Sides
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
+from thresher.results import Products
 
 PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
 
@@ -183,25 +184,51 @@ class Design(ABC):
         """
         if deadline is not None and time.perf_counter() >= deadline and self.width:
             raise OutOfTime(0.0)
-        total, begun = reducer, 0  # columns of the pieces handed out so far
+        total, begun, merged, late = reducer, 0, False, False  # begun: columns of the pieces handed out so far
 
-        def jobs() -> Iterator[tuple]:
+        def jobs(pieces: Iterable[Piece]) -> Iterator[tuple]:
             nonlocal begun
-            for piece in self.pieces(score.vectors):
-                begun = piece.first + piece.width
-                scaling = None if self.scaling is None else self.scaling.range(piece.first, begun)
+            for piece in pieces:
+                if late:  # not when all are handed out: a finished scan is not thrown away
+                    raise OutOfTime(begun / self.width)
+                begun = max(begun, piece.first + piece.width)
+                scaling = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
                 yield piece, score, scaling, reducer, total.bar
 
-        index = -1
-        with closing(self.workers.stream(_reduced, jobs(), entries=self.scan_work)) as parts:
-            for index, part in enumerate(parts):
-                total = total.merged(part) if index else part
-                late = deadline is not None and time.perf_counter() >= deadline
-                if late and begun < self.width:  # the last pieces are awaited: a finished scan is not thrown away
-                    raise OutOfTime(begun / self.width)
-        if index < 0:  # no column at all
+        def bar() -> np.ndarray:
+            return total.bar
+
+        for stage in self.stages(score, reducer, bar, deadline):
+            with closing(self.workers.stream(_reduced, jobs(stage.pieces), entries=stage.work)) as parts:
+                for part in parts:
+                    total, merged = (total.merged(part) if merged else part), True
+                    late = deadline is not None and time.perf_counter() >= deadline
+        if not merged:  # no column at all
             total = reducer.started(0, np.zeros((score.vectors, 0)))
         return total.result()
+
+    def stages(
+        self, score: Score, reducer: Reducer, bar: Callable[[], Any], deadline: float | None = None
+    ) -> Iterator[Stage]:
+        """The pieces of a scan in stages, each of which is merged before the next begins; by default one.
+
+        Parameters
+        ----------
+        score : Score
+            What the scan computes.
+        reducer : Reducer
+            What it keeps.
+        bar : callable
+            Returns the bar of what has been merged so far: a design that prunes leaves out what cannot be kept.
+        deadline : float, default=None
+            As in ``scan``, for work that is done before the first stage.
+
+        Returns
+        -------
+        iterator of Stage
+            All columns that can be kept are in one of the pieces.
+        """
+        yield Stage(self.pieces(score.vectors), self.scan_work)
 
     def statistics(self, weights: np.ndarray) -> Statistics:
         """Statistics of the columns as they are stored, before scaling, in one pass.
@@ -218,6 +245,21 @@ class Design(ABC):
         """
         found = self.scan(Moments(weights), Collect(self.width)).T
         return Statistics(found[0], found[1:])
+
+    def products(self, ids: np.ndarray) -> Products | None:
+        """What features are made of, if they are products of columns.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of features in this design.
+
+        Returns
+        -------
+        Products or None
+            The columns of X that they are made of; None: they are no products.
+        """
+        return None
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """Weights on columns of X as given that score as others do on the columns of this design.

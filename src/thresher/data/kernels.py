@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thresher.data.pairs import Polynomial
+
 # Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.
 STEPS = {2: 0.51, 3: 0.445, 4: 0.4075, 5: 0.3775, 6: 0.3525, 7: 0.3325}
 MOST_LEVELS = 65535
@@ -102,18 +104,20 @@ class AdditiveGaussian(Kernel):
 
 
 KERNELS: tuple[type[Kernel], ...] = (Intersection, AdditiveChi2, AdditiveGaussian)
-WORDS = ("linear", *(kernel.word for kernel in KERNELS))
+WORDS = ("linear", *(kernel.word for kernel in KERNELS), Polynomial.word)
 
 
-def kernel_of(features: Any) -> Kernel | None:
+def kernel_of(features: Any) -> Kernel | Polynomial | None:
     """The kernel that ``features`` asks for; None for "linear". ValueError for anything else."""
-    if isinstance(features, KERNELS):
+    if isinstance(features, (Kernel, Polynomial)):
         return features
     if isinstance(features, str) and features in WORDS:
+        if features == Polynomial.word:
+            return Polynomial()
         return None if features == "linear" else KERNELS[WORDS.index(features) - 1]()
     raise ValueError(
-        f"features must be one of {WORDS}, or Intersection(...), AdditiveChi2(...) or AdditiveGaussian(...); got "
-        f"{features!r}"
+        f"features must be one of {WORDS}, or Intersection(...), AdditiveChi2(...), AdditiveGaussian(...) or "
+        f"Polynomial(...); got {features!r}"
     )
 
 

@@ -1,6 +1,7 @@
 """Pieces of a scan: descriptions of columns, opened by the worker that scores them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,6 +51,13 @@ class Piece(ABC):
         """
         block, lo, hi = self.open()
         return reducer.started(self.first, score.of(block, lo, hi, scaling))
+
+
+class Stage(NamedTuple):
+    """Pieces of a scan that are worked on side by side, and their work, which decides how many threads they get."""
+
+    pieces: Iterable[Piece]
+    work: float
 
 
 @dataclass(frozen=True)

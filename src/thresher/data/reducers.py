@@ -40,14 +40,32 @@ def largest(scores: np.ndarray, size: int) -> np.ndarray:
     return np.flatnonzero(keep)
 
 
+def passing(bounds: np.ndarray, gates: np.ndarray, bar: np.ndarray) -> np.ndarray:
+    """Which features, of which ``bounds`` (k, width) on |score| are known, reach the bar of one of the gates."""
+    kept, first = np.zeros(bounds.shape[1], dtype=bool), 0
+    for count, least in zip(gates.tolist(), np.broadcast_to(bar, gates.shape).tolist(), strict=True):
+        total = np.zeros(bounds.shape[1])
+        for row in bounds[first : first + count]:  # one by one: the order of np.sum depends on the width
+            total += row * row
+        kept |= total >= least
+        first += count
+    return kept
+
+
 class Reducer(Protocol):
     """What a scan passes its scores to: one is started for each piece, and they are merged in order."""
 
     @property
-    def bar(self) -> Any:
-        """What a (squared) score must exceed to be kept, as ``may_keep`` takes it: 0 until a list is full."""
+    def bar(self) -> np.ndarray:
+        """What the sum of squared scores of each gate must exceed to be kept: 0 until its list is full.
 
-    def may_keep(self, bounds: np.ndarray, bar: Any) -> np.ndarray:
+        One number may stand for all gates.
+        """
+
+    def gates(self, vectors: int) -> np.ndarray:
+        """How many of the vectors each gate has, one after the other: it keeps features by their sum of squares."""
+
+    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
         """Which features can still be kept, of which ``bounds`` (k, width) on |score| are known and nothing else.
 
         ``bar`` is that of the scan so far. A design that prunes computes the others no further; ties are kept.
@@ -87,9 +105,13 @@ class TopK:
             return np.full(len(self.lists), np.inf)
         return np.array([scores[-1] if ids.size == self.size else 0.0 for ids, scores in self.lists])
 
+    def gates(self, vectors: int) -> np.ndarray:
+        """See Reducer."""
+        return np.array([vectors]) if self.summed else np.ones(vectors, dtype=np.int64)
+
     def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
         """See Reducer."""
-        return np.any(self._squares(bounds) >= bar[:, None], axis=0, keepdims=True)[0]
+        return passing(bounds, self.gates(len(bounds)), bar)
 
     def _squares(self, scores: np.ndarray) -> np.ndarray:
         if not self.summed:
@@ -108,7 +130,9 @@ class TopK:
     def _excluded(self, ids: int | np.ndarray, width: int) -> np.ndarray:
         """Positions of the excluded features, sorted."""
         if isinstance(ids, np.ndarray):
-            return np.flatnonzero(np.isin(ids, self.exclude))
+            places = np.searchsorted(ids, self.exclude)
+            there = places < ids.size
+            return places[there][ids[places[there]] == self.exclude[there]]
         begin, end = np.searchsorted(self.exclude, [ids, ids + width])
         return self.exclude[begin:end] - ids
 
@@ -156,15 +180,18 @@ class Split:
         self.reducers, self.widths = list(reducers), list(widths)
 
     @property
-    def bar(self) -> tuple:
+    def bar(self) -> np.ndarray:
         """See Reducer: those of all."""
-        return tuple(reducer.bar for reducer in self.reducers)
+        pairs = zip(self.reducers, self.widths, strict=True)
+        return np.concatenate([np.broadcast_to(one.bar, one.gates(width).size) for one, width in pairs])
 
-    def may_keep(self, bounds: np.ndarray, bar: tuple) -> np.ndarray:
+    def gates(self, vectors: int) -> np.ndarray:
+        """See Reducer: those of all."""
+        return np.concatenate([one.gates(width) for one, width in zip(self.reducers, self.widths, strict=True)])
+
+    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
         """See Reducer: those that any of them can keep."""
-        parts = np.split(bounds, np.cumsum(self.widths)[:-1])
-        triples = zip(self.reducers, parts, bar, strict=True)
-        return np.logical_or.reduce([reducer.may_keep(part, own) for reducer, part, own in triples])
+        return passing(bounds, self.gates(len(bounds)), bar)
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Split":
         """See Reducer."""
@@ -195,6 +222,10 @@ class AtLeast:
     def bar(self) -> np.ndarray:
         """See Reducer."""
         return np.array([self.least**2])
+
+    def gates(self, vectors: int) -> np.ndarray:
+        """See Reducer."""
+        return np.ones(vectors, dtype=np.int64)
 
     def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
         """See Reducer."""
@@ -232,6 +263,10 @@ class Collect:
     def bar(self) -> np.ndarray:
         """See Reducer."""
         return np.array([-np.inf])
+
+    def gates(self, vectors: int) -> np.ndarray:
+        """See Reducer."""
+        return np.array([vectors])
 
     def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
         """See Reducer: all of them."""

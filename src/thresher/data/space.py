@@ -2,7 +2,7 @@
 
 A model identifies its features by ids. A space defines what an id means in new data, its name, and which data is
 valid: columns of X, columns identified by index alone, hashed columns, numbers made of columns by a kernel
-(``expanded``); products of columns and training instances will be further spaces.
+(``expanded``), products of columns (``products``); training instances will be a further space.
 """
 
 from abc import ABC, abstractmethod
@@ -34,6 +34,7 @@ class Space(ABC):
     n_columns: int
     strict: bool = True
     named: bool = True  # whether column names determine the names of features
+    copies: bool = True  # whether ``output`` are columns of X as they are
 
     @property
     @abstractmethod
@@ -80,6 +81,14 @@ class Space(ABC):
     def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
         """The ``inputs`` in X, in its storage format."""
         return self.columns(X, inputs)
+
+    def output(self, X: Any, ids: np.ndarray) -> Any:
+        """What ``transform`` returns of the features ``ids``: their inputs."""
+        return self.input_columns(X, self.inputs(ids))
+
+    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
+        """Names of the columns of ``output``."""
+        return self.input_names(self.inputs(ids), label)
 
     def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """Names of ``inputs``; ``label`` names the columns of X."""

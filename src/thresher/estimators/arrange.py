@@ -1,5 +1,7 @@
 """From a validated X to a scaled design: the pass that looks at every entry once."""
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +12,9 @@ from thresher.data.door import check_finite
 from thresher.data.expanded import expanded
 from thresher.data.fingerprint import fingerprint
 from thresher.data.kernels import Kernel
-from thresher.data.scales import scaled, spread_of
+from thresher.data.pairs import Polynomial
+from thresher.data.products import is_sparse, products_of
+from thresher.data.scales import choose_scale, scaled, spread_of
 from thresher.data.space import Space
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
@@ -21,14 +25,15 @@ from thresher.results import Trace
 class Arranged(NamedTuple):
     """The scaled features of X, which scale that is, a digest of the data, and the largest |x| in it.
 
-    ``spread`` has the standard deviations of the features as given, before scaling; None where these are not columns.
+    ``spread`` has the standard deviations of the features as given, before scaling, or returns those of some; None
+    where features are not selected one by one.
     """
 
     design: Design
     scale: str | None
     fingerprint: dict
     largest: float
-    spread: np.ndarray | None
+    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None
 
 
 def arranged(
@@ -43,9 +48,13 @@ def arranged(
     centre: bool,
     keep: ArrayLike = (),
     to_csc: bool = False,
-    kernel: Kernel | None = None,
+    kernel: Kernel | Polynomial | None = None,
+    exclude: ArrayLike = (),
 ) -> Arranged:
-    """The Arranged of X, with features that ``kernel`` makes; raises InvalidDataError if an entry is not finite."""
+    """The Arranged of X, with features that ``kernel`` makes; raises InvalidDataError if an entry is not finite.
+
+    No product is made of the columns ``exclude`` of X.
+    """
     with trace.step("arrange"):
         design = space.design(X, workers, keep=keep, to_csc=to_csc)
     if design.scaling is not None and scale is not None:
@@ -55,9 +64,30 @@ def arranged(
     check_finite(table, design, space.called)
     digest = fingerprint(design, table, codes, space.n_columns)
     total = weights.sum()
+    if isinstance(kernel, Polynomial):
+        scale = scale_for_products(design, scale, table, total, centre=centre)
     design, scale = scaled(design, anchor, table, total, scale, centre=centre, n_features=space.n_columns)
     largest = float(table[LARGEST].max(initial=0.0))
     if kernel is None:
         return Arranged(design, scale, digest, largest, spread_of(table, total))
+    if isinstance(kernel, Polynomial):
+        with trace.step("validate", *design.scan_cost()):
+            made = products_of(design, kernel, weights, exclude, table[LARGEST], space.called)
+        return Arranged(made, scale, digest, largest, functools.partial(made.spread, weights=weights))
     features = expanded(design, kernel, anchor + table[SUM] / total, table[LARGEST].copy(), space.called)
     return Arranged(features, scale, digest, largest, None)
+
+
+def scale_for_products(
+    design: Design, scale: str | None, table: np.ndarray, total: float, *, centre: bool
+) -> str | None:
+    """The scale of columns whose products are features: sparse columns are not centred."""
+    if not is_sparse(design):
+        return scale
+    if scale == "std" and centre:
+        raise InvalidDataError(
+            'scale="std" centres the columns, and products of centred sparse columns are not sparse: use scale="max", '
+            '"unit" or None, fit_intercept=False, or a dense X'
+        )
+    chosen = choose_scale(table, total, table.shape[1]) if scale == "auto" else scale
+    return "max" if scale == "auto" and chosen == "std" else chosen

@@ -13,9 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
-from thresher.data.kernels import AdditiveChi2, Intersection, kernel_of
+from thresher.data.kernels import AdditiveChi2, Intersection
 from thresher.data.maps import maps_of
-from thresher.data.scales import SCALES
+from thresher.data.pairs import Polynomial
+from thresher.data.products import ProductSpace
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
@@ -23,6 +24,7 @@ from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.choice import chosen_C
+from thresher.estimators.fgm_options import made_by, options_of
 from thresher.estimators.folds import CS, held_out_parts
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
@@ -34,9 +36,6 @@ from thresher.families.fgm import fgm, growth_target, overshoot_for
 from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
 from thresher.results import Path, Trace
-
-DEFAULT_C = 1.0
-SUPPORTS = ("shared", "per_class")
 
 
 class FGMClassifier(ColumnSelector, PathClassifier):
@@ -93,10 +92,12 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         ``features`` other than "linear" the scale that suits the kernel.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
-    features : str, Intersection, AdditiveChi2 or AdditiveGaussian, default="linear"
-        What the model is linear in: "linear": the columns of X; or numbers that an additive kernel makes of each
-        column, which are selected together: "intersection", "additive_chi2" (both for values that are not negative,
-        scaled by "max") or "additive_gaussian" (scaled by "std"), which are short for ``Intersection()``,
+    features : str, Polynomial, Intersection, AdditiveChi2 or AdditiveGaussian, default="linear"
+        What the model is linear in. "linear": the columns of X. "polynomial", short for ``Polynomial()``: linear terms,
+        squares and products of two columns on their scale, none of which is written down but those taken;
+        ``selection_.pairs`` are their columns, ``transform`` returns the products. Or numbers that an additive kernel
+        makes of each column, which are selected together: "intersection", "additive_chi2" (both for values that are not
+        negative, scaled by "max") or "additive_gaussian" (scaled by "std"), which are short for ``Intersection()``,
         ``AdditiveChi2()`` and ``AdditiveGaussian()``. ``n_features_to_select`` then counts columns, and with ``groups``
         groups of them; ``selection_.groups`` are the columns, ``transform`` returns them as given.
     groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
@@ -220,8 +221,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             The fitted estimator.
         """
         trace = Trace()
-        C, options = self._options(trace)
-        kernel = kernel_of(self.features)
+        kernel, polynomial = made_by(self.features)
+        C, options = options_of(self, kernel, trace)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
@@ -229,21 +230,22 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
             size = None if kernel is None else maps_of(kernel).size(X.shape[0])
-            if previous is not None and not previous.has(kernel, size):
+            if previous is not None and not previous.has(kernel, size, products=polynomial is not None):
                 previous = None  # weights of other features
-            given = self._candidates(size)
+            given = self._candidates(size, polynomial)
             options["wanted"] = wanted = given.wanted(self.n_features_to_select)
             overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
             options["overshoot"] = overshoot
             target = growth_target(wanted, overshoot, given.available, given.mean_size)
             keep = given.columns
             if previous is not None and given.grouping is None:
-                keep = np.union1d(keep, largest_model(previous.selection, target).features // (size or 1))
+                keep = np.union1d(keep, self.space_.inputs(largest_model(previous.selection, target).features))
             centre = bool(self.fit_intercept)
             scale = self.scale if kernel is None else maps_of(kernel).scale_for(self.scale)
             design, scale, digest, _, spread = arranged(
-                space, X, codes, weights, scale, workers, trace, centre=centre, keep=keep, to_csc=True, kernel=kernel
-            )
+                space, X, codes, weights, scale, workers, trace, centre=centre, keep=keep, to_csc=True,
+                kernel=polynomial or kernel, exclude=given.excluded,
+            )  # fmt: skip
             options |= given.in_design(design)
             labels = options.pop("labels")
             signs = check.signs_of(codes, classes.size)
@@ -256,7 +258,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
             starts = None
             if previous is not None:
-                exclude = given.excluded if labels is None else options["exclude"]
+                exclude = given.excluded if labels is None and polynomial is None else options["exclude"]
                 how = {"shared": self.support == "shared", "units": options["units"], "exclude": exclude}
                 starts = previous.starts(design, classes.size, labels, **how)
             progress = Progress(self.verbose, target and target * separate, given.noun)
@@ -310,11 +312,13 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     @property
     def space_(self) -> Space:
         """See SpaceEstimator."""
-        expansion = getattr(self, "expansion_", None)
-        if expansion is None:
-            return self._column_space
-        names = getattr(self, "feature_names_in_", None)
-        return ExpandedSpace(self.n_features_in_, expansion, column_names=names)
+        expansion, names = getattr(self, "expansion_", None), getattr(self, "feature_names_in_", None)
+        products = None if not hasattr(self, "selection_") else self.selection_.products
+        if products is not None:
+            return ProductSpace(self.n_features_in_, products, column_names=names)
+        if expansion is not None:
+            return ExpandedSpace(self.n_features_in_, expansion, column_names=names)
+        return self._column_space
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -330,36 +334,6 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         elif hasattr(self, name):
             delattr(self, name)
 
-    def _options(self, trace: Trace) -> tuple[Any, dict[str, Any]]:
-        """C, and the other parameters that can be validated without the data, as fgm() takes them."""
-        kernel = kernel_of(self.features)
-        check.one_of("loss", self.loss, tuple(LOSSES))
-        check.one_of("scale", self.scale, SCALES)
-        check.one_of("support", self.support, SUPPORTS)
-        if kernel is not None:
-            maps_of(kernel).scale_for(self.scale)
-        auto_C, auto_overshoot, auto_turn, auto_inner = (
-            isinstance(given, str) and given == "auto"
-            for given in (self.C, self.overshoot, self.features_per_turn, self.inner_tol)
-        )
-        overshoot = self.overshoot
-        if overshoot is not None and not auto_overshoot:
-            overshoot = check.positive("overshoot", overshoot)
-            if overshoot < 1.0:
-                raise ValueError(f"overshoot must be >= 1, got {overshoot!r}: there would be nothing to eliminate")
-        deadline = None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time)
-        if not callable(self.verbose):
-            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        C = "auto" if auto_C else DEFAULT_C if self.C is None else check.positive("C", self.C)
-        return C, {
-            "overshoot": overshoot,
-            "per_turn": None if auto_turn else check.integer("features_per_turn", self.features_per_turn),
-            "tol": check.positive("tol", self.tol, zero=True),
-            "inner_tol": None if auto_inner else check.positive("inner_tol", self.inner_tol),
-            "max_turns": check.integer("max_iter", self.max_iter),
-            "deadline": deadline,
-        }
-
     def _problems(self, signs: np.ndarray, cost: np.ndarray) -> list[MarginProblem]:
         """The problems to solve: one for two classes or a shared support, else one for each class."""
         loss, shift = LOSSES[self.loss], bool(self.fit_intercept)
@@ -373,8 +347,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """The last fit if this one starts from it; checked before anything is overwritten."""
         if not (self.warm_start and hasattr(self, "selection_")):
             return None
-        expansion = getattr(self, "expansion_", None)
-        return Previous(self.selection_, self.coef_.shape, self.classes_.size, expansion).seen(X)
+        expansion, shape = getattr(self, "expansion_", None), (self.coef_.shape[0], self.n_features_in_)
+        return Previous(self.selection_, shape, self.classes_.size, expansion).seen(X)
 
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
@@ -387,7 +361,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         check_is_fitted(self)
         return sentence_of(self)
 
-    def _candidates(self, size: int | None) -> Candidates:
+    def _candidates(self, size: int | None, polynomial: Polynomial | None) -> Candidates:
         """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""
         names = getattr(self, "feature_names_in_", None)
-        return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size)
+        return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size, polynomial)

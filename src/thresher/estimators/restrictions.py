@@ -7,26 +7,30 @@ import numpy as np
 from thresher.data.design import Design
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.groups import EachInput, ExpandedUnits
+from thresher.data.pairs import Polynomial
+from thresher.data.products import ProductDesign
 from thresher.data.space import Space
 from thresher.data.structure import ColumnNumbers, Grouping, grouping
 from thresher.data.units import Units
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
+from thresher.results.products import n_numbers, numbers_of
 
 
 class Candidates:
     """The ``count`` columns or groups of X that a fit selects from.
 
     ``forced`` ones must be in the model, in the order given, ``excluded`` ones must not (sorted). ``names`` are those
-    of a data frame, or None. A kernel makes ``size`` numbers of each column; None: there is no kernel.
+    of a data frame, or None. A kernel makes ``size`` numbers of each column; None: there is no such kernel. With
+    ``polynomial``, what is selected are products: ``forced`` are linear terms, ``excluded`` columns are in no product.
     """
 
     def __init__(
         self, always_include: Any, exclude: Any, space: Space, names: np.ndarray | None, groups: Any = None,
-        size: int | None = None,
+        size: int | None = None, polynomial: Polynomial | None = None,
     ):  # fmt: skip
         self.grouping: Grouping | None = None
-        self.size = size
+        self.size, self.polynomial, self._n_columns = size, polynomial, space.n_columns
         if groups is None:
             self.noun, self.count = "column", space.n_columns
             self.forced = check.column_numbers("always_include", always_include, space.n_columns, names)
@@ -45,6 +49,15 @@ class Candidates:
             raise ValueError(
                 f"exclude names all {self.count} {self.noun}s of X: at least one must be left to select from"
             )
+        if polynomial is not None:
+            self._check_products(always_include, groups)
+            self.noun, self.count = "feature", n_numbers(self.count) - 1
+
+    def _check_products(self, always_include: Any, groups: Any) -> None:
+        if groups is not None:
+            raise ValueError('groups and features="polynomial" cannot be combined: products are selected one by one')
+        if always_include is not None and self.polynomial is not None and self.polynomial.coef0 == 0.0:
+            raise ValueError("always_include needs linear terms, but Polynomial(coef0=0) has none")
 
     def _called(self, number: int, names: np.ndarray | None) -> Any:
         if self.grouping is not None:
@@ -59,6 +72,8 @@ class Candidates:
     @property
     def available(self) -> int:
         """How many there are to select from."""
+        if self.polynomial is not None:
+            return n_numbers(self._n_columns - self.excluded.size) - 1
         return self.count - self.excluded.size
 
     @property
@@ -99,6 +114,8 @@ class Candidates:
             each = EachInput(inputs.width) if self.grouping is None else self.grouping.units(inputs)
             units = ExpandedUnits(each, design.size)
             labels = inputs.ids_in_X(np.arange(inputs.width)) if labels is None else labels
+        elif isinstance(design, ProductDesign):
+            inputs = design.base
         elif self.grouping is not None:
             units = self.grouping.units(design)
         if self.grouping is None:
@@ -109,6 +126,8 @@ class Candidates:
                     "as X"
                 )
             forced, excluded = inputs.ids_here(forced), inputs.ids_here(excluded[inputs.holds(excluded)])
+            if self.polynomial is not None:  # linear terms; excluded columns make no products at all
+                forced, excluded = numbers_of(forced, np.full_like(forced, -1)), excluded[:0]
         elif units is not None and not np.all(units.members(forced).sizes):
             raise InvalidDataError(
                 "always_include contains a group that has only columns of zeros, which are not in the Design given as X"

@@ -45,6 +45,8 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         check_is_fitted(self)
         container = _get_output_config("transform", estimator=self)["dense"]
         space, features = self.space_, self._selected_inputs
+        if not space.copies:
+            return space.output(self._checked(X), self.selection_.features)
         if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
             self._check_selected(space.input_columns(self._checked(X, dtype="numeric"), features))
             frame = nw.from_native(X, eager_only=True)
@@ -68,6 +70,8 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         """
         check_is_fitted(self)
         features = self._selected_inputs
+        if not self.space_.copies:
+            return self.space_.put_back(X, features)
         X = check_array(checked_sparse(X) if sparse.issparse(X) else X, accept_sparse=("csr", "csc"))
         if X.shape[1] != features.size:
             raise InvalidDataError(f"X must have {features.size} columns, as transform returns; got shape {X.shape}")
@@ -127,7 +131,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
                 )
             names = given
         label = "x{}".format if names is None else names.__getitem__
-        return np.array(self.space_.input_names(self._selected_inputs, label), dtype=object)
+        return np.array(self.space_.output_names(self.selection_.features, label), dtype=object)
 
     def interchangeable(
         self, X: MatrixLike, min_correlation: float = 0.99, sample_weight: ArrayLike | None = None

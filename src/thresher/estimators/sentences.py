@@ -17,9 +17,12 @@ def sentence_of(clf: Any) -> str:
         of = labels.n_candidates
     else:  # columns of zeros, which a design may omit, could be selected, too
         of = clf.n_features_in_ - check.column_numbers("exclude", clf.exclude, clf.n_features_in_, names).size
+    if selection.products is not None:
+        of = selection.products.n_candidates
     if selection.units is None:
         count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-        return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each)
+        noun = "column" if selection.products is None else "term"
+        return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each, noun=noun)
     count, wanted = selection.units.size, clf.n_features_to_select
     if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
         count = min(count, int(wanted))

@@ -18,7 +18,7 @@ Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]
 
 @dataclass(frozen=True)
 class Previous:
-    """The last fit: its selection, the shape of its coefficients, its number of classes, and its kernel's maps."""
+    """The last fit: its selection, numbers of scores and of columns, its number of classes, and its kernel's maps."""
 
     selection: Selection
     shape: tuple[int, int]
@@ -27,8 +27,7 @@ class Previous:
 
     def seen(self, X: Any) -> Self:
         """Itself; raises ValueError if X has another number of columns than the last fit saw."""
-        seen = self.shape[1] // (1 if self.expansion is None else self.expansion.size)
-        n_features = count_columns(X)
+        seen, n_features = self.shape[1], count_columns(X)
         if seen != n_features:
             raise ValueError(
                 f"warm_start=True, but X has {n_features} features and the last fit saw {seen}: "
@@ -36,8 +35,10 @@ class Previous:
             )
         return self
 
-    def has(self, kernel: Kernel | None, size: int | None) -> bool:
-        """Whether its features are those of this kernel with so many numbers for an input (None: columns)."""
+    def has(self, kernel: Kernel | None, size: int | None, *, products: bool = False) -> bool:
+        """Whether its features are those of this kernel with so many numbers for an input; None: columns, products."""
+        if (self.selection.products is not None) != products:
+            return False
         if self.expansion is None or kernel is None:
             return self.expansion is kernel is None
         return self.expansion.kernel == kernel and self.expansion.size == size

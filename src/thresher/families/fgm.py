@@ -85,7 +85,7 @@ def fgm(
     debias: bool = False,
     starts: Callable[[int | None], list] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
-    spread: np.ndarray | None = None,
+    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None = None,
     labels: np.ndarray | None = None,
     units: Units | None = None,
     **how: Any,
@@ -97,8 +97,8 @@ def fgm(
     columns, and the path starts at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
     penalty, as elimination always does. ``starts(most)`` gives (ids, weights (ids, classes)) for each problem to begin
     from, in the units of the design, with at most ``most`` columns (None: any number). ``spread`` has the
-    standard deviation of each column of the design as given, for the importance of features, ``labels`` names each of
-    ``units`` (None: the columns). ``how`` are options of ``planned``.
+    standard deviation of each column of the design as given, or returns those of some, for the importance of features,
+    ``labels`` names each of ``units`` (None: the columns). ``how`` are options of ``planned``.
     """
     if overshoot is not None:
         for problem in problems:
@@ -365,4 +365,5 @@ def selection(in_X: InX, models: Sequence[_Model], trace: Trace, path: Path, *, 
         units=pick.units,
         spread=in_X.spread,
         labels=in_X.labels,
+        products=in_X.products,
     )

@@ -18,7 +18,7 @@ from thresher.engine.plans import Plan
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import thresh
 from thresher.optim.problem import Problem
-from thresher.results import GroupLabels, Path, Spread, Station, Trace
+from thresher.results import GroupLabels, Path, Products, Spread, Station, Trace
 
 KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once
 CHUNK = 256  # columns whose translation is computed at a time
@@ -29,6 +29,7 @@ class InX(Protocol):
 
     spread: Spread | None  # of all columns that can be asked for; None: not known
     labels: GroupLabels | None  # of all units that can be; None: units are columns
+    products: Products | None  # what all columns that can be asked for are made of; None: they are columns of X
 
     def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
         """Numbers of the columns in X."""
@@ -89,12 +90,18 @@ class Whole:
     """The translation of a design to X, with the spread of the columns that models on it can have, and unit labels."""
 
     def __init__(
-        self, design: Design, models: Sequence[Model], spread: np.ndarray | None, labels: np.ndarray | None = None
+        self,
+        design: Design,
+        models: Sequence[Model],
+        spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None,
+        labels: np.ndarray | None = None,
     ):
         self.ids_in_X, self.in_units_of_X = design.ids_in_X, design.in_units_of_X
         turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
         ids = np.unique(np.concatenate([turn.columns for turn in turns]))
-        self.spread = None if spread is None else Spread(design.ids_in_X(ids), spread[ids])
+        std = spread(ids) if callable(spread) else None if spread is None else spread[ids]
+        self.spread = None if std is None else Spread(design.ids_in_X(ids), std)
+        self.products = design.products(ids)
         units = np.unique(np.concatenate([turn.units for turn in turns]))
         self.labels = None if labels is None else _labels(models[0].plan, units, labels)
 
@@ -108,7 +115,7 @@ class Few:
 
     def __init__(self, design: InX, ids: np.ndarray):
         self.ids, self.in_X, self.spread = ids, design.ids_in_X(ids), design.spread
-        self.labels = design.labels
+        self.labels, self.products = design.labels, design.products
         self.factor, self.offset = np.ones(ids.size), np.zeros(ids.size)
         for lo in range(0, ids.size, CHUNK):
             some = ids[lo : lo + CHUNK]
@@ -209,4 +216,5 @@ def station(in_X: InX, members: Sequence[Member], phase: str, parts: Sequence[Ta
         np.unique(np.concatenate(chosen)) if members[0].units.grouped else None,
         in_X.spread,
         in_X.labels,
+        in_X.products,
     )

@@ -9,6 +9,7 @@ import scipy
 import sklearn
 
 from thresher._version import __version__
+from thresher.data.products import ProductSpace
 from thresher.io.table import Source
 from thresher.models import selections
 from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, integer, need, required, shown, string
@@ -17,6 +18,8 @@ from thresher.models.extras import get_extra, put_extra
 from thresher.models.formats import MODEL
 from thresher.models.json_text import json_dict
 from thresher.models.parameters import get_parameter, put_parameter
+from thresher.models.products import check_covered as check_products
+from thresher.models.products import get_products, put_products
 from thresher.models.registry import KINDS, kind_of
 from thresher.models.values import get_classes, get_strings, put_strings, put_typed
 
@@ -29,7 +32,7 @@ SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of th
 DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "classes", "names",
     "fitted", "all_names", "named_in_fit", "data", "arrays", "checksum",
-) | selections.SELECTION | {"source": {}, "expansion": None}  # fmt: skip
+) | selections.SELECTION | {"source": {}, "expansion": None, "products": None}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def put_model(writer, estimator, names, source):
         **{key: value for key, value in parts.items() if key not in LONG},
         "fitted": {key: put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
         "expansion": put_expansion(writer, getattr(estimator, "expansion_", None)),
+        "products": put_products(writer, selection.products),
         "named_in_fit": names_in is not None,
         "source": _put_source(source),
         "data": getattr(estimator, "fingerprint_", None),
@@ -133,11 +137,16 @@ def get_model(reader, document):
     if expansion is not None:
         need(name == "FGMClassifier", f"{name} has no kernel")
         estimator.expansion_ = expansion
-    selection = selections.get_selection(reader, document, estimator.space_.width, classes.size)
+    products = get_products(reader, document["products"], n_features)
+    need(products is None or (name == "FGMClassifier" and expansion is None), "it cannot have products")
+    space = estimator.space_ if products is None else ProductSpace(n_features, products)
+    selection = selections.get_selection(reader, document, space.width, classes.size, products)
     need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")
     if expansion is not None:
         check_covered(expansion, selection)
-    names = _names(reader, document, n_features, selection.features, estimator.space_)
+    if products is not None:
+        check_products(products, selection)
+    names = _names(reader, document, n_features, selection.features, space)
     source = _source(document["source"])
     if document["named_in_fit"]:
         estimator.feature_names_in_ = np.array(names, dtype=object)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
+from thresher.data.pairs import Polynomial
 from thresher.data.structure import Groups, Tree
 from thresher.estimators.fgm import FGMClassifier
+from thresher.estimators.fgm_options import made_by, options_of
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
@@ -38,7 +40,7 @@ KINDS = {
         FGMClassifier,
         {"C_": "real", "n_iter_": "integer", "Cs_": "vector", "scores_": "table"},
         optional=("Cs_", "scores_"),
-        check=lambda estimator: estimator._options(Trace()),
+        check=lambda estimator: options_of(estimator, made_by(estimator.features)[0], Trace()),
     ),
     "SparseSVC": Kind(
         SparseSVC,
@@ -106,4 +108,4 @@ def register(*classes: type) -> None:
             raise ValueError(f"another class is already registered as {cls.__name__}")
 
 
-register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian)
+register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial)

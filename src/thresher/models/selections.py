@@ -64,8 +64,11 @@ def put_selection(writer, selection):
     }
 
 
-def get_selection(reader, document, n_features, n_classes):
-    """The selection in a document, validated against the numbers of features and of classes."""
+def get_selection(reader, document, n_features, n_classes, products=None):
+    """The selection in a document, validated against the numbers of features and of classes.
+
+    ``products`` says what the features are made of, if they are products.
+    """
     across = () if n_classes == 2 else (n_classes,)
     features = _ids(reader, document["features"], n_features, "features")
     scale = document["scale"]
@@ -81,7 +84,7 @@ def get_selection(reader, document, n_features, n_classes):
         string(document["stop_reason"], "stop_reason"),
         _certificate(document["certificate"]),
         _trace(reader, document["trace"]),
-        _path(reader, document["path"], n_features, across, spread, labels),
+        _path(reader, document["path"], n_features, across, spread, labels, products),
         scale,
         integer(document["budget"], "budget"),
         _ids(reader, document["forced"], n_features, "forced"),
@@ -90,6 +93,7 @@ def get_selection(reader, document, n_features, n_classes):
         units=units,
         spread=spread,
         labels=labels,
+        products=products,
     )
     try:
         selection.check()
@@ -210,7 +214,7 @@ def _put_path_units(writer, path):
     }
 
 
-def _path(reader, value, n_features, across, spread, labels):
+def _path(reader, value, n_features, across, spread, labels, products):
     value = fields(value, PATH, "path")
     sizes = reader.get(value["number"], "<i8", (None,), "numbers of the path")
     count = sizes.size
@@ -239,6 +243,7 @@ def _path(reader, value, n_features, across, spread, labels):
             None if units is None else units[s],
             spread,
             labels,
+            products,
         )
         for s in range(count)
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from thresher.errors import InconsistentResultError
 from thresher.results.group_labels import GroupLabels, WithGroups
+from thresher.results.products import Products, WithPairs
 from thresher.results.spread import Spread, WithImportance
 from thresher.results.trace import Trace, relative
 
@@ -112,7 +113,7 @@ def consistent(condition: bool, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Station(WithImportance, WithGroups):
+class Station(WithImportance, WithGroups, WithPairs):
     """A model on the way from one to many features, or back.
 
     Parameters
@@ -137,6 +138,8 @@ class Station(WithImportance, WithGroups):
         Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
     labels : GroupLabels, default=None
         Labels of the units, from which ``groups`` follows.
+    products : Products, default=None
+        What the features are made of, if they are products, from which ``pairs`` follows.
     """
 
     phase: str
@@ -149,6 +152,7 @@ class Station(WithImportance, WithGroups):
     units: np.ndarray | None = None
     spread: Spread | None = field(default=None, repr=False)
     labels: GroupLabels | None = field(default=None, repr=False)
+    products: Products | None = field(default=None, repr=False)
 
 
 class Path(Sequence[Station]):
@@ -267,7 +271,7 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection(WithImportance, WithGroups):
+class Selection(WithImportance, WithGroups, WithPairs):
     """The features that were selected, with weights in the units of X as given.
 
     A weight says little about how much a feature matters: it is small where the values of the column are large.
@@ -306,6 +310,8 @@ class Selection(WithImportance, WithGroups):
         known.
     labels : GroupLabels, default=None
         Labels of all units on the path, from which ``groups`` follows.
+    products : Products, default=None
+        What the features on the path are made of, if they are products, from which ``pairs`` follows.
     """
 
     features: np.ndarray
@@ -323,6 +329,7 @@ class Selection(WithImportance, WithGroups):
     units: np.ndarray | None = None
     spread: Spread | None = field(default=None, repr=False)
     labels: GroupLabels | None = field(default=None, repr=False)
+    products: Products | None = field(default=None, repr=False)
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.

@@ -1,0 +1,204 @@
+"""The best products of dense columns: tiles of their weighted Gram matrix in single precision, the best ones exactly.
+
+A tile is a matrix product of float32, whose error is bounded. Pairs that may be above the bar are scored again in
+float64, so that the result is that of float64. Tiles in which nothing can be above the bar are left out.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from thresher.data.block import readonly
+from thresher.data.design import Design
+from thresher.data.pieces import Opened, Piece, Stage
+from thresher.data.reducers import Reducer, largest, passing
+from thresher.loops import dense
+from thresher.results.products import numbers_of
+
+WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
+CHUNK = 2048  # rows that are summed in single precision
+ERROR = 1.01 * (CHUNK + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
+TINY = 1e-36  # what underflow may take away, relative to the largest term, for each row
+SURELY = 2048  # pairs that are scored first where more may be above the bar
+KEEP = 1 << 30  # bytes of columns in single precision that are kept from scan to scan
+PIECE_WORK = 1 << 33  # multiplications of a piece: about a quarter of a second
+
+
+class Columns:
+    """The scaled columns of a dense design: in single precision divided by their largest |z|, and as they are."""
+
+    def __init__(self, design: Design):
+        self.design = design
+        n, p = design.shape
+        self._kept = np.empty((p, n), dtype=np.float32) if 4 * n * p <= KEEP else None
+        self._largest = np.full(p, -1.0)
+
+    def exactly(self, ids: np.ndarray) -> np.ndarray:
+        """(ids, n) in float64."""
+        return np.ascontiguousarray(self.design.take(ids).toarray().T)
+
+    def roughly(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """((ids, n) in float32, largest |z| of each)."""
+        new = ids if self._kept is None else ids[self._largest[ids] < 0.0]
+        if new.size:
+            z = self.exactly(new)
+            largest = np.abs(z).max(axis=1, initial=0.0)
+            z = (z / np.where(largest > 0.0, largest, 1.0)[:, None]).astype(np.float32)
+            if self._kept is None:
+                return z, largest
+            self._kept[new] = z  # two threads may do this at once: they write the same
+            self._largest[new] = largest
+        return self._kept[ids], self._largest[ids]  # type: ignore[index]
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """What the tiles of one scan share: the order of the columns, and roots of sum |v| z^2 (k, columns)."""
+
+    columns: Columns
+    order: np.ndarray
+    roots: np.ndarray
+    V: np.ndarray
+    factor: float
+    width: int
+    unit: np.ndarray = field(init=False)
+    rough_V: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        unit = np.abs(self.V).max(axis=1, initial=0.0)
+        unit[unit == 0.0] = 1.0
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "rough_V", (self.V / unit[:, None]).astype(np.float32))
+
+    def tile(self, number: int) -> slice:
+        """The places of a tile in the order."""
+        return slice(number * self.width, min((number + 1) * self.width, self.order.size))
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        return -(-self.order.size // self.width)
+
+    def bound(self, a: int, b: int) -> np.ndarray:
+        """(k, 1): a bound on the scores of all pairs between two tiles."""
+        most = self.roots[:, self.tile(a)].max(axis=1) * self.roots[:, self.tile(b)].max(axis=1)
+        return self.factor * most[:, None]
+
+    def rough(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+        """(sums (k, pairs) nearly, what they may be off by), of the pairs between two tiles, times the factor."""
+        A, most_a = self.columns.roughly(self.order[self.tile(a)])
+        B, most_b = self.columns.roughly(self.order[self.tile(b)])
+        size, n = np.multiply.outer(most_a, most_b), A.shape[1]
+        sums = np.empty((len(self.V), *size.shape))
+        off = np.empty_like(sums)
+        for r, v in enumerate(self.rough_V):
+            total = np.zeros(size.shape)
+            for lo in range(0, n, CHUNK):
+                part = slice(lo, lo + CHUNK)
+                total += (A[:, part] * v[part]) @ B[:, part].T
+            unit = self.factor * self.unit[r] * size
+            np.multiply(total, unit, out=sums[r])
+            roots = np.multiply.outer(self.roots[r, self.tile(a)], self.roots[r, self.tile(b)])
+            off[r] = ERROR * self.factor * roots + TINY * n * unit
+        return sums.reshape(len(sums), -1), off.reshape(len(off), -1)
+
+    def exact(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Scores (k, pairs) of the columns ``first`` and ``second``."""
+        out = np.zeros((len(self.V), first.size))
+        n = self.V.shape[1]
+        step = max(1, LARGEST // max(1, n))
+        for lo in range(0, first.size, step):
+            part = slice(lo, lo + step)
+            ids, place = np.unique(np.concatenate([first[part], second[part]]), return_inverse=True)
+            z = self.columns.exactly(ids)
+            count = first[part].size
+            products = readonly(z[place[:count]] * z[place[count:]])
+            sums = np.zeros((len(self.V), count))
+            dense.row_dots(products, self.V, 0, count, sums)
+            out[:, part] = sums
+        return out * self.factor
+
+
+@dataclass(frozen=True)
+class TilePiece(Piece):
+    """The pairs of tile ``a`` with tiles start..stop-1, which are not after it."""
+
+    gram: Gram
+    a: int
+    start: int
+    stop: int
+    first = 0  # what a scan counts are columns of X, which are not these
+    width = 0
+
+    def open(self) -> Opened:
+        """Not needed: pairs are scored tile by tile."""
+        raise NotImplementedError
+
+    def reduced(self, score: Any, scaling: Any, reducer: Reducer, bar: np.ndarray) -> Reducer:
+        """See Piece."""
+        gates, part = reducer.gates(len(self.gram.V)), None
+        for b in range(self.start, self.stop):
+            if not passing(self.gram.bound(self.a, b), gates, bar)[0]:
+                continue
+            sums, off = self.gram.rough(self.a, b)
+            left = self._pairs(b)
+            while left.any():
+                maybe = np.flatnonzero(left & passing(np.abs(sums) + off, gates, bar))
+                if maybe.size > SURELY:  # the best ones first: they raise the bar for the others
+                    maybe = maybe[largest(sum(row[maybe] ** 2 for row in sums), max(SURELY, maybe.size // 4))]
+                if not maybe.size:
+                    break
+                more = reducer.started(*self._scored(b, maybe))
+                part = more if part is None else part.merged(more)
+                bar = np.maximum(bar, part.bar)
+                left[maybe] = False
+        return reducer.started(0, np.zeros((len(self.gram.V), 0))) if part is None else part
+
+    def _pairs(self, b: int) -> np.ndarray:
+        """Which places of a tile are pairs: all, on the diagonal those below it."""
+        gram = self.gram
+        sizes = gram.order[gram.tile(self.a)].size, gram.order[gram.tile(b)].size
+        return np.tri(*sizes, k=-1, dtype=bool).ravel() if self.a == b else np.ones(sizes[0] * sizes[1], dtype=bool)
+
+    def _scored(self, b: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, ascending, exact scores) of the pairs at ``places``."""
+        first, second = self.gram.order[self.gram.tile(self.a)], self.gram.order[self.gram.tile(b)]
+        i, j = first[places // second.size], second[places % second.size]
+        numbers = numbers_of(i, j)
+        order = np.argsort(numbers)
+        return numbers[order], self.gram.exact(i[order], j[order])
+
+
+class Tiles:
+    """The tiles of the weighted Gram matrix of a dense ``design``."""
+
+    def __init__(self, design: Design):
+        self.columns = Columns(design)
+
+    def stages(
+        self, V: np.ndarray, bounds: np.ndarray, factor: float, reducer: Reducer, bar: Callable[[], np.ndarray],
+        watch: Callable[[int], None],
+    ) -> Iterator[Stage]:  # fmt: skip
+        """The tiles in which a pair may be kept; ``watch`` is told how many columns there are.
+
+        ``bounds`` (k, width) are the roots of sum |v| z^2, 0 of columns to leave out.
+        """
+        size = np.zeros(bounds.shape[1])
+        for row in bounds:
+            size += row * row
+        order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
+        n = V.shape[1]
+        gram = Gram(self.columns, order, bounds[:, order], V, factor, max(1, min(WIDEST, LARGEST // max(1, n))))
+        watch(order.size)
+        each = float(n * gram.width**2 * len(V))  # multiplications of a tile
+        count, gates = max(1, int(PIECE_WORK / each)), reducer.gates(len(V))
+
+        def pieces() -> Iterator[Piece]:
+            for a in range(gram.tiles if order.size > 1 else 0):
+                if passing(gram.bound(a, 0), gates, bar())[0]:
+                    for start in range(0, a + 1, count):
+                        yield TilePiece(gram, a, start, min(start + count, a + 1))
+
+        yield Stage(pieces(), each * gram.tiles * (gram.tiles + 1) / 2)

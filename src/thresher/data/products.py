@@ -1,0 +1,339 @@
+"""Products of columns: a design that nobody stores, and the space of its features."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from thresher.data.block import Block
+from thresher.data.columns import take_columns
+from thresher.data.compressed import CscBlock, index_dtype
+from thresher.data.dense import DenseBlock
+from thresher.data.design import Cost, Design
+from thresher.data.door import check_columns
+from thresher.data.pair_tiles import Tiles
+from thresher.data.pair_walks import Walks
+from thresher.data.pairs import Polynomial
+from thresher.data.pieces import Opened, Piece, Stage
+from thresher.data.reducers import Reducer, distinct
+from thresher.data.scaled import Scaling
+from thresher.data.scores import ColumnScaling, Correlation, Score
+from thresher.data.space import ColumnSpace, Label, Space
+from thresher.data.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
+from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.loops import products
+from thresher.results.products import Products, n_numbers, numbers_of, pairs_of
+
+TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
+MOST_ENTRIES = 1 << 22  # of a piece whose features are written down, and of the rows that are predicted at a time
+
+
+@dataclass(frozen=True)
+class Written(Piece):
+    """Features first, first + 1, ... of a design, written down by the worker that scores them."""
+
+    design: "ProductDesign"
+    first: int
+    width: int
+
+    def open(self) -> Opened:
+        """See Piece."""
+        return Opened(self.design.take(np.arange(self.first, self.first + self.width)), 0, self.width)
+
+
+@dataclass(frozen=True)
+class Known(Piece):
+    """A reducer that has been filled already."""
+
+    reducer: Reducer
+    first = 0
+    width = 1
+
+    def open(self) -> Opened:
+        """Not needed: everything is known."""
+        raise NotImplementedError
+
+    def reduced(self, score: Any, scaling: Any, reducer: Any, bar: Any) -> Reducer:
+        """See Piece."""
+        return self.reducer
+
+
+def is_sparse(design: Design) -> bool:
+    """Whether the columns of a design are stored sparsely."""
+    return isinstance(raw_columns(design, np.arange(min(1, design.width))), CscBlock)
+
+
+class ProductDesign(Design):
+    """Linear terms, squares and products of the columns of ``base``, scaled or not, times the factors of the kernel.
+
+    ``terms`` says which of them there are; features that are not among them have score zero. ``visited`` is the number
+    of columns whose products the last scan looked at.
+    """
+
+    def __init__(self, base: Design, terms: Terms):
+        self.base, self.terms, self.polynomial = base, terms, terms.polynomial
+        self.shape, self.dtype = (base.shape[0], n_numbers(base.width)), np.dtype(np.float64)
+        self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
+        self.entry_cost, self.visited = base.entry_cost, 0
+        self.sparse = is_sparse(base)
+        shifted = base.scaling is not None and base.scaling.shift is not None
+        if self.sparse and shifted:
+            raise UnsupportedDesignError("products of sparse columns that are shifted would not be sparse")
+        self._peaks: np.ndarray
+        self._peaks, self._signed = peaks_of(base) if self.sparse else (np.zeros(base.shape[0]), True)
+        self._pairs = Walks(base) if self.sparse else Tiles(base)
+
+    @property
+    def n_columns(self) -> int:
+        """See Design."""
+        return n_numbers(self.base.n_columns)
+
+    def stages(
+        self, score: Score, reducer: Reducer, bar: Callable[[], Any], deadline: float | None = None
+    ) -> Iterator[Stage]:
+        """See Design; columns alone first, then their products as far as they may be kept."""
+        if not isinstance(score, Correlation):
+            yield Stage(self.pieces(score.vectors), self.scan_work)
+            return
+        sums = TermSums(score.V, self._peaks, signed=self._signed)
+        inner, bounds = self.base.scan(sums, Sifted(reducer, self.terms, self.base.width), deadline)
+        yield Stage([Known(inner)], 1.0)
+        bounds, factor = np.ascontiguousarray(bounds.T), self.polynomial.product_factor
+        yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, self._watch)
+
+    def _watch(self, visited: int) -> None:
+        self.visited = visited
+
+    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
+        """See Design; all features, each written down: for few columns."""
+        step = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors))
+        for first in range(0, self.width, step):
+            yield Written(self, first, min(step, self.width - first))
+
+    def take(self, ids: np.ndarray) -> Block:
+        """See Design; float64, with the factors of the kernel."""
+        ids = np.asarray(ids, dtype=np.int64)
+        pairs = pairs_of(ids)
+        inputs = distinct(pairs[pairs >= 0])
+        scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
+        columns = raw_columns(self.base, inputs)
+        return product_block(columns, scaling, inputs, pairs, self.polynomial.factors(pairs) * self._there(pairs))
+
+    def _there(self, pairs: np.ndarray) -> np.ndarray:
+        """Which of the pairs are terms: 1, others 0."""
+        first, second = pairs.T
+        terms = self.terms
+        both = terms.product[first] & terms.product[second]
+        there = np.where(second < 0, terms.linear[first], np.where(first == second, terms.square[first], both))
+        return (there & (first >= 0)).astype(np.float64)
+
+    def take_cost(self, ids: np.ndarray) -> Cost:
+        """See Design."""
+        pairs = pairs_of(ids)
+        return self.base.take_cost(distinct(pairs[pairs >= 0]))
+
+    def check_cost(self) -> Cost:
+        """See Design."""
+        return self.base.check_cost()
+
+    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
+        """See Design: in units of the products of scaled columns, without the factors of the kernel."""
+        return (w.T * self.polynomial.factors(pairs_of(ids))).T, 0.0
+
+    def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """See Design."""
+        factors = self.polynomial.factors(pairs_of(ids))
+        return (weights.T * np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0.0)).T
+
+    def holds(self, ids: ArrayLike) -> np.ndarray:
+        """See Design."""
+        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        return np.all((pairs < 0) | self.base.holds(np.maximum(pairs, 0)), axis=-1)
+
+    def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
+        """See Design."""
+        return self._renumbered(ids, self.base.ids_in_X)
+
+    def ids_here(self, ids: ArrayLike) -> np.ndarray:
+        """See Design."""
+        return self._renumbered(ids, self.base.ids_here)
+
+    def _renumbered(self, ids: ArrayLike, of_columns: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        if self.base.ids is None:
+            return np.asarray(ids, dtype=np.int64)
+        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        there = pairs >= 0
+        pairs[there] = of_columns(pairs[there])
+        return numbers_of(*pairs.T)
+
+    def products(self, ids: np.ndarray) -> Products:
+        """What the features ``ids`` are made of: their columns, and how these are scaled."""
+        pairs = pairs_of(ids)
+        inputs = distinct(pairs[pairs >= 0])
+        scaling = Scaling(np.ones(inputs.size), None) if self.base.scaling is None else self.base.scaling.take(inputs)
+        shift = np.zeros(inputs.size) if scaling.shift is None else scaling.shift
+        return Products(self.base.ids_in_X(inputs), shift, scaling.factor, self.terms.count)
+
+    def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Standard deviations of the features ``ids``, in their units: products of scaled columns."""
+        block, total = self.take(ids), weights.sum()
+        mean = block.correlate(weights) / total
+        variance = np.maximum(block.column_squares(weights) / total - mean**2, 0.0)
+        return self.in_units_here(ids, np.sqrt(variance))
+
+
+def products_of(
+    design: Design, polynomial: Polynomial, weights: np.ndarray, exclude: ArrayLike, largest: np.ndarray,
+    called: Callable[[int], str] = str,
+) -> ProductDesign:  # fmt: skip
+    """The products of the columns of ``design``, whose largest |x| are given, except the columns ``exclude`` of X."""
+    if design.n_columns < 2:
+        raise InvalidDataError("X has a single column: products need at least two; use features=\"linear\"")
+    size = largest if design.scaling is None else largest * design.scaling.take(np.arange(design.width)).factor
+    most = float(size.max(initial=0.0))
+    if most > TOO_LARGE or 0.0 < most < TOO_SMALL:
+        column = called(int(design.ids_in_X(np.argmax(size, keepdims=True))[0]))
+        raise InvalidDataError(
+            f"column {column} of X has values of up to {most:.3g} on the scale of the fit, the largest of all: their "
+            f"products are too {'large' if most > 1.0 else 'small'} to be computed; use scale='max'"
+        )
+    excluded = np.asarray(exclude, dtype=np.int64)
+    excluded = design.ids_here(excluded[design.holds(excluded)])
+    return ProductDesign(design, terms_of(design, polynomial, weights, excluded))
+
+
+@dataclass(frozen=True)
+class ProductSpace(Space):
+    """Linear terms, squares and products of the scaled columns of X, without the factors of the kernel."""
+
+    copies = False
+
+    n_columns: int
+    products: Products = field(repr=False, compare=False)
+    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    @property
+    def width(self) -> int:
+        """See Space; the constant has a number, too."""
+        return n_numbers(self.n_columns)
+
+    @property
+    def n_inputs(self) -> int:
+        """See Space."""
+        return self.n_columns
+
+    @property
+    def _given(self) -> ColumnSpace:
+        return ColumnSpace(self.n_columns, column_names=self.column_names)
+
+    def called(self, j: int) -> str:
+        """See Space: the column ``j`` of X."""
+        return self._given.called(j)
+
+    def inputs(self, ids: np.ndarray) -> np.ndarray:
+        """See Space."""
+        pairs = pairs_of(ids)
+        return distinct(pairs[pairs >= 0])
+
+    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
+        """See Space."""
+        return self._given.columns(X, inputs)
+
+    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See Space."""
+        return self._given.names(inputs, label)
+
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See Space: "a*b", "a^2" or "a"."""
+        pairs = pairs_of(np.asarray(ids, dtype=np.int64)).tolist()
+        return [
+            label(i) if j < 0 else f"{label(i)}^2" if i == j else f"{label(i)}*{label(j)}" for i, j in pairs
+        ]
+
+    def output(self, X: Any, ids: np.ndarray) -> Any:
+        """See Space: the products themselves."""
+        return self.columns(X, ids)
+
+    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
+        """See Space."""
+        return self.names(ids, label)
+
+    def put_back(self, columns: Any, ids: np.ndarray) -> Any:
+        """See Space: there is no way back."""
+        raise ValueError(
+            "inverse_transform is not possible: products do not tell the columns that they are made of; "
+            "get_support(indices=True) gives these columns"
+        )
+
+    def columns(self, X: Any, ids: np.ndarray) -> Any:
+        """See Space."""
+        inputs, columns = self._inputs_of(X, ids)
+        block = self._block(columns, inputs, ids)
+        return sparse.csr_array(block.native()) if sparse.issparse(columns) else block.toarray()
+
+    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """See Space; arrays some rows at a time."""
+        inputs, columns = self._inputs_of(X, ids)
+        n_rows = columns.shape[0]
+        step = n_rows if sparse.issparse(columns) else max(1, MOST_ENTRIES // max(1, ids.size))
+        out = np.empty((n_rows, *weights.shape[1:]))
+        for lo in range(0, n_rows, max(1, step)):
+            part = columns if step >= n_rows else columns[lo : lo + step]
+            out[lo : lo + step] = self._block(part, inputs, ids).combine(weights)
+        return out + intercept
+
+    def _block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> Block:
+        pairs = pairs_of(ids)
+        at = np.searchsorted(self.products.columns, inputs)
+        shift = self.products.shift[at]
+        scaling = Scaling(self.products.factor[at], shift if shift.any() else None)
+        if sparse.issparse(columns) and scaling.shift is not None:
+            columns = columns.toarray()  # few columns: those of the selection
+        return product_block(_stored(columns), scaling, inputs, pairs, np.ones(len(pairs)))
+
+    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
+        """(inputs of the features ``ids``, these columns of X as given)."""
+        inputs = self.inputs(ids)
+        columns = X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
+        check_columns(columns, lambda place: self.called(int(inputs[place])))
+        return inputs, columns
+
+
+def product_block(
+    columns: CscBlock | DenseBlock,
+    scaling: ColumnScaling | None,
+    inputs: np.ndarray,
+    pairs: np.ndarray,
+    factors: np.ndarray,
+) -> Block:
+    """The products ``pairs`` of the columns ``inputs`` (sorted), a block, put on their scale, times ``factors``."""
+    first, second = np.searchsorted(inputs, pairs[:, 0]), np.searchsorted(inputs, pairs[:, 1])
+    second = np.where(pairs[:, 1] < 0, -1, second)
+    if not isinstance(columns, CscBlock):
+        z = scaled_values(columns.toarray(), scaling, slice(None))
+        made = np.asfortranarray(np.where(second < 0, 1.0, z[:, second]) * z[:, first] * factors)
+        return DenseBlock(made, columns.workers)
+    values = columns.values.astype(np.float64)
+    if scaling is not None:
+        values *= np.repeat(scaling.factor, np.diff(columns.indptr))
+    ends = np.empty(len(pairs) + 1, dtype=np.int64)
+    arrays = columns.indptr, columns.indices, values, first, second, ends
+    products.meeting(*arrays, np.empty(0, dtype=columns.indices.dtype), np.empty(0))
+    indices = np.empty(int(ends[-1]), dtype=index_dtype(columns.shape[0]))
+    out = np.empty(indices.size)
+    if indices.size:
+        products.meeting(*arrays, indices, out)
+    out *= np.repeat(factors, np.diff(ends))
+    return CscBlock((columns.shape[0], len(pairs)), ends, indices, out, columns.workers)
+
+
+def _stored(columns: Any) -> CscBlock | DenseBlock:
+    """Columns of X as given, an array or a sparse matrix, as a block."""
+    if sparse.issparse(columns):
+        columns = sparse.csc_array(columns)
+        columns.sort_indices()
+        return CscBlock(columns.shape, columns.indptr, columns.indices, columns.data)
+    return DenseBlock(np.asfortranarray(columns))

@@ -1,0 +1,184 @@
+"""Which terms of a polynomial are features, and what a pass over the columns says about them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thresher.data.block import DENSE_COLUMNS, Block, Scannable, readonly
+from thresher.data.compressed import CscBlock, CsrBlock
+from thresher.data.design import Design
+from thresher.data.pairs import Polynomial
+from thresher.data.reducers import Collect, Reducer
+from thresher.data.scores import ColumnScaling, Score
+from thresher.loops import dense, products
+from thresher.results.products import numbers_of
+
+SURE = 1.0 + 1e-6  # bounds are sums that are rounded
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms that there are: per column, whether it is one itself, its square is one, and it has products."""
+
+    polynomial: Polynomial
+    linear: np.ndarray
+    square: np.ndarray
+    product: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """How many terms there are."""
+        inputs = int(np.count_nonzero(self.product))
+        return int(np.count_nonzero(self.linear)) + int(np.count_nonzero(self.square)) + inputs * (inputs - 1) // 2
+
+
+def terms_of(design: Design, polynomial: Polynomial, weights: np.ndarray, exclude: ArrayLike = ()) -> Terms:
+    """The Terms of the columns of ``design``, without those in ``exclude``; one pass over X.
+
+    Columns that are constant where there is weight have no products, those with two values no square.
+    """
+    allowed = np.ones(design.width, dtype=bool)
+    allowed[np.asarray(exclude, dtype=np.int64)] = False
+    values = design.scan(DistinctValues(weights), Collect(design.width))[:, 0]
+    varies = allowed & (values > 1.0)
+    square = varies & (values > 2.0) & (not polynomial.interaction_only)
+    return Terms(polynomial, allowed & (polynomial.coef0 > 0.0), square, varies)
+
+
+class DistinctValues(Score):
+    """How many different values each column has where there is weight, counted up to 3. (1, columns)."""
+
+    vectors = 1
+
+    def __init__(self, weights: ArrayLike):
+        self.counts = np.asarray(weights) > 0.0
+
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+        """See Score; scaling changes nothing."""
+        if isinstance(block, (CscBlock, CsrBlock)):
+            seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
+            by_columns = isinstance(block, CscBlock)
+            loop = products.distinct_by_columns if by_columns else products.distinct_by_rows
+            loop(block.indptr, block.indices, block.values, self.counts, lo, hi, seen, known)
+            absent = known[2] < np.count_nonzero(self.counts)  # some entries are zero without being stored
+            has_zero = ((seen > 0) & (known[0] == 0.0)) | ((seen > 1) & (known[1] == 0.0)) | (seen > 2)
+            return np.minimum(seen + (absent & ~has_zero), 3)[None].astype(np.float64)
+        out = np.empty((1, hi - lo))
+        for start, columns in _arrays(block, lo, hi):
+            columns = columns[self.counts]
+            other = columns != columns[:1]
+            second = columns[np.argmax(other, axis=0), np.arange(columns.shape[1])]
+            third = (other & (columns != second)).any(axis=0)
+            out[0, start - lo : start - lo + third.size] = 1.0 + other.any(axis=0) + third
+        return out
+
+
+class TermSums(Score):
+    """Of the scaled columns z: sums of v z and of v z^2 and a bound on |sum v z z'| for all other columns z'. (3 k,).
+
+    Of sparse columns, whose rows have at most ``peaks`` as |z|, that is the bound; of others it is the root of
+    sum |v| z^2, and the product of two such roots is one. ``signed``: z may be negative.
+    """
+
+    def __init__(self, V: np.ndarray, peaks: np.ndarray, *, signed: bool):
+        self.V, self.signed, self.vectors = V, signed, 3 * len(V)
+        self._side_by_side = np.ascontiguousarray(np.concatenate([V, peaks[None]]).T)
+
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+        """See Score."""
+        k = len(self.V)
+        if isinstance(block, (CscBlock, CsrBlock)):
+            factor = np.ones(hi - lo) if scaling is None else scaling.factor
+            sums = np.zeros((4, k, hi - lo))
+            loop = products.column_sums if isinstance(block, CscBlock) else products.column_sums_by_rows
+            loop(block.indptr, block.indices, block.values, factor, self._side_by_side, lo, hi, sums)
+            up, down = sums[products.UP], sums[products.DOWN]
+            bounds = SURE * (up + down if self.signed else np.maximum(up, down))
+            return np.concatenate([sums[products.LINEAR], sums[products.SQUARE], bounds])
+        out, size = np.zeros((3 * k, hi - lo)), np.abs(self.V)
+        for start, columns in _arrays(block, lo, hi):
+            z = np.ascontiguousarray(scaled_values(columns, scaling, slice(start - lo, start - lo + DENSE_COLUMNS)).T)
+            part = np.zeros((3 * k, len(z)))
+            dense.row_dots(readonly(z), self.V, 0, len(z), part[:k])
+            squares = readonly(z * z)
+            dense.row_dots(squares, self.V, 0, len(z), part[k : 2 * k])
+            dense.row_dots(squares, size, 0, len(z), part[2 * k :])
+            part[2 * k :] = SURE * np.sqrt(part[2 * k :])
+            out[:, start - lo : start - lo + len(z)] = part
+        return out
+
+
+class Sifted(Collect):
+    """Passes linear terms and squares to another reducer and keeps the bounds of all columns, of TermSums.
+
+    The result is (that reducer, bounds (width, k)).
+    """
+
+    def __init__(self, inner: Reducer, terms: Terms, width: int, part: Any = None):
+        super().__init__(width, part)
+        self.inner, self.terms = inner, terms
+
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Sifted":
+        """See Reducer."""
+        k, kernel = len(scores) // 3, self.terms.polynomial
+        j = ids + np.arange(scores.shape[1]) if isinstance(ids, int) else ids
+        parts = [
+            self.inner.started(numbers_of(j[there], other[there]), np.ascontiguousarray(part[:, there]) * factor)
+            for there, other, part, factor in (
+                (self.terms.linear[j], np.full_like(j, -1), scores[:k], kernel.linear_factor),
+                (self.terms.square[j], j, scores[k : 2 * k], float(kernel.gamma)),
+            )
+        ]
+        inner = parts[0].merged(parts[1])
+        bounds = np.where(self.terms.product[j], scores[2 * k :], 0.0)
+        return Sifted(inner, self.terms, self.width, (ids, bounds))
+
+    def merged(self, other: "Sifted") -> "Sifted":
+        """See Reducer; updates this reducer in place."""
+        self.inner = self.inner.merged(other.inner)
+        return super().merged(other)
+
+    def result(self) -> tuple[Reducer, np.ndarray]:  # type: ignore[override]
+        """(the other reducer, bounds)."""
+        return self.inner, super().result()
+
+
+def peaks_of(design: Design) -> tuple[np.ndarray, bool]:
+    """(the largest |z| of each row, whether any z is negative), of the scaled columns z of a sparse ``design``."""
+    peaks, signed = np.zeros(design.shape[0]), False
+    for piece in design.pieces():
+        block, lo, hi = piece.open()
+        if not isinstance(block, (CscBlock, CsrBlock)):
+            return peaks, True
+        scaling = None if design.scaling is None else design.scaling.range(piece.first, piece.first + piece.width)
+        factor = np.ones(hi - lo) if scaling is None else scaling.factor
+        loop = products.peaks_by_columns if isinstance(block, CscBlock) else products.peaks_by_rows
+        loop(block.indptr, block.indices, block.values, factor, lo, hi, peaks)
+        signed = signed or bool(block.values.min(initial=0.0) < 0.0)
+    return peaks, signed
+
+
+def raw_columns(design: Design, ids: np.ndarray) -> Any:
+    """Columns of a design as a block, before scaling."""
+    block: Any = design.take(ids)
+    return block if design.scaling is None else block.base
+
+
+def scaled_values(columns: np.ndarray, scaling: ColumnScaling | None, some: Any) -> np.ndarray:
+    """The columns (n, m), which are ``some`` of those of ``scaling``, on their scale."""
+    if scaling is None:
+        return columns
+    z = columns if scaling.shift is None else columns - scaling.shift[some]
+    return z * scaling.factor[some]
+
+
+def _arrays(block: Scannable, lo: int, hi: int) -> Any:
+    """(first column, array of float64) for a few columns at a time."""
+    if not isinstance(block, Block):
+        raise TypeError(f"products need columns that can be taken, which {type(block).__name__} has not")
+    for start in range(lo, hi, DENSE_COLUMNS):
+        yield start, block.take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
+
+

@@ -1,0 +1,50 @@
+"""The parameters of FGMClassifier, validated."""
+
+from typing import Any
+
+from thresher.data.kernels import Kernel, kernel_of
+from thresher.data.maps import maps_of
+from thresher.data.pairs import Polynomial
+from thresher.data.scales import SCALES
+from thresher.estimators import parameters as check
+from thresher.optim.losses import LOSSES
+from thresher.results import Trace
+
+DEFAULT_C = 1.0
+SUPPORTS = ("shared", "per_class")
+
+
+def made_by(features: Any) -> tuple[Kernel | None, Polynomial | None]:
+    """What makes features of columns: an additive kernel, or a polynomial, or neither."""
+    kernel = kernel_of(features)
+    return (None, kernel) if isinstance(kernel, Polynomial) else (kernel, None)
+
+
+def options_of(clf: Any, kernel: Kernel | None, trace: Trace) -> tuple[Any, dict[str, Any]]:
+    """C, and the other parameters that can be validated without the data, as fgm() takes them."""
+    check.one_of("loss", clf.loss, tuple(LOSSES))
+    check.one_of("scale", clf.scale, SCALES)
+    check.one_of("support", clf.support, SUPPORTS)
+    if kernel is not None:
+        maps_of(kernel).scale_for(clf.scale)
+    auto_C, auto_overshoot, auto_turn, auto_inner = (
+        isinstance(given, str) and given == "auto"
+        for given in (clf.C, clf.overshoot, clf.features_per_turn, clf.inner_tol)
+    )
+    overshoot = clf.overshoot
+    if overshoot is not None and not auto_overshoot:
+        overshoot = check.positive("overshoot", overshoot)
+        if overshoot < 1.0:
+            raise ValueError(f"overshoot must be >= 1, got {overshoot!r}: there would be nothing to eliminate")
+    deadline = None if clf.max_time is None else trace.begun + check.positive("max_time", clf.max_time)
+    if not callable(clf.verbose):
+        check.integer("verbose", int(clf.verbose) if isinstance(clf.verbose, bool) else clf.verbose, least=0)
+    C = "auto" if auto_C else DEFAULT_C if clf.C is None else check.positive("C", clf.C)
+    return C, {
+        "overshoot": overshoot,
+        "per_turn": None if auto_turn else check.integer("features_per_turn", clf.features_per_turn),
+        "tol": check.positive("tol", clf.tol, zero=True),
+        "inner_tol": None if auto_inner else check.positive("inner_tol", clf.inner_tol),
+        "max_turns": check.integer("max_iter", clf.max_iter),
+        "deadline": deadline,
+    }

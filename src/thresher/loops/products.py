@@ -1,0 +1,302 @@
+"""Sums of products of sparse columns: for each pair of columns that have a row in common, sum_i v_i z_i z'_i.
+
+Every sum runs over the rows in ascending order, and a term is v_i (z_i z'_i), so that neither the order of the columns
+nor pieces and threads change a bit.
+"""
+
+import numpy as np
+
+from thresher.loops import compressed
+from thresher.loops.compressed import first_at_least
+from thresher.loops.jit import compiled, helper
+
+LINEAR, SQUARE, UP, DOWN = range(4)  # rows of ``out`` of column_sums
+
+
+@compiled
+def column_sums(indptr, indices, values, factor, V, lo, hi, out):
+    """Sums over the columns lo <= j < hi of CSC, whose entries are multiplied by ``factor``, for vectors v.
+
+    V (n, k + 1) has these side by side, and behind them the peak of each row. out (4, k, hi - lo) gets sums of v z, of
+    v z^2, and of |v z| peak over the rows where v z is positive, and negative.
+    """
+    for j in range(lo, hi):
+        f = factor[j - lo]
+        for r in range(V.shape[1] - 1):
+            linear = square = up = down = 0.0
+            for t in range(indptr[j], indptr[j + 1]):
+                line, z = V[np.uintp(indices[t])], values[t] * f
+                a = line[r] * z
+                b = a * line[-1]
+                linear += a
+                square += line[r] * (z * z)
+                up += max(b, 0.0)
+                down -= min(b, 0.0)
+            out[0, r, j - lo], out[1, r, j - lo] = linear, square
+            out[2, r, j - lo], out[3, r, j - lo] = up, down
+
+
+@compiled(uses=compressed)
+def column_sums_by_rows(indptr, indices, values, factor, V, lo, hi, out):
+    """As ``column_sums``, and equal to it bit for bit, of CSR."""
+    for i in range(indptr.size - 1):
+        start = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+        for r in range(V.shape[1] - 1):
+            v = V[i, r]
+            if v != 0.0:
+                t = start
+                while t < indptr[i + 1] and indices[t] < hi:
+                    c = indices[t] - lo
+                    z = values[t] * factor[c]
+                    a = v * z
+                    b = a * V[i, -1]
+                    out[0, r, c] += a
+                    out[1, r, c] += v * (z * z)
+                    out[2, r, c] += max(b, 0.0)
+                    out[3, r, c] -= min(b, 0.0)
+                    t += 1
+
+
+@compiled
+def peaks_by_columns(indptr, indices, values, factor, lo, hi, peaks):
+    """peaks[i] = the largest |z| of row i in the columns lo <= j < hi of CSC, if it is larger."""
+    for j in range(lo, hi):
+        for t in range(indptr[j], indptr[j + 1]):
+            i = np.uintp(indices[t])
+            peaks[i] = max(peaks[i], abs(values[t] * factor[j - lo]))
+
+
+@compiled(uses=compressed)
+def peaks_by_rows(indptr, indices, values, factor, lo, hi, peaks):
+    """As ``peaks_by_columns``, of CSR."""
+    for i in range(indptr.size - 1):
+        t = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+        while t < indptr[i + 1] and indices[t] < hi:
+            peaks[i] = max(peaks[i], abs(values[t] * factor[indices[t] - lo]))
+            t += 1
+
+
+@helper
+def _see(x, c, seen, values):
+    """Note a value of column c: ``seen`` counts distinct ones up to 3, the first two are in ``values``."""
+    if seen[c] == 0 or (seen[c] == 1 and x != values[0, c]):
+        values[seen[c], c] = x
+        seen[c] += 1
+    elif seen[c] == 2 and x != values[0, c] and x != values[1, c]:
+        seen[c] = 3
+
+
+@compiled
+def distinct_by_columns(indptr, indices, values, counts, lo, hi, seen, known):
+    """Count distinct values of columns lo <= j < hi of CSC, up to 3, in the rows that count; others may be absent.
+
+    ``known`` (3, hi - lo): two values of each, and how many of the rows have an entry.
+    """
+    for j in range(lo, hi):
+        for t in range(indptr[j], indptr[j + 1]):
+            if counts[np.uintp(indices[t])]:
+                known[2, j - lo] += 1.0
+                _see(values[t] + 0.0, j - lo, seen, known)
+
+
+@compiled(uses=compressed)
+def distinct_by_rows(indptr, indices, values, counts, lo, hi, seen, known):
+    """As ``distinct_by_columns``, of CSR."""
+    for i in range(indptr.size - 1):
+        if counts[i]:
+            t = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+            while t < indptr[i + 1] and indices[t] < hi:
+                known[2, indices[t] - lo] += 1.0
+                _see(values[t] + 0.0, indices[t] - lo, seen, known)
+                t += 1
+
+
+@compiled
+def count_ranked(indptr, indices, rank, rows, first, last, counts):
+    """counts[r] = how many entries of row rows[r] of CSR are in columns that have a rank; others have -1."""
+    for r in range(first, last):
+        i, count = rows[r], 0
+        for t in range(indptr[i], indptr[i + 1]):
+            count += 1 if rank[np.uintp(indices[t])] >= 0 else 0
+        counts[r] = count
+
+
+@compiled
+def pick_ranked(indptr, indices, values, factor, rank, rows, first, last, starts, ranks, out):
+    """The entries that ``count_ranked`` counts, from starts[r] on, by rank: their ranks, and values times factor."""
+    for r in range(first, last):
+        i, at = rows[r], starts[r]
+        for t in range(indptr[i], indptr[i + 1]):
+            j = np.uintp(indices[t])
+            new = rank[j]
+            if new >= 0:
+                u = at
+                while u > starts[r] and ranks[u - 1] > new:
+                    ranks[u], out[u] = ranks[u - 1], out[u - 1]
+                    u -= 1
+                ranks[u], out[u] = new, values[t] * factor[j]
+                at += 1
+
+
+@compiled
+def pair_grid(row_ptr, ranks, row_values, v, first, last, sums):
+    """sums[t - first, s] += sum_i v_i (z_t z_s) for all pairs of columns s < t, first <= t < last, row after row."""
+    for i in range(row_ptr.size - 1):
+        start, stop = row_ptr[i], row_ptr[i + 1]
+        e = start
+        while e < stop and ranks[e] < first:
+            e += 1
+        while e < stop and ranks[e] < last:
+            line, z = sums[np.uintp(ranks[e] - first)], row_values[e]
+            for u in range(start, e):
+                line[np.uintp(ranks[u])] += v[i] * (z * row_values[u])
+            e += 1
+
+
+@compiled
+def pair_sums(ptr, rows, values, row_ptr, ranks, row_values, v, begin, first, last, factor, bar, sums, found, scores):
+    """Scores of the pairs of columns s < t, first <= t < last, whose square reaches ``bar``.
+
+    ``ptr``, ``rows``, ``values`` are the columns from ``begin`` on, ``row_ptr``, ``ranks``, ``row_values`` all by rows.
+    ``sums`` are zero, as long as there are columns, and zero again at the end. Pairs (t, s) go to the columns of
+    ``found``, scores, which are the sums times ``factor``, to ``scores``. Returns the column before which there is no
+    more room, or ``last``, and the number of pairs.
+    """
+    count = 0
+    for t in range(first, last):
+        if count + t > scores.size:
+            return t, count
+        work = 0
+        for e in range(ptr[t - begin], ptr[t - begin + 1]):
+            i = np.uintp(rows[e])
+            a, z = v[i], values[e]
+            u, stop = row_ptr[i], row_ptr[i + 1]
+            work += stop - u
+            while u < stop and ranks[u] < t:
+                sums[np.uintp(ranks[u])] += a * (z * row_values[u])
+                u += 1
+        if work > t:  # else fewer sums than columns are not zero: their entries are visited again
+            for s in range(t):
+                x = sums[s] * factor
+                if x != 0.0 and x * x >= bar:
+                    found[0, count], found[1, count], scores[count] = t, s, x
+                    count += 1
+                sums[s] = 0.0
+            continue
+        for e in range(ptr[t - begin], ptr[t - begin + 1]):
+            i = np.uintp(rows[e])
+            u, stop = row_ptr[i], row_ptr[i + 1]
+            while u < stop and ranks[u] < t:
+                s = np.uintp(ranks[u])
+                x = sums[s] * factor
+                if x != 0.0 and x * x >= bar:
+                    found[0, count], found[1, count], scores[count] = t, s, x
+                    count += 1
+                sums[s] = 0.0
+                u += 1
+    return last, count
+
+
+@helper
+def _passes(sums, factor, gates, bars):
+    """Whether the scores of a pair, its sums times factor, reach the bar of a gate."""
+    r = 0
+    for g in range(gates.size):
+        total, some = 0.0, False
+        for _ in range(gates[g]):
+            x = sums[r] * factor
+            total += x * x
+            some |= x != 0.0
+            r += 1
+        if some and total >= bars[g]:
+            return True
+    return False
+
+
+@helper
+def _harvest(sums, t, s, factor, gates, bars, found, scores, count):
+    """Note the pair (t, s) if its scores pass, set its sums to zero, and return how many there are now."""
+    if _passes(sums, factor, gates, bars):
+        found[0, count], found[1, count] = t, s
+        for r in range(sums.size):
+            scores[r, count] = sums[r] * factor
+        count += 1
+    for r in range(sums.size):
+        sums[r] = 0.0
+    return count
+
+
+@compiled
+def pair_sums_of_many(
+    ptr, rows, values, row_ptr, ranks, row_values, V, begin, first, last, factor, gates, bars, sums, found, scores
+):
+    """As ``pair_sums``, for the columns of V (n, k); a pair is found if it reaches the bar of one of the gates.
+
+    A gate has some vectors, one after the other, and compares the sum of the squares of their scores with its bar.
+    ``sums`` is (columns, k), ``scores`` (k, room).
+    """
+    count, k = 0, V.shape[1]
+    for t in range(first, last):
+        if count + t > scores.shape[1]:
+            return t, count
+        work = 0
+        for e in range(ptr[t - begin], ptr[t - begin + 1]):
+            i = np.uintp(rows[e])
+            a, z = V[i], values[e]
+            u, stop = row_ptr[i], row_ptr[i + 1]
+            work += stop - u
+            while u < stop and ranks[u] < t:
+                s, x = sums[np.uintp(ranks[u])], z * row_values[u]
+                for r in range(k):
+                    s[r] += a[r] * x
+                u += 1
+        if work > t:
+            for s in range(t):
+                count = _harvest(sums[s], t, s, factor, gates, bars, found, scores, count)
+            continue
+        for e in range(ptr[t - begin], ptr[t - begin + 1]):
+            i = np.uintp(rows[e])
+            u, stop = row_ptr[i], row_ptr[i + 1]
+            while u < stop and ranks[u] < t:
+                s = np.uintp(ranks[u])
+                count = _harvest(sums[s], t, s, factor, gates, bars, found, scores, count)
+                u += 1
+    return last, count
+
+
+@helper
+def _meet(indices, values, s, stop, t, end, out_indices, out_values, at):
+    """Multiply the entries s to stop and t to end where they have a row in common; returns where the next one goes.
+
+    With out_indices of length 0 they are counted only.
+    """
+    while s < stop and t < end:
+        i, other = indices[s], indices[t]
+        if i == other:
+            if out_indices.size:
+                out_indices[at], out_values[at] = i, values[s] * values[t]
+            at += 1
+        s += 1 if i <= other else 0
+        t += 1 if other <= i else 0
+    return at
+
+
+@compiled
+def meeting(indptr, indices, values, first, second, ends, out_indices, out_values):
+    """Products of columns first[c] and second[c] of CSC, one after the other; those with second[c] < 0 as they are.
+
+    ``ends`` (c + 1) gets where each begins; with out_indices of length 0 nothing is written but that.
+    """
+    at = 0
+    ends[0] = 0
+    for c in range(first.size):
+        s, stop = indptr[first[c]], indptr[first[c] + 1]
+        if second[c] < 0:
+            if out_indices.size:
+                for t in range(s, stop):
+                    out_indices[at + t - s], out_values[at + t - s] = indices[t], values[t]
+            at += stop - s
+        else:
+            t, end = indptr[second[c]], indptr[second[c] + 1]
+            at = _meet(indices, values, s, stop, t, end, out_indices, out_values, at)
+        ends[c + 1] = at
