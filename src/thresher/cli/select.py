@@ -22,8 +22,8 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, kernel, polynomial, heredity, groups, tree, ungrouped, always,
-    exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting,
+    file, features, C, loss, support, growth_alone, scale, kernel, polynomial, heredity, groups, tree, ungrouped,
+    always, exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
