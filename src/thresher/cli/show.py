@@ -13,6 +13,7 @@ from rich.table import Table
 
 from thresher.cli.app import Pipe
 from thresher.results import rounded
+from thresher.results.words import visited
 
 OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -98,8 +99,8 @@ class Turns(_Bar):
         share = min(1.0, turn.taken / target) if target else 0.0
         state = (
             f"{turn.taken}{f' of {target}' if target else ''} {self.noun}s, {turn.features} in the model, objective "
-            f"{turn.objective:.4g}, gap {turn.gap:.1e}, {rounded(turn.passes)} passes, {turn.seconds:.1f} s"
-            f"{left(turn, share)}"
+            f"{turn.objective:.4g}, gap {turn.gap:.1e}, {rounded(turn.passes)} passes, "
+            f"{visited(turn, ', ')}{turn.seconds:.1f} s{left(turn, share)}"
         )
         self.bar.update(
             self.task,

@@ -66,6 +66,11 @@ class Design(ABC):
         return self.width
 
     @property
+    def visited_share(self) -> float:
+        """Share of the columns that the last scan looked at: all, unless a design can rule some out."""
+        return 1.0
+
+    @property
     def scan_work(self) -> float:
         """The work of a scan by which its number of threads is chosen.
 

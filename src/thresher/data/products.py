@@ -1,7 +1,8 @@
 """Products of columns: a design that nobody stores, and the space of its features."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,11 @@ class ProductDesign(Design):
         self._pairs = Walks(base) if self.sparse else Tiles(base)
 
     @property
+    def visited_share(self) -> float:
+        """See Design: of those whose products it looked at."""
+        return self.visited / max(1, self.base.width)
+
+    @property
     def n_columns(self) -> int:
         """See Design."""
         return n_numbers(self.base.n_columns)
@@ -106,6 +112,12 @@ class ProductDesign(Design):
 
     def _watch(self, visited: int) -> None:
         self.visited = visited
+
+    def within(self, products: np.ndarray, squares: np.ndarray) -> "ProductDesign":
+        """A view with all linear terms, but only products among some columns, and squares of some."""
+        view, terms = copy.copy(self), self.terms
+        view.terms = replace(terms, product=_only(terms.product, products), square=_only(terms.square, squares))
+        return view
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
@@ -183,6 +195,13 @@ class ProductDesign(Design):
         mean = block.correlate(weights) / total
         variance = np.maximum(block.column_squares(weights) / total - mean**2, 0.0)
         return self.in_units_here(ids, np.sqrt(variance))
+
+
+def _only(mask: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The mask, where it is set at ``places``."""
+    some = np.zeros_like(mask)
+    some[places] = mask[places]
+    return some
 
 
 def products_of(

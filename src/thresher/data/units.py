@@ -50,6 +50,16 @@ class Units(ABC):
     def roots(self, units: np.ndarray) -> np.ndarray | None:
         """The root of omega_g for each of ``units``; None if all are 1."""
 
+    def eligible(
+        self, design: Design, V: np.ndarray, taken: np.ndarray, size: int, exclude: np.ndarray
+    ) -> Ranked | None:
+        """The best units that may be taken when ``taken`` are, for vectors V (k, n); None: all that a scan ranks."""
+        return None
+
+    def needed(self, units: np.ndarray) -> tuple[np.ndarray, bool] | None:
+        """(positions (m, 2) in ``units`` of those that each needs, -1: none; whether both or one); None: none does."""
+        return None
+
     def take(self, design: Design, units: np.ndarray) -> Block:
         """The columns of ``units``, each divided by the root of its unit's weight, in memory."""
         columns, sizes = self.members(units)

@@ -138,4 +138,5 @@ def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
         sum(machine.taken.solution.objective for machine in machines),
         sum(machine.lower_bound for machine in machines),
         sum(machine.at_zero for machine in machines),
+        machines[0].design.visited_share,
     )

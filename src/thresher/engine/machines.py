@@ -105,13 +105,15 @@ class Machine(ABC):
     def record_scan(self, result: Any) -> None:
         """Keep the result of the reducer."""
         units, squares = self.plan.units.ranked(result, *self.asked)
+        allowed = self.plan.units.eligible(self.design, self.vectors(), self.taken.units, *self.asked)
+        best = (units, squares) if allowed is None else allowed
         known = self.taken.squares
         kept = squares[: self.kept]
         free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]
         rest = float(kept[-1]) if kept.size == self.kept else 0.0  # else no other unit has a score
         forced = float(known[: self.forced].sum())
         copies = known[self.copies.left_out(self.taken)[1]]
-        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, units, squares, rest, copies)
+        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, *best, rest, copies)
 
     def certify(self) -> None:
         """Keep the best bounds seen so far."""

@@ -1,6 +1,6 @@
 """thresh(): backward elimination on the columns that growth has taken, without reading X again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -11,6 +11,7 @@ from thresher.engine.machines import is_large
 from thresher.engine.taken import Taken
 from thresher.optim.layout import Layout
 from thresher.optim.master import DeadlinePassed, Solution, Start, evaluated, out_of_time
+from thresher.optim.needs import Needs
 from thresher.optim.penalties import KSupport
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for, solver_for
@@ -37,6 +38,7 @@ def thresh(
     trace: Trace,
     *,
     pool: int | None = None,
+    needs: Callable[[np.ndarray], Needs | None] | None = None,
     exact: int | None = None,
     rough: bool = False,
     deadline: float | None = None,
@@ -44,8 +46,9 @@ def thresh(
     """Yield what is left of ``taken`` at each of ``counts`` units, decreasing: a Taken without block and scores.
 
     The penalty is the plain 1/2 ||w||^2, and units with the smallest weights are removed first; the first ``pool``
-    units taken only when no later ones are left. The station with ``exact`` units is solved up to rounding, the others
-    to the tolerances above. Stops early when ``deadline`` passes: if it has already passed, nothing is yielded.
+    units taken only when no later ones are left; ``needs(units)`` says which stay as long as others do. The station
+    with ``exact`` units is solved up to rounding, the others to the tolerances above. Stops early when ``deadline``
+    passes: if it has already passed, nothing is yielded.
     """
     if out_of_time(deadline):
         return
@@ -54,6 +57,7 @@ def thresh(
     starts = [Start(solution.w, solution.z, solution.b) for solution in solutions]
     first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
     options: dict[str, Any] = {"forced": taken.forced, "pool": pool, "layout": Layout(taken.layout.sizes)}
+    options["needs"] = None if needs is None else needs(taken.units)
     options |= {"tol": tol * at_zero, "first_tol": first_tol * at_zero, "deadline": deadline}
     with trace.step("thresh"), suppress(DeadlinePassed):
         for station in eliminate(taken.in_memory, problem.per_class(), starts, counts, **options):

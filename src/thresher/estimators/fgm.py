@@ -24,7 +24,7 @@ from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.choice import chosen_C
-from thresher.estimators.fgm_options import made_by, options_of
+from thresher.estimators.fgm_options import check_heredity, made_by, options_of
 from thresher.estimators.folds import CS, held_out_parts
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
@@ -223,6 +223,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         trace = Trace()
         kernel, polynomial = made_by(self.features)
         C, options = options_of(self, kernel, trace)
+        check_heredity(self, polynomial)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)

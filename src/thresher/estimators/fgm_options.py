@@ -20,6 +20,15 @@ def made_by(features: Any) -> tuple[Kernel | None, Polynomial | None]:
     return (None, kernel) if isinstance(kernel, Polynomial) else (kernel, None)
 
 
+def check_heredity(clf: Any, polynomial: Polynomial | None) -> None:
+    """Raise ValueError if heredity is asked for without elimination, which keeps it."""
+    if polynomial is not None and polynomial.heredity is not None:
+        if clf.overshoot is None:
+            raise ValueError("heredity needs elimination, which keeps it: overshoot must not be None (--growth-alone)")
+        if clf.n_features_to_select is None:
+            raise ValueError("heredity needs a number of features: set n_features_to_select (--features)")
+
+
 def options_of(clf: Any, kernel: Kernel | None, trace: Trace) -> tuple[Any, dict[str, Any]]:
     """C, and the other parameters that can be validated without the data, as fgm() takes them."""
     check.one_of("loss", clf.loss, tuple(LOSSES))

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from thresher.results import Turn, rounded
+from thresher.results.words import visited
 
 
 class Progress:
@@ -34,7 +35,7 @@ class Progress:
         left = f" {turn.seconds * (1 / share - 1):6.1f} s left" if 0 < share < 1 else ""
         return (
             f"{bar}{turn.taken}{of} {self.noun}s  {turn.features} in the model  objective {turn.objective:.5g}  "
-            f"gap {turn.gap:.1e}  {rounded(turn.passes)} passes  {turn.seconds:.1f} s{left:<14}"
+            f"gap {turn.gap:.1e}  {rounded(turn.passes)} passes  {visited(turn, '  ')}{turn.seconds:.1f} s{left:<14}"
         )
 
     def close(self, selection):

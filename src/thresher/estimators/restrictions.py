@@ -7,6 +7,7 @@ import numpy as np
 from thresher.data.design import Design
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.groups import EachInput, ExpandedUnits
+from thresher.data.heredity import HereditaryTerms
 from thresher.data.pairs import Polynomial
 from thresher.data.products import ProductDesign
 from thresher.data.space import Space
@@ -116,6 +117,8 @@ class Candidates:
             labels = inputs.ids_in_X(np.arange(inputs.width)) if labels is None else labels
         elif isinstance(design, ProductDesign):
             inputs = design.base
+            if design.polynomial.heredity is not None:
+                units = HereditaryTerms(design.width, both=design.polynomial.heredity == "strong")
         elif self.grouping is not None:
             units = self.grouping.units(design)
         if self.grouping is None:
@@ -128,7 +131,7 @@ class Candidates:
             forced, excluded = inputs.ids_here(forced), inputs.ids_here(excluded[inputs.holds(excluded)])
             if self.polynomial is not None:  # linear terms; excluded columns make no products at all
                 forced, excluded = numbers_of(forced, np.full_like(forced, -1)), excluded[:0]
-        elif units is not None and not np.all(units.members(forced).sizes):
+        elif self.grouping is not None and units is not None and not np.all(units.members(forced).sizes):
             raise InvalidDataError(
                 "always_include contains a group that has only columns of zeros, which are not in the Design given as X"
             )

@@ -22,7 +22,9 @@ def sentence_of(clf: Any) -> str:
     if selection.units is None:
         count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
         noun = "column" if selection.products is None else "term"
-        return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each, noun=noun)
+        told = proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each, noun=noun)
+        hereditary = getattr(clf.features, "heredity", None) is not None
+        return told + " That counts terms which heredity does not allow, too." * hereditary
     count, wanted = selection.units.size, clf.n_features_to_select
     if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
         count = min(count, int(wanted))

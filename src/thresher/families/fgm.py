@@ -15,7 +15,7 @@ from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_s
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
 from thresher.families import fgm_path
-from thresher.families.fgm_path import InX, Later, Rest, Whole, forced_columns, members, path, station
+from thresher.families.fgm_path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
 from thresher.optim.solvers import eliminator_for
@@ -286,8 +286,8 @@ class _Model:
         """Eliminate to each of ``counts``; the pick is the last station."""
         plan, number = self.plan, None
         for left in thresh(
-            pool, self.problem, self.grown.at_zero, counts, self.trace, exact=exact, rough=plan.rough,
-            deadline=plan.deadline,
+            pool, self.problem, self.grown.at_zero, counts, self.trace, needs=needs_of(plan), exact=exact,
+            rough=plan.rough, deadline=plan.deadline,
         ):  # fmt: skip
             number = left.units.size
             self.stations[number] = left
@@ -302,19 +302,19 @@ class _Model:
         """What remains to be eliminated for the path: above the pool, and below the pick."""
         if self.stop.reason is StopReason.MAX_TIME or not self.pick.units.size:
             return []
-        taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
+        taken, wanted, reach, needs = self.grown.taken, self.plan.wanted, self.plan.reach, needs_of(self.plan)
         below, least = (self.pick if wanted is None else self.last), max(1, taken.forced)
         counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
         copies = np.isin(below.units, self.grown.copies)
         first = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
-        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], first)]
+        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], first, needs)]
         if wanted is not None and self.is_coarse:
             pool = self.pool
             counts = stops(pool.units.size, min(2 * wanted, pool.units.size), min(wanted, pool.units.size))[:-1]
-            rests.append(Rest(pool, self.problem, self.grown.at_zero, counts))
+            rests.append(Rest(pool, self.problem, self.grown.at_zero, counts, None, needs))
         if wanted is not None and reach is not None and taken.units.size > reach:
             counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
-            rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach))
+            rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach, needs))
         return rests
 
     def refit(self) -> None:

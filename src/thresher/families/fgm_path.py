@@ -17,6 +17,7 @@ from thresher.engine.machines import Grown
 from thresher.engine.plans import Plan
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import thresh
+from thresher.optim.needs import Needs
 from thresher.optim.problem import Problem
 from thresher.results import GroupLabels, Path, Products, Spread, Station, Trace
 
@@ -65,13 +66,14 @@ class Member:
 
 @dataclass(frozen=True)
 class Rest:
-    """Elimination that is left for later: from ``taken`` to each of ``counts``; see ``thresh`` for ``pool``."""
+    """Elimination that is left for later: from ``taken`` to each of ``counts``; see ``thresh`` for the others."""
 
     taken: Taken
     problem: Problem
     at_zero: float
     counts: list[int]
     pool: int | None = None
+    needs: Callable[[np.ndarray], Needs | None] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -82,8 +84,19 @@ class Rest:
         """What is left at each of the counts."""
         with self.taken.in_memory.workers, ONE_BLAS_THREAD:
             yield from thresh(
-                self.taken, self.problem, self.at_zero, self.counts, Trace(), pool=self.pool, deadline=deadline
-            )
+                self.taken, self.problem, self.at_zero, self.counts, Trace(), pool=self.pool, needs=self.needs,
+                deadline=deadline,
+            )  # fmt: skip
+
+
+def needs_of(plan: Plan) -> Callable[[np.ndarray], Needs | None]:
+    """The function that tells elimination which of some units need others."""
+
+    def needs(units: np.ndarray) -> Needs | None:
+        found = plan.units.needed(units)
+        return None if found is None else Needs(*found)
+
+    return needs
 
 
 class Whole:

@@ -26,7 +26,7 @@ from thresher.results import Certificate, GroupLabels, Path, Selection, Spread, 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
 TURN = {"features": "<i8", "taken": "<i8"} | dict.fromkeys(
-    ("objective", "lower_bound", "gap", "passes", "seconds"), "<f8"
+    ("objective", "lower_bound", "gap", "passes", "seconds", "visited"), "<f8"
 )
 STEP = {"seconds": "<f8", "passes": "<f8", "bytes": "<i8"}
 PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
@@ -35,7 +35,7 @@ PATH = required("phase", "number", "begins", "features", "weights", "intercept",
 }
 CERTIFICATE, TRACE = required(*BOUNDS), required("steps", "turns")
 SPREAD, LABELS = required("columns", "std"), required("units", "labels", "n_candidates") | {"noun": "group"}
-STEPS, TURNS = required("kind", *STEP), required(*TURN)
+STEPS, TURNS = required("kind", *STEP), required(*TURN) | {"visited": None}
 SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
@@ -287,7 +287,8 @@ def _trace(reader, value):
     steps, turns = fields(value["steps"], STEPS, "steps"), fields(value["turns"], TURNS, "turns")
     kinds = get_strings(reader, steps["kind"], None, "kinds of the steps")
     steps = _columns(reader, steps, STEP, len(kinds), "of the steps")
-    turns = _columns(reader, turns, TURN, None, "of the turns")
+    known = {name: dtype for name, dtype in TURN.items() if turns[name] is not None}  # files of before lack ``visited``
+    turns = _columns(reader, turns, known, None, "of the turns")
     steps = [Step(*row) for row in zip(kinds, *steps, strict=True)]
     turns = [Turn(*row) for row in zip(*turns, strict=True)]
     return Trace(steps, turns, begun=time.perf_counter() - (turns[-1].seconds if turns else 0.0))

@@ -22,6 +22,7 @@ from thresher.optim import newton
 from thresher.optim.inverses import SINGULAR, ByColumns, ByRows
 from thresher.optim.layout import PLAIN, Layout
 from thresher.optim.master import DeadlinePassed, Solution, Start, better, in_time, out_of_time
+from thresher.optim.needs import Needs
 from thresher.optim.penalties import KSupport
 from thresher.optim.pivoting import pivoted
 from thresher.optim.problem import Problem, QuadraticDual
@@ -74,6 +75,7 @@ def eliminate(
     layout: Layout = PLAIN,
     forced: int = 0,
     pool: int | None = None,
+    needs: Needs | None = None,
     tol: float,
     first_tol: float | None = None,
     deadline: float | None = None,
@@ -82,12 +84,12 @@ def eliminate(
 
     ``problems`` share the columns, and units are compared by the length of their weights over all problems; ``layout``
     maps columns to units (its classes are ignored); ``starts`` are points on all columns. The first ``forced`` units
-    are never removed, the first ``pool`` only when no others are left. The gap of each station is at most ``tol``,
-    that on all columns at most ``first_tol``: if this is small, the result does not depend on the starts. At the
-    deadline the station being solved is given up: DeadlinePassed is raised.
+    are never removed, the first ``pool`` only when no others are left, and none that others need. The gap of each
+    station is at most ``tol``, that on all columns at most ``first_tol``: if this is small, the result does not depend
+    on the starts. At the deadline the station being solved is given up: DeadlinePassed is raised.
     """
     pool = forced if pool is None else max(pool, forced)
-    state = _Elimination(block, problems, starts, layout, forced, pool, tol, deadline)
+    state = _Elimination(block, problems, starts, layout, forced, pool, tol, deadline, needs)
     stops, most, size = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0])), 1
     state.begin(tol if first_tol is None else first_tol)
     if stops and stops[0] == state.here.units.size:
@@ -132,9 +134,9 @@ class _Elimination:
     without the removed columns.
     """
 
-    def __init__(self, block, problems, starts, layout, forced, pool, tol, deadline):
+    def __init__(self, block, problems, starts, layout, forced, pool, tol, deadline, needs=None):
         self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
-        self.deadline = deadline
+        self.deadline, self.needs = deadline, needs
         self.columns, self.ids = block.densified(DENSE), np.arange(block.shape[1])
         self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
         left = np.ones(block.shape[1], dtype=bool)
@@ -344,7 +346,9 @@ class _Elimination:
         size = np.where(size > NEGLIGIBLE * size.max(initial=0.0), size, 0.0)
         rank = np.round(np.log(np.maximum(size, np.finfo(float).tiny)), TIE_DIGITS)
         rank[units < self.forced] = np.inf
-        lightest = np.sort(np.lexsort((-units, rank, ~later))[: units.size - stop])
+        order = np.lexsort((-units, rank, ~later))
+        number = units.size - stop
+        lightest = np.sort(order[:number]) if self.needs is None else self.needs.first(units, order, number)
         if counts is None:
             return lightest
         going = np.zeros(units.size, dtype=bool)

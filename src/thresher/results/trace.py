@@ -59,6 +59,8 @@ class Turn:
         Full passes over X so far.
     seconds : float
         Seconds since the fit began.
+    visited : float, default=1.0
+        Share of the columns whose products the last scan looked at; 1.0 where features are no products.
     """
 
     features: int
@@ -68,6 +70,7 @@ class Turn:
     gap: float
     passes: float
     seconds: float
+    visited: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,9 @@ class Trace:
         yield
         self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
 
-    def record_turn(self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float) -> Turn:
+    def record_turn(
+        self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float, visited: float = 1.0
+    ) -> Turn:
         """Record where the fit stands after a turn.
 
         Parameters
@@ -150,6 +155,8 @@ class Trace:
             Largest lower bound of the objective so far.
         at_zero : float
             Objective without features; the gap is a share of it.
+        visited : float, default=1.0
+            Share of the columns whose products the last scan looked at.
 
         Returns
         -------
@@ -157,7 +164,7 @@ class Trace:
             What was recorded.
         """
         gap = relative(objective - lower_bound, at_zero)
-        self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed))
+        self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed, visited))
         return self.turns[-1]
 
     @property

@@ -3,6 +3,7 @@
 import math
 
 from thresher.results.selection import Certificate
+from thresher.results.trace import Turn
 
 LEAST_PERCENT = 1e-4  # smaller ones are shown as this: what is shown is an upper bound
 
@@ -62,3 +63,21 @@ def proof(
     who += f" ({', '.join(details)})" if details else ""
     how = ", with these penalties," if n_selected is None else ""
     return f"{start}: {who}{how} could lower the training objective further than that."
+
+
+def visited(turn: Turn, end: str) -> str:
+    """The share of the columns whose products a scan looked at, for progress bars.
+
+    Parameters
+    ----------
+    turn : Turn
+        Where a fit stands.
+    end : str
+        What follows.
+
+    Returns
+    -------
+    str
+        Empty where features are no products, or all columns were looked at.
+    """
+    return "" if turn.visited == 1.0 else f"{100.0 * turn.visited:.2g} % of columns visited{end}"
