@@ -9,11 +9,12 @@ from scipy import sparse
 
 from thresher.data.block import Block, readonly
 from thresher.data.workers import SERIAL, Workers
-from thresher.loops import compressed, moments
+from thresher.loops import compressed, moments, products
 
 TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
 MIN_VISIT = 4  # entries of a line in a tile, on average
 SAMPLE = 65536  # indices by which the work on columns of CSR is balanced
+GRID = 1 << 18  # sums of products of columns that are taken in one pass over the rows
 MOVE_COST = 64  # moving an entry to another place takes as long as this many products of dense entries
 
 
@@ -142,6 +143,8 @@ class _CompressedBlock(Block):
 class CscBlock(_CompressedBlock):
     """X by columns: indptr has m + 1 entries."""
 
+    _rows: "CsrBlock | None" = None  # the same by rows, once it was needed
+
     @property
     def column_entries(self) -> np.ndarray:
         """See Block."""
@@ -188,6 +191,26 @@ class CscBlock(_CompressedBlock):
     def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; columns without weight are not read."""
         return self._squares(compressed.scatter_squares, weights, self.shape[0])
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """See Block; row by row, by a copy that is kept: the work is that of the entries that rows have in common."""
+        self._rows = self.reordered() if self._rows is None else self._rows
+        m, rows = self.shape[1], self._rows
+        out, weights = np.zeros((m, m)), np.asarray(weights, dtype=np.float64)
+
+        def below(lo: int, hi: int) -> None:
+            """Columns lo..hi and those before them, and the mirror image."""
+            sums = np.zeros((hi - lo, hi))
+            products.pair_grid(rows.indptr, rows.indices, rows.values, weights, lo, hi, sums)
+            out[lo:hi, :hi] += sums
+            out[:hi, lo:hi] += sums.T
+
+        work = self.entry_cost * self.entries * (1.0 + self.entries / max(1, self.shape[0]))
+        wanted = max(self._threads(work), -(-m * m // (2 * GRID)))
+        cuts = np.sqrt(np.linspace(0.0, 1.0, wanted + 1)[1:-1]) * m  # about equal numbers of sums
+        self.workers.map(below, ranges_between(cuts.astype(np.int64), m), entries=work)
+        out[np.diag_indices(m)] = self.column_squares(weights)
+        return out
 
     def reordered(self) -> "CsrBlock":
         """The same values stored by rows, copied."""

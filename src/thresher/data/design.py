@@ -53,6 +53,7 @@ class Design(ABC):
     entry_cost: int = 1
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
+    prunes: bool = False  # whether a scan takes longer the more scores are kept
     scaling: ColumnScaling | None = None
 
     @property

@@ -33,9 +33,35 @@ RANK_COST = 8  # looking up the rank of an entry, in times that a dense one take
 
 
 @dataclass(frozen=True, eq=False)
+class Gate:
+    """The vectors ``lines``, V (k, n), of ``vectors`` in all, that a reducer sums for its bar number ``place``."""
+
+    place: int
+    lines: slice
+    vectors: int
+    V: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """As ``Reducer.gates`` has it, of this one alone."""
+        return np.array([len(self.V)])
+
+    def bar(self, bars: np.ndarray) -> np.ndarray:
+        """Its bar among those of all gates."""
+        return bars[self.place : self.place + 1] if bars.size > 1 else bars
+
+    def among_all(self, scores: np.ndarray) -> np.ndarray:
+        """Scores (vectors, m) for all gates, zero for the others: these keep no feature by them."""
+        every = np.zeros((self.vectors, scores.shape[1]))
+        every[self.lines] = scores
+        return every
+
+
+@dataclass(frozen=True, eq=False)
 class Walk:
     """Columns in the order of the walk, by rows; those from ``begin`` on by columns, too. Rows where V is 0 are out."""
 
+    gate: Gate
     columns: np.ndarray  # numbers of the columns in the design
     bounds: np.ndarray  # (k, columns) on the scores of any pair they are in, with the factor
     rows: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -94,22 +120,21 @@ class WalkPiece(Piece):
 
     def reduced(self, score: Any, scaling: Any, reducer: Reducer, bar: np.ndarray) -> Reducer:
         """See Piece."""
-        gates, at, part = reducer.gates(self.walk.V.shape[1]), self.start, None
+        gate, at, part = self.walk.gate, self.start, reducer.started(0, np.zeros((self.walk.gate.vectors, 0)))
         while at < self.stop:
-            hopeful = np.flatnonzero(passing(self.walk.bounds[:, at : self.stop], gates, bar))
+            hopeful = np.flatnonzero(passing(self.walk.bounds[:, at : self.stop], gate.counts, gate.bar(bar)))
             if not hopeful.size:
                 break
             at, last = at + int(hopeful[0]), at + int(hopeful[-1]) + 1
             found = self.walk.grid if self.by_rows else self.walk.found
-            at, places, scores = found(at, last, gates, bar)
+            at, places, scores = found(at, last, gate.counts, gate.bar(bar))
             numbers = numbers_of(*self.walk.columns[places])
             order = np.argsort(numbers)
-            more = reducer.started(numbers[order], np.ascontiguousarray(scores[:, order]))
-            part = more if part is None else part.merged(more)
+            part = part.merged(reducer.started(numbers[order], gate.among_all(scores[:, order])))
             bar = np.maximum(bar, part.bar)
             if at == last:
                 break
-        return reducer.started(0, np.zeros((self.walk.V.shape[1], 0))) if part is None else part
+        return part
 
 
 class Walks:
@@ -119,23 +144,39 @@ class Walks:
         rows: Any = design.sides().rows
         rows = rows.base if isinstance(rows, ScaledBlock) else rows
         self.design, self.rows = design, rows.reordered() if isinstance(rows, CscBlock) else rows
+        self._before = FIRST  # columns that a walk needed last time: the next one probably needs about as many
 
     def stages(
         self, V: np.ndarray, bounds: np.ndarray, factor: float, reducer: Reducer, bar: Callable[[], np.ndarray],
         watch: Callable[[int], None],
     ) -> Iterator[Stage]:  # fmt: skip
-        """The pairs that may be kept, in stages of more and more columns; ``watch`` is told how many.
+        """The pairs that may be kept, gate by gate, since each has a bar and an order of its own.
 
-        ``bounds`` (k, width) are on the scores of any pair that a column is in, without the ``factor`` of products.
+        ``bounds`` (k, width) are on the scores of any pair that a column is in, without the ``factor`` of products;
+        ``watch`` is told how many columns are walked through.
         """
-        gates, rows = reducer.gates(len(V)), np.flatnonzero(V.any(axis=0))
-        bounds = bounds * factor
+        ends, most = np.cumsum(reducer.gates(len(V))).tolist(), [0]
+
+        def longest(visited: int) -> None:
+            most[0] = max(most[0], visited)
+            watch(most[0])
+
+        for place, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            gate = Gate(place, slice(first, end), len(V), V[first:end])
+            yield from self._of_gate(gate, bounds[first:end] * factor, factor, bar, longest)
+
+    def _of_gate(
+        self, gate: Gate, bounds: np.ndarray, factor: float, bar: Callable[[], np.ndarray], watch: Callable[[int], None]
+    ) -> Iterator[Stage]:
+        """Stages of more and more columns."""
+        rows = np.flatnonzero(gate.V.any(axis=0))
+        V = np.ascontiguousarray(gate.V[:, rows].T)
         size = np.zeros(bounds.shape[1])
         for row in bounds:
             size += row * row
-        before, most = np.zeros(0, dtype=np.int64), FIRST
+        before, most = np.zeros(0, dtype=np.int64), max(FIRST, self._before)
         while True:
-            alive = np.flatnonzero(passing(bounds, gates, bar()) & (size > 0.0))
+            alive = np.flatnonzero(passing(bounds, gate.counts, gate.bar(bar())) & (size > 0.0))
             complete = alive.size <= most
             if not complete:
                 alive = alive[largest(size[alive], most)]
@@ -143,14 +184,16 @@ class Walks:
             done = int(np.count_nonzero(np.isin(alive, before)))  # these come first, and their pairs are known
             watch(alive.size)
             if alive.size > max(done, 1):
-                yield self._stage(alive, rows, np.ascontiguousarray(V[:, rows].T), bounds[:, alive], factor, done)
+                yield self._stage(gate, alive, rows, V, bounds[:, alive], factor, done)
             if complete:
+                self._before = alive.size
                 return
             before, most = alive, MORE * most
 
     def _stage(
-        self, columns: np.ndarray, rows: np.ndarray, V: np.ndarray, bounds: np.ndarray, factor: float, done: int
-    ) -> Stage:
+        self, gate: Gate, columns: np.ndarray, rows: np.ndarray, V: np.ndarray, bounds: np.ndarray, factor: float,
+        done: int,
+    ) -> Stage:  # fmt: skip
         """The pairs of columns from ``done`` on: grids as long as they pay off, then pieces of about equal work."""
         by_rows, entries = self._by_rows(columns, rows)
         ends = np.concatenate([[0], np.cumsum(entries)])
@@ -162,7 +205,7 @@ class Walks:
             grids.append((done, stop))
             done = stop
         tail = self._by_columns(columns[done:], rows)
-        walk = Walk(columns, bounds, by_rows, V, factor, done, tail)
+        walk = Walk(gate, columns, bounds, by_rows, V, factor, done, tail)
         lengths = np.concatenate([[0], np.cumsum(np.diff(by_rows[0])[tail.indices])])[tail.indptr]
         work = (lengths + np.arange(lengths.size)) * V.shape[1]  # a column costs something, even without entries
         count = max(1, min(-(-int(work[-1]) // PIECE_WORK), work.size - 1))

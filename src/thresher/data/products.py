@@ -74,6 +74,8 @@ class ProductDesign(Design):
     of columns whose products the last scan looked at.
     """
 
+    prunes = True
+
     def __init__(self, base: Design, terms: Terms):
         self.base, self.terms, self.polynomial = base, terms, terms.polynomial
         self.shape, self.dtype = (base.shape[0], n_numbers(base.width)), np.dtype(np.float64)

@@ -121,6 +121,12 @@ class ScaledBlock(Block):
         shifted = weights * self.scaling.shift
         return np.maximum(0.0, squares - 2.0 * self.base.combine(shifted) + shifted @ self.scaling.shift)
 
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """See Block; without a shift by that of the base."""
+        if self.scaling.shift is not None:
+            return super().gram(weights)
+        return self.base.gram(weights) * np.multiply.outer(self.scaling.factor, self.scaling.factor)
+
     def toarray(self) -> np.ndarray:
         """See Block."""
         X = self.base.toarray()

@@ -13,6 +13,8 @@ JOIN_BELOW = 1 << 26  # bytes; neighbouring parts up to this size in total are c
 class StackedBlock(Block):
     """X = [part_0, part_1, ...], without copying the parts into one array."""
 
+    _joined: Block | None = None  # one block with all columns, once it was needed
+
     def __init__(self, parts: Iterable[Block]):
         self.parts = list(parts)
         first = self.parts[0]
@@ -70,6 +72,14 @@ class StackedBlock(Block):
         """See Block."""
         cut = zip(self.parts, np.split(np.asarray(weights), self.bounds[1:-1]), strict=True)
         return reduce(np.add, [part.row_squares(piece) for part, piece in cut])
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """See Block; sparse parts are copied into one, which is kept."""
+        if not all(part.column_entries is not None for part in self.parts):
+            return super().gram(weights)
+        if self._joined is None:
+            self._joined = reduce(lambda one, other: one.joined(other), self.parts)
+        return self._joined.gram(weights)
 
     def toarray(self) -> np.ndarray:
         """See Block."""

@@ -87,8 +87,12 @@ class Machine(ABC):
 
     @property
     def kept(self) -> int:
-        """Number of scores that a scan must keep: enough for the bounds, and for the units to take next."""
-        return max(self.budget, self.plan.wanted or 0, self.taken.units.size + self.budget)
+        """Number of scores that a scan must keep: enough for the bounds, and for the units to take next.
+
+        The bounds of larger picks are better with more, which cost nothing unless the design prunes.
+        """
+        least = max(self.budget, self.plan.wanted or 0)
+        return least if self.design.prunes else max(least, self.taken.units.size + self.budget)
 
     @property
     def asked(self) -> tuple[int, np.ndarray]:

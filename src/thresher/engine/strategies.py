@@ -27,7 +27,8 @@ class Gatherer(Machine):
     @property
     def kept(self) -> int:
         """See Machine; includes the units that are added in the end."""
-        return max(super().kept, self.plan.at_least)
+        missing = self.taken.units.size if self.design.prunes else 0  # those that are taken need not be added
+        return max(super().kept, self.plan.at_least - missing)
 
     @property
     def has_reached(self) -> bool:

@@ -143,11 +143,11 @@ def pair_grid(row_ptr, ranks, row_values, v, first, last, sums):
     """sums[t - first, s] += sum_i v_i (z_t z_s) for all pairs of columns s < t, first <= t < last, row after row."""
     for i in range(row_ptr.size - 1):
         start, stop = row_ptr[i], row_ptr[i + 1]
-        e = start
+        e = start if v[i] != 0.0 else stop
         while e < stop and ranks[e] < first:
             e += 1
         while e < stop and ranks[e] < last:
-            line, z = sums[np.uintp(ranks[e] - first)], row_values[e]
+            line, z = sums[np.uintp(ranks[e] - first)], row_values[e] * 1.0
             for u in range(start, e):
                 line[np.uintp(ranks[u])] += v[i] * (z * row_values[u])
             e += 1
