@@ -135,9 +135,26 @@ def groups():
     say_text(clf.proof())
 
 
+def products():
+    """Two products that no single column shows."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((1000, 1000))
+    y = X[:, 17] * X[:, 42] + X[:, 256] * X[:, 999] > 0.0
+    say("\n4. Products: 500 samples of 1,000 columns, 501,500 columns, squares and products; two products decide\n")
+    clf = FGMClassifier(2, features="polynomial")
+    seconds = seconds_of(clf, X[:500], y[:500])
+    linear = FGMClassifier(2).fit(X[:500], y[:500])
+    names = [f"column {i}" + f" x column {j}" * (j >= 0) for i, j in clf.selection_.pairs.tolist()]
+    say_text(
+        f"Selected: {' and '.join(names)}; test accuracy {clf.score(X[500:], y[500:]):.1%} (with two single columns "
+        f"{linear.score(X[500:], y[500:]):.1%}). Fitted in {seconds:.2f} s."
+    )
+    say_text(clf.proof())
+
+
 def stream():
     """20 of 2,000 features from a stream that is not stored."""
-    say("\n4. A stream: 32,000 examples of 2,000 features, each seen once; budget 20\n")
+    say("\n5. A stream: 32,000 examples of 2,000 features, each seen once; budget 20\n")
     first = make_wide(1, 2000, 20, random_state=2)
     clf, seconds = StreamClassifier(20), 0.0
     for seed in range(16):
@@ -167,5 +184,6 @@ def run():
     wide()
     digits()
     groups()
+    products()
     stream()
     say(f"\nTotal: {time.perf_counter() - begun:.0f} s.")
