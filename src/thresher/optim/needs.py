@@ -31,12 +31,12 @@ class Needs:
         rank[order] = np.arange(units.size)
         heap = [(int(rank[at]), at) for at in range(units.size) if not needed_by[at]]
         heapq.heapify(heap)
-        gone: list[int] = []
+        gone: set[int] = set()
         while len(gone) < count and heap:
             _, at = heapq.heappop(heap)
-            if needed_by[at]:  # since it was pushed, another one that helped has gone
+            if needed_by[at] or at in gone:  # since it was pushed, another one that helped has gone; or pushed twice
                 continue
-            gone.append(at)
+            gone.add(at)
             for other in held[at]:  # what it needed may go, if nothing else needs it
                 asked_by[other].discard(at)
                 if at in needed_by[other]:
@@ -47,4 +47,4 @@ class Needs:
                 held[user].discard(at)
                 if len(held[user]) == 1:
                     needed_by[next(iter(held[user]))].add(user)
-        return np.sort(np.array(gone, dtype=np.int64))
+        return np.array(sorted(gone), dtype=np.int64)

@@ -1,0 +1,97 @@
+"""Products that may be selected only with their columns."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tests.problems import many_classes
+from thresher import FGMClassifier, Polynomial
+
+rng = np.random.default_rng(5)
+X = rng.standard_normal((200, 15))
+Y = np.sign(X[:, 3] * X[:, 7] + 0.6 * X[:, 3] + 0.5 * X[:, 7] + X[:, 5] ** 2 - 1.0 + 0.4 * X[:, 5])
+SPARSE = sparse.csr_array(np.where(np.abs(X) > 0.7, np.abs(X), 0.0))
+Z, CODES, _, _ = many_classes(90, 12, seed=3)
+RULES = {"strong": all, "weak": any}
+
+
+def fitted(rule, A=X, labels=Y, **options):
+    return FGMClassifier(5, features=Polynomial(heredity=rule), **options).fit(A, labels)
+
+
+def keeps(rule, pairs):
+    linear = {i for i, j in pairs.tolist() if j < 0}
+    return all(RULES[rule](column in linear for column in pair) for pair in pairs.tolist() if pair[1] >= 0)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("A", "labels", "options"),
+    [
+        (X, Y, {}), (SPARSE, Y, {}), (X, Y, {"loss": "logistic"}), (X, Y, {"overshoot": 3.0}),
+        (X, Y, {"C": "auto", "cv": 3}), (X, Y, {"always_include": [1]}), (Z, CODES, {}),
+        (Z, CODES, {"support": "per_class"}),
+    ],
+)  # fmt: skip
+def test_every_model_on_the_path_keeps_heredity(rule, A, labels, options):
+    clf = fitted(rule, A, labels, **options)
+    assert any(j >= 0 for _, j in clf.selection_.pairs), "no product was selected: the test says nothing"
+    if options.get("support") != "per_class":  # each class keeps it for itself
+        assert clf.selection_.features.size == 5
+    classes = np.atleast_2d(clf.selection_.weights.T)
+    stations = [(clf.selection_.pairs, classes)] if "per_class" not in options.values() else []
+    for pairs, weights in stations:
+        assert keeps(rule, pairs)
+        assert weights.any(axis=0).all()
+    for station in clf.path_:
+        if station.phase == "thresh":
+            for weights in np.atleast_2d(station.weights.T) if "per_class" in options.values() else [None]:
+                assert keeps(rule, station.pairs if weights is None else station.pairs[weights != 0.0])
+
+
+def test_heredity_restricts_what_is_free_without_it():
+    alone = np.sign(X[:, 2] * X[:, 9])  # neither column says anything by itself
+    free = FGMClassifier(1, features=Polynomial()).fit(X, alone)
+    assert free.selection_.pairs.tolist() == [[2, 9]]
+    assert fitted("weak", labels=alone, overshoot=1.0).selection_.pairs.tolist() != free.selection_.pairs.tolist()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_best_allowed_products_are_found(rule):
+    """Against all pairs of a small problem, by their scores once two linear terms are in the model."""
+    clf = FGMClassifier(3, features=Polynomial(heredity=rule), always_include=[3, 7], overshoot=1.0).fit(X, Y)
+    assert clf.selection_.pairs.tolist() == [[3, -1], [7, -1], [3, 7]]
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    base = FGMClassifier(2, features=Polynomial(), always_include=[3, 7]).fit(X, Y)
+    pull = Y * np.maximum(0.0, 1.0 - Y * base.decision_function(X))
+    pairs = itertools.combinations_with_replacement(range(15), 2)
+    allowed = [pair for pair in pairs if RULES[rule](column in (3, 7) for column in pair)]
+    scores = [(1.0 if i == j else np.sqrt(2.0)) * abs(z[:, i] * z[:, j] @ pull) for i, j in allowed]
+    assert allowed[int(np.argmax(scores))] == (3, 7)
+
+
+def test_the_proof_counts_what_heredity_forbids():
+    assert fitted("strong").proof().endswith("That counts terms which heredity does not allow, too.")
+    assert "heredity" not in FGMClassifier(3, features="polynomial").fit(X, Y).proof()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"overshoot": None}, "heredity needs elimination"),
+        ({"n_features_to_select": None}, "heredity needs a number of features"),
+    ],
+)
+def test_growth_alone_is_refused(options, message):
+    clf = FGMClassifier(**({"n_features_to_select": 3} | options), features=Polynomial(heredity="weak"))
+    with pytest.raises(ValueError, match=message):
+        clf.fit(X, Y)
+
+
+def test_heredity_needs_linear_terms():
+    with pytest.raises(ValueError, match="coef0=0 leaves them out"):
+        Polynomial(coef0=0, heredity="strong")
+    with pytest.raises(ValueError, match="heredity must be one of"):
+        Polynomial(heredity="very strong")
