@@ -34,6 +34,15 @@ def test_products_are_adjoint(block):
     assert block.combine(u) @ v == pytest.approx(u @ block.correlate(v), rel=1e-12)
 
 
+def test_second_derivatives_equal_the_dense_answer(block, monkeypatch):
+    """Weights may be zero or negative; neither threads nor the number of sums at a time change a bit."""
+    weights = rng.standard_normal(X.shape[0]) * (rng.random(X.shape[0]) < 0.7)
+    found = block.gram(weights)
+    np.testing.assert_allclose(found, (X.T * weights) @ X, rtol=1e-12, atol=1e-9)
+    monkeypatch.setattr("thresher.data.compressed.GRID", 20)
+    assert np.array_equal(block.gram(weights), found)
+
+
 @pytest.mark.parametrize("ids", [[], [4], [0, 1, 22], [22, 3, 4, 0], [7, 7]])
 def test_take_commutes_with_correlate(block, ids):
     v = rng.standard_normal(X.shape[0])
