@@ -97,8 +97,8 @@ def report(quick=False):
     about = (
         f"{data.name} ({data.size}, {data.X.dtype}): SparseSVCPath with its default rules over {grid.points} points, "
         f"tol = 1e-6, against {passes} products X'v with dense v in the same process. The goal is at most 1.0 of the "
-        "passes of thresher's own scan. On one thread the process is held on one core. Where other work runs beside it, "
-        "so seconds of the processor say more than those of the wall, above all with two threads, where each product "
+        "passes of thresher's own scan. On one thread the process is held on one core. Where other work runs beside "
+        "it, seconds of the processor say more than those of the wall, above all with two threads, where each product "
         "waits for the slower one; seconds of the processor are summed over threads. Interleaved rounds: medians of "
         f"{repeats} for the processor, the best for the wall."
     )
