@@ -1,6 +1,7 @@
 """Groups of columns: FGMClassifier(groups=...)."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from thresher import FGMClassifier, Groups, Tree, group_by_prefix
 from thresher.data.door import as_design
 from thresher.data.memory import MemoryDesign
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
+from thresher.estimators.sentences import groups_of_classes, shortfalls
 
 X, y, COST = problem(80, 40, 4)
 LABELS = np.arange(40) // 4
@@ -261,3 +263,20 @@ def test_bad_words_are_refused():
         FGMClassifier(2, groups=LABELS, exclude=np.arange(10)).fit(X, y)
     with pytest.raises(ValueError, match="group 3 is in always_include and in exclude"):
         FGMClassifier(2, groups=LABELS, exclude=[3], always_include=[3]).fit(X, y)
+
+
+def test_a_class_with_fewer_groups_is_told():
+    """Class "b" has weights in one group of two; a column that both have counts for both."""
+    weights = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 3.0]])
+    features = np.array([2, 3, 7])
+    selection = SimpleNamespace(
+        features=features, weights=weights, units=np.array([0, 4]), noun="group", stop_reason="why",
+        weighted=weights.any(axis=1),
+    )  # fmt: skip
+    groups = groups_of_classes(selection, np.array([2, 3, 7]), np.array([2, 1]))
+    assert groups.tolist() == [2, 1]
+    assert groups_of_classes(selection, np.array([2, 7, 3, 7]), np.array([2, 2])).tolist() == [2, 2]
+    classes = np.array(["a", "b"])
+    told = shortfalls(selection, 2, classes, per_class=True, groups=groups)
+    assert told == ["class 'b' has 1 group instead of the requested 2: why"]
+    assert shortfalls(selection, 2, classes, per_class=False, groups=groups) == []

@@ -144,7 +144,7 @@ def products():
     clf = FGMClassifier(2, features="polynomial")
     seconds = seconds_of(clf, X[:500], y[:500])
     linear = FGMClassifier(2).fit(X[:500], y[:500])
-    names = [f"column {i}" + f" x column {j}" * (j >= 0) for i, j in clf.selection_.pairs.tolist()]
+    names = [name.replace("x", "column ").replace("*", " x ") for name in clf.get_feature_names_out()]
     say_text(
         f"Selected: {' and '.join(names)}; test accuracy {clf.score(X[500:], y[500:]):.1%} (with two single columns "
         f"{linear.score(X[500:], y[500:]):.1%}). Fitted in {seconds:.2f} s."

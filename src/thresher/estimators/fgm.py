@@ -30,7 +30,7 @@ from thresher.estimators.linear import PathClassifier
 from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.sentences import sentence_of, shortfalls
+from thresher.estimators.sentences import groups_of_classes, sentence_of, shortfalls
 from thresher.estimators.warm_start import Previous, largest_model
 from thresher.families.fgm import fgm, growth_target, overshoot_for
 from thresher.optim.losses import LOSSES
@@ -275,6 +275,10 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 **options,
             )
             progress.close(selection)
+            groups = None
+            if selection.units is not None and selection.units.size:
+                columns, sizes = options["units"].members(selection.units)
+                groups = groups_of_classes(selection, design.ids_in_X(columns), sizes)
             expansion = None
             if isinstance(design, ExpandedDesign) and selection.labels is not None:  # of all inputs on the path
                 expansion = design.expansion(options["units"].members(selection.labels.units).columns)
@@ -286,7 +290,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self.n_iter_ = max(1, len(trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
-        for message in shortfalls(self.selection_, wanted, self.classes_, per_class=self.support == "per_class"):
+        per_class = self.support == "per_class"
+        for message in shortfalls(self.selection_, wanted, self.classes_, per_class=per_class, groups=groups):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=2)
         return self
 

@@ -33,10 +33,19 @@ def sentence_of(clf: Any) -> str:
     return proof(selection.certificate, of, count, n_forced=forced, each=each, noun=selection.noun)
 
 
-def shortfalls(selection: Selection, wanted: int | None, classes: np.ndarray, *, per_class: bool) -> list[str]:
+def groups_of_classes(selection: Selection, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """How many of the selected groups have a weight in each class; ``columns`` in X of all of them, group by group."""
+    weights = selection.weights.reshape(selection.features.size, -1)
+    weighted = weights[np.searchsorted(selection.features, columns)] != 0.0
+    return np.logical_or.reduceat(weighted, np.cumsum(sizes) - sizes, axis=0).sum(axis=0)
+
+
+def shortfalls(
+    selection: Selection, wanted: int | None, classes: np.ndarray, *, per_class: bool, groups: np.ndarray | None = None
+) -> list[str]:
     """Messages for a selection of fewer features than ``wanted``, or with features that do nothing.
 
-    ``per_class``: each class has features of its own.
+    ``per_class``: each class has features of its own, or ``groups``: so many of each class.
     """
     reason, noun, messages = selection.stop_reason, selection.noun, []
     n_selected, idle = selection.features.size, selection.features[~selection.weighted]
@@ -46,9 +55,10 @@ def shortfalls(selection: Selection, wanted: int | None, classes: np.ndarray, *,
         messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
     weighted = selection.weights != 0.0
     counts = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)
+    counts = counts if groups is None else groups
     if wanted is not None and n_selected < wanted:
         messages.append(f"selected {counted(n_selected, noun)} instead of the requested {wanted}: {reason}")
-    elif wanted is not None and per_class and selection.units is None and counts.min() < wanted - idle.size:
+    elif wanted is not None and per_class and counts.min() < wanted - idle.size:
         label, count = classes.tolist()[int(np.argmin(counts))], counted(counts.min(), noun)
         messages.append(f"class {label!r} has {count} instead of the requested {wanted}: {reason}")
     elif n_selected == 0:
