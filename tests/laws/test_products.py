@@ -325,7 +325,7 @@ def test_the_best_column_of_one_vector_may_be_far_down_in_the_order_of_all(monke
     monkeypatch.setattr(pair_walks, "FIRST", 2)
     X = np.zeros((40, 8))
     X[:20, :4] = 100.0 * np.random.default_rng(0).standard_normal((20, 4))
-    X[20:, 4:] = np.random.default_rng(1).choice([-1.0, 1.0], (20, 4)) * [1.2, 1.2, 1.1, 1.0]
+    X[20:, 4:] = np.random.default_rng(1).choice([-1.0, 1.0], (20, 4)) * [1.25, 1.25, 1.0, 1.0]
     X[20:, 7] = X[20:, 6]
     V = np.zeros((40, 2))
     V[:20, 0], V[20:, 1] = 1.0, 1.0
