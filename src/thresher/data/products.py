@@ -115,12 +115,20 @@ class ProductDesign(Design):
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design; float64, with the factors of the kernel."""
-        ids = np.asarray(ids, dtype=np.int64)
-        pairs = pairs_of(ids)
+        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        return self._made(pairs, self.polynomial.factors(pairs))
+
+    def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
+        """See Design: products of scaled columns, without the factors of the kernel."""
+        known = np.flatnonzero(self.holds(ids))
+        pairs = pairs_of(self.ids_here(ids[known]))
+        return self._made(pairs, np.ones(len(pairs))), known
+
+    def _made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
         inputs = distinct(pairs[pairs >= 0])
         scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
         columns = raw_columns(self.base, inputs)
-        return product_block(columns, scaling, inputs, pairs, self.polynomial.factors(pairs) * self._there(pairs))
+        return product_block(columns, scaling, inputs, pairs, factors * self._there(pairs))
 
     def _there(self, pairs: np.ndarray) -> np.ndarray:
         """Which of the pairs are terms: 1, others 0."""
