@@ -419,7 +419,7 @@ def test_values_at_the_ends_of_the_range_are_ranked_exactly(size, form):
 
 def test_a_single_column_and_too_many_columns_are_refused():
     X = np.arange(6.0)[:, None]
-    with pytest.raises(InvalidDataError, match=r'X has a single column.*use features="linear"'):
+    with pytest.raises(InvalidDataError, match=r'X has 1 feature\(s\).*use features="linear"'):
         products_of(as_design(X), Polynomial(), np.ones(6), (), np.array([5.0]))
     wide = MemoryDesign(STORED["csr_int32"](X), ids=np.array([2**40]), n_columns=2**41)
     design = products_of(wide, Polynomial(), np.ones(6), (), np.array([5.0]))

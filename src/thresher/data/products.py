@@ -199,7 +199,7 @@ def products_of(
 ) -> ProductDesign:  # fmt: skip
     """The products of the columns of ``design``, whose largest |x| are given, except the columns ``exclude`` of X."""
     if design.n_columns < 2:
-        raise InvalidDataError("X has a single column: products need at least two; use features=\"linear\"")
+        raise InvalidDataError('X has 1 feature(s): products need at least two columns; use features="linear"')
     size = largest if design.scaling is None else largest * design.scaling.take(np.arange(design.width)).factor
     most = float(size.max(initial=0.0))
     if most > TOO_LARGE or 0.0 < most < TOO_SMALL:
@@ -262,8 +262,9 @@ class ProductSpace(Space):
         ]
 
     def output(self, X: Any, ids: np.ndarray) -> Any:
-        """See Space: the products themselves."""
-        return self.columns(X, ids)
+        """See Space: the products themselves, in the precision of X."""
+        columns = self.columns(X, ids)
+        return columns.astype(np.float32) if X.dtype == np.float32 else columns
 
     def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
         """See Space."""
