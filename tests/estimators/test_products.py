@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thresher
+from tests.laws.designs import MappedDesign
 from tests.oracles import products as oracle
 from tests.problems import many_classes
 from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, Polynomial
@@ -447,6 +448,14 @@ def test_designs_with_a_scale_of_their_own():
     clf = FGMClassifier(4, features="polynomial", scale=None).fit(design, y)
     assert_as_written_out(clf, FGMClassifier(4, scale=None).fit(M, y), X, M)
     np.testing.assert_allclose(clf.decision_function(design), clf.decision_function(X), atol=1e-12)
+
+
+def test_columns_in_files(tmp_path):
+    design = MappedDesign(X, tmp_path)
+    expected = FGMClassifier(4, features="polynomial").fit(X, y)
+    clf = FGMClassifier(4, features="polynomial").fit(design, y)
+    np.testing.assert_array_equal(clf.selection_.pairs, expected.selection_.pairs)
+    np.testing.assert_allclose(clf.decision_function(design), expected.decision_function(X), atol=1e-9)
 
 
 def test_columns_of_zeros_that_a_design_omits():

@@ -111,7 +111,7 @@ def random_scaling(rng, p, storage):
     if rng.random() < 0.4:
         return None
     shift = rng.standard_normal(p) if storage.startswith("dense") and rng.random() < 0.7 else None
-    return Scaling(rng.random(p) + 0.1, shift)
+    return Scaling((rng.random(p) + 0.1) * rng.choice([1.0, -1.0], p, p=[0.95, 0.05]), shift)
 
 
 def random_ways(rng, monkeypatch):
@@ -302,6 +302,30 @@ def test_few_columns_are_visited(form, monkeypatch):
     fewer = design.visited
     design.scan(Correlation(v), Collect(design.width))
     assert fewer < design.visited == np.count_nonzero(abs(X).T @ (v != 0.0))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_a_matrix_too_large_to_be_kept_in_two_orders_gives_the_same(form, monkeypatch):
+    X, v = matrix(90, 30, seed=8), np.random.default_rng(0).standard_normal(90)
+    expected = made(STORAGES[form](X)).scan(Correlation(v), TopK(20))
+    monkeypatch.setattr("thresher.data.memory.REORDER_LIMIT", 0)
+    assert_same(made(STORAGES[form](X)).scan(Correlation(v), TopK(20)), expected)
+
+
+@pytest.mark.parametrize("storage", ["dense_C", "dense_F_float32", "csr"])
+def test_more_columns_than_a_tile_or_a_first_stage_has(storage):
+    """With the constants as they are; three vectors, each with a list of its own, and columns of very unequal size."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 1100)) * (rng.random((40, 1100)) < 0.5) * rng.permutation(np.geomspace(1, 0.1, 1100))
+    X, V = X.astype(np.float32).astype(float), rng.standard_normal((40, 3))
+    V *= np.array([[100.0, 1.0, 0.01]]) * (np.arange(40)[:, None] % 3 == np.arange(3))
+    i, j = np.triu_indices(1100, 1)
+    found = made(STORAGES[storage](X), PLAIN).scan(Correlation(V), TopK(30))
+    for v, (ids, squares) in zip(V.T, found, strict=True):
+        expected = 2.0 * (X.T @ (v[:, None] * X))[i, j] ** 2
+        order = np.argsort(-expected)[:30]
+        np.testing.assert_array_equal(ids, numbers_of(i, j)[order])
+        np.testing.assert_allclose(squares, expected[order], rtol=1e-9)
 
 
 def test_tiles_that_cannot_matter_are_left_out(monkeypatch):
