@@ -21,6 +21,7 @@ from thresher.data.scores import Correlation
 from thresher.data.terms import terms_of
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
+from thresher.loops import moments
 from thresher.results.products import MOST_INPUTS, n_numbers, numbers_of, pairs_of
 
 CHUNKS, PROBLEMS = 20, 50  # 1000 in all
@@ -314,16 +315,16 @@ def test_a_matrix_too_large_to_be_kept_in_two_orders_gives_the_same(form, monkey
 
 @pytest.mark.parametrize("storage", ["dense_C", "dense_F_float32", "csr"])
 def test_more_columns_than_a_tile_or_a_first_stage_has(storage):
-    """With the constants as they are; three vectors, each with a list of its own, and columns of very unequal size."""
+    """With the constants as they are; three vectors of unequal size, each with a list of its own."""
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((40, 1100)) * (rng.random((40, 1100)) < 0.5) * rng.permutation(np.geomspace(1, 0.1, 1100))
-    X, V = X.astype(np.float32).astype(float), rng.standard_normal((40, 3))
-    V *= np.array([[100.0, 1.0, 0.01]]) * (np.arange(40)[:, None] % 3 == np.arange(3))
+    X = rng.standard_normal((40, 1100)).astype(np.float32).astype(float)
+    X[np.arange(40)[:, None] % 3 != np.arange(1100) % 3] = 0.0
+    V = rng.standard_normal((40, 3)) * [100.0, 1.0, 0.01] * (np.arange(40)[:, None] % 3 == np.arange(3))
     i, j = np.triu_indices(1100, 1)
-    found = made(STORAGES[storage](X), PLAIN).scan(Correlation(V), TopK(30))
+    found = made(STORAGES[storage](X), PLAIN).scan(Correlation(V), TopK(3000))
     for v, (ids, squares) in zip(V.T, found, strict=True):
         expected = 2.0 * (X.T @ (v[:, None] * X))[i, j] ** 2
-        order = np.argsort(-expected)[:30]
+        order = np.argsort(-expected)[:3000]
         np.testing.assert_array_equal(ids, numbers_of(i, j)[order])
         np.testing.assert_allclose(squares, expected[order], rtol=1e-9)
 
@@ -388,6 +389,7 @@ def test_columns_taken_are_those_written_out(storage, polynomial):
     np.testing.assert_allclose(block.toarray(), M[:, ids], atol=1e-12)
     assert sparse.issparse(block.native()) == ("dense" not in storage)
     assert design.take(ids[:0]).shape == (30, 0)
+    np.testing.assert_array_equal(design.take(np.zeros(2, dtype=np.int64)).toarray(), np.zeros((30, 2)))
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -413,6 +415,22 @@ def test_zeros_that_are_stored_are_values_like_others():
         terms = terms_of(block, Polynomial(), np.ones(2))
         assert terms.product.tolist() == [True, False, True]
         assert not terms.square.any()
+
+
+@pytest.mark.parametrize("storage", ["dense_C", "csr"])
+def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, monkeypatch):
+    X, weights = matrix(30, 12, seed=2), np.random.default_rng(0).integers(0, 3, 30).astype(float)
+    monkeypatch.setattr("thresher.data.products.MOST_ENTRIES", 200)
+    design, M = made(STORAGES[storage](X)), oracle.written_out(Polynomial(), X)
+    assert len(list(design.pieces())) == 16
+    anchor, table = design.statistics(weights)
+    np.testing.assert_allclose(anchor + table[moments.SUM] / weights.sum(), weights @ M / weights.sum(), atol=1e-12)
+    variance = weights @ M**2 / weights.sum() - (weights @ M / weights.sum()) ** 2
+    factors = np.array([oracle.factor(Polynomial(), i, j) for i, j in oracle.numbered(12)])
+    ids = np.arange(1, design.width)
+    np.testing.assert_allclose(
+        design.spread(ids, weights), (np.sqrt(np.maximum(variance, 0.0)) / factors)[1:], atol=1e-7
+    )
 
 
 # refusals

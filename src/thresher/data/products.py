@@ -125,7 +125,8 @@ class ProductDesign(Design):
         return self._made(pairs, np.ones(len(pairs))), known
 
     def _made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
-        inputs = distinct(pairs[pairs >= 0])
+        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
+        inputs = distinct(np.concatenate([first, second[second >= 0]]))
         scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
         columns = raw_columns(self.base, inputs)
         return product_block(columns, scaling, inputs, pairs, factors * self._there(pairs))
