@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
 
-from tests.laws.designs import CountingDesign, MappedDesign, ProductDesign, all_pairs, products
+from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, products
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.data.design import Design
@@ -61,10 +61,10 @@ def test_fits_on_products_that_nobody_wrote_down_equal_those_on_the_matrix():
     whole = products(base, all_pairs(9))
     for options in ({}, {"overshoot": None}, {"C": "auto", "cv": 3}, {"loss": "logistic"}):
         reference = FGMClassifier(3, scale="std", **options).fit(whole, y)
-        lazy = FGMClassifier(3, scale="std", **options).fit(ProductDesign(base), y)
+        lazy = FGMClassifier(3, scale="std", **options).fit(ComputedDesign(base), y)
         same_model(reference, lazy)
         assert reference.path_.numbers.tolist() == lazy.path_.numbers.tolist()
-        np.testing.assert_allclose(lazy.decision_function(ProductDesign(base)), reference.decision_function(whole))
+        np.testing.assert_allclose(lazy.decision_function(ComputedDesign(base)), reference.decision_function(whole))
         assert reference.selection_.trace.passes == pytest.approx(lazy.selection_.trace.passes)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tests.laws.storages import STORED
 from tests.oracles import kernels
+from tests.oracles import products as product_oracle
 from thresher.data.block import Block
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Cost, Design
@@ -23,8 +24,11 @@ from thresher.data.expanded import ExpandedDesign
 from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.data.maps import Inputs
 from thresher.data.memory import MemoryDesign
+from thresher.data.pairs import Polynomial
 from thresher.data.pieces import Opened, Piece, Slice
+from thresher.data.products import ProductDesign
 from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.terms import terms_of
 from thresher.data.workers import SERIAL, WINDOW
 
 WIDTH = 7  # columns of a piece
@@ -95,7 +99,7 @@ def products(X, pairs):
     return X[:, pairs[:, 0]] * X[:, pairs[:, 1]]
 
 
-class ProductDesign(PiecewiseDesign):
+class ComputedDesign(PiecewiseDesign):
     """All products of two columns of X, never written down: a piece is computed by the worker that scores it.
 
     More pieces alive than the window of the workers allows fail the test at once.
@@ -263,6 +267,16 @@ def _expanded(kernel, storage):
     return make
 
 
+def _products(polynomial, make):
+    """Products of the columns of a design, all of which have weight."""
+
+    def made(X, workers, _):
+        base = make(X, workers)
+        return ProductDesign(base, terms_of(base, polynomial, np.ones(len(X))))
+
+    return made
+
+
 def _in_memory(make):
     return lambda X, workers, _: MemoryDesign(make(X, workers))
 
@@ -274,17 +288,26 @@ KERNELS = {  # and the storage of X under each
     "chi2": (AdditiveChi2(order=2), "csc_int64_float32"),
     "gaussian": (AdditiveGaussian(frequencies=3), "dense_F_float64"),
 }
+POLYNOMIALS = {  # and the columns that are multiplied
+    "dense": (Polynomial(), lambda X, w: MemoryDesign(STORED["dense_C_float64"](X, w))),
+    "float32": (Polynomial(gamma=0.5), lambda X, w: MemoryDesign(STORED["dense_F_float32"](X, w))),
+    "csr": (Polynomial(coef0=2.0), lambda X, w: MemoryDesign(STORED["csr_int32"](X, w))),
+    "csc": (Polynomial(interaction_only=True), lambda X, w: MemoryDesign(STORED["csc_int64_float32"](X, w))),
+    "scaled": (Polynomial(), _scaled),
+    "very_wide": (Polynomial(), _very_wide),
+}
 # name: maker(X, workers, folder)
 DESIGNS = {
     **{name: _in_memory(make) for name, make in STORED.items()},
     "very_wide": lambda X, w, _: _very_wide(X, w),
     "scaled": lambda X, w, _: _scaled(X, w),
-    "computed": lambda X, w, _: ProductDesign(X, w),
+    "computed": lambda X, w, _: ComputedDesign(X, w),
     "mapped": lambda X, w, folder: MappedDesign(X, folder, w),
     "scaled_mapped": lambda X, w, folder: _scaled_files(X, w, folder),
     "counting": lambda X, w, _: CountingDesign(X, w),
     "processes": lambda X, _, folder: MappedDesign(X, folder, processes()),
     **{f"expanded_{name}": _expanded(*how) for name, how in KERNELS.items()},
+    **{f"products_{name}": _products(*how) for name, how in POLYNOMIALS.items()},
 }
 
 
@@ -294,4 +317,6 @@ def written_out(name, X):
         kernel, _ = KERNELS[name.removeprefix("expanded_")]
         X = X if kernel.signed else np.abs(X)
         return kernels.written_out(kernel, X, *_inputs_of(X))
+    if name.startswith("products_"):
+        return product_oracle.written_out(POLYNOMIALS[name.removeprefix("products_")][0], X)
     return products(X, all_pairs(X.shape[1])) if name == "computed" else X

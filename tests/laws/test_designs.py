@@ -13,12 +13,12 @@ from scipy import sparse
 
 from tests.laws.designs import (
     DESIGNS,
+    ComputedDesign,
     ComputedPiece,
     CountingDesign,
     CutDesign,
     MappedDesign,
     PiecewiseDesign,
-    ProductDesign,
     processes,
     written_out,
 )
@@ -28,6 +28,7 @@ from thresher.data.door import as_design, checked_sparse
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.memory import MemoryDesign
 from thresher.data.pieces import OutOfTime
+from thresher.data.products import ProductDesign
 from thresher.data.reducers import Collect, Split, TopK
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.scales import scaled
@@ -137,9 +138,9 @@ def test_a_scan_ends_at_its_deadline_unless_it_is_done(made, monkeypatch):
     whole = design.scan(score, TopK(3))
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)
     monkeypatch.setattr("thresher.data.design.time", clock)
-    if pieces > window:
+    if pieces > window or isinstance(design, ProductDesign):  # the columns themselves are scanned before their products
         with pytest.raises(OutOfTime) as cut:
-            design.scan(score, TopK(3), deadline=1)
+            design.scan(score, TopK(3), deadline=2 if isinstance(design, ProductDesign) else 1)
         assert 0.0 < cut.value.share < 1.0
     else:  # all pieces are under way when the first is done: nothing is thrown away
         assert same_lists(design.scan(score, TopK(3), deadline=1), whole)
@@ -200,7 +201,7 @@ def test_what_may_not_be_kept_is_not_among_the_best(seed, summed):
 def test_sides_are_there_or_missed_by_name(made):
     design, whole = made[0](), made[1]
     v = rng.standard_normal(whole.shape[0])
-    by_columns = (PiecewiseDesign, CountingDesign, ExpandedDesign)
+    by_columns = (PiecewiseDesign, CountingDesign, ExpandedDesign, ProductDesign)
     if any(isinstance(each, by_columns) for each in (design, getattr(design, "base", design))):
         with pytest.raises(UnsupportedDesignError, match="by columns only"):
             design.sides()
@@ -229,7 +230,7 @@ def test_a_window_of_a_few_pieces_is_alive(monkeypatch):
     """The lazy design itself fails when more are; here the bound is seen to be sharp."""
     monkeypatch.setattr(workers_module, "SMALL", 0)
     v = rng.standard_normal(40)
-    serial = ProductDesign(SMALL_X)
+    serial = ComputedDesign(SMALL_X)
     serial.scan(Correlation(v), TopK(3))
     assert serial.alive.most == 1
     opened = ComputedPiece.open
@@ -240,7 +241,7 @@ def test_a_window_of_a_few_pieces_is_alive(monkeypatch):
 
     monkeypatch.setattr(ComputedPiece, "open", slowly)
     with Workers(2) as workers:
-        several = ProductDesign(SMALL_X, workers)
+        several = ComputedDesign(SMALL_X, workers)
         several.scan(Correlation(v), TopK(3))
     assert 2 < several.alive.most <= 2 * workers_module.WINDOW + 1 < len(list(several.cuts()))
 

@@ -57,7 +57,7 @@ def sound_or_refused(path, kind="two"):
         A = np.asarray(data_for(kind))
         if clf.n_features_in_ == A.shape[1]:
             assert clf.predict(A).shape == (90,)
-            assert clf.transform(A).shape == (90, clf.get_support(indices=True).size)
+            assert clf.transform(A).shape == (90, clf.get_feature_names_out().size)
         for point in points_of(clf):
             clf.at(*point).get_feature_names_out()
             assert clf.at(*point).selection_.ranking.size == clf.at(*point).selection_.features.size

@@ -50,6 +50,9 @@ def models():
     yield "exact", thresher.FGMClassifier(2, features="intersection", overshoot=None).fit(np.abs(X), two), {}
     yield "gaussian", thresher.FGMClassifier(features=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
     yield "chi2", thresher.FGMClassifier(features=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
+    yield "products", thresher.FGMClassifier(features="polynomial", **few).fit(X, two), {}
+    kernel = thresher.Polynomial(0.5, 2.0, interaction_only=True)
+    yield "products_three", thresher.FGMClassifier(features=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (
@@ -119,7 +122,7 @@ def stations(clf):
 
 def clf_data(name):
     """What the model of that name is asked about."""
-    X = np.abs(data()[0]) if name in ("intersection", "exact", "chi2") else data()[0]
+    X = np.abs(data()[0]) if name in ("intersection", "exact", "chi2", "products_three") else data()[0]
     return pd.DataFrame(X, columns=[f"größe {j}" for j in range(12)]) if name == "frame" else X
 
 

@@ -11,7 +11,10 @@ import thresher
 from tests.models.damage import parsed, refused, resealed, saved, sound_or_refused, write
 from thresher.models import arrays
 
-KINDS = ["two", "shared", "frame", "auto", "intersection", "exact", "gaussian", "svc", "grid_cv", "grid_classes"]
+KINDS = [
+    "two", "shared", "frame", "auto", "intersection", "exact", "gaussian", "products", "interactions", "svc", "grid_cv",
+    "grid_classes",
+]  # fmt: skip
 TRIALS = 35
 
 

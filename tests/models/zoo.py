@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from tests.problems import many_classes, problem
 from thresher import (
@@ -13,6 +14,7 @@ from thresher import (
     FGMClassifier,
     Groups,
     Intersection,
+    Polynomial,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
@@ -21,7 +23,7 @@ from thresher import (
 from thresher.data.expanded import Expansion
 from thresher.data.maps import Inputs
 from thresher.engine import machines
-from thresher.results import GroupLabels, Spread
+from thresher.results import GroupLabels, Products, Spread
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -73,6 +75,11 @@ MAKERS = {
     "exact": lambda: FGMClassifier(2, features="intersection", overshoot=None, max_iter=3).fit(np.abs(X), Y),
     "chi2": lambda: FGMClassifier(3, features="additive_chi2", support="per_class", overshoot=2.0).fit(abs(Z), CODES),
     "gaussian": lambda: FGMClassifier(3, features=AdditiveGaussian(0.2, 4), groups=np.arange(40) // 2).fit(FRAME, Y),
+    "products": lambda: FGMClassifier(4, features="polynomial").fit(X, Y),
+    "interactions": lambda: FGMClassifier(
+        3, features=Polynomial(0.5, 0.0, interaction_only=True), loss="logistic", support="per_class", overshoot=3.0
+    ).fit(sparse.csr_array(Z), CODES),
+    "product_names": lambda: FGMClassifier(4, features="polynomial", always_include=["gene 7 [µg]"]).fit(FRAME, Y),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
@@ -108,8 +115,8 @@ def data_for(kind):
         return np.c_[X, np.zeros(90)]
     if kind in ("intersection", "exact", "chi2"):
         return np.abs(Z if kind == "chi2" else X)
-    many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree")
-    framed = ("frame", "singles", "gaussian", "grid_cv", "grid_at", "stream_settings")
+    many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree", "interactions")
+    framed = ("frame", "singles", "gaussian", "product_names", "grid_cv", "grid_at", "stream_settings")
     return Z if kind in many else FRAME if kind in framed else X
 
 
@@ -121,7 +128,7 @@ def same(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, (Spread, GroupLabels, Groups, Tree, Expansion, Inputs)):
+    if isinstance(a, (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products)):
         return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
         return a.item() == b
@@ -166,7 +173,7 @@ def as_array(matrix):
 
 def _assert_same_selection(a, b):
     plain = ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted", "spread")
-    plain += ("units", "labels", "groups")
+    plain += ("units", "labels", "groups", "products", "pairs")
     for name in plain:
         assert same(getattr(a, name), getattr(b, name)), name
     assert a.certificate == b.certificate

@@ -86,6 +86,14 @@ class Gram:
         most = self.roots[:, self.tile(a)].max(axis=1) * self.roots[:, self.tile(b)].max(axis=1)
         return self.factor * most[:, None]
 
+    def reach(self, a: int) -> np.ndarray:
+        """(k, 1): a bound on the scores of all pairs between a tile and those that are not after it.
+
+        Columns are in the order of all vectors together, so that the largest root of one of them may be in any tile.
+        """
+        most = self.roots[:, self.tile(a)].max(axis=1) * self.roots[:, : self.tile(a).stop].max(axis=1)
+        return self.factor * most[:, None]
+
     def rough(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
         """(sums (k, pairs) nearly, what they may be off by), of the pairs between two tiles, times the factor."""
         A, most_a = self.columns.roughly(self.order[self.tile(a)])
@@ -197,7 +205,7 @@ class Tiles:
 
         def pieces() -> Iterator[Piece]:
             for a in range(gram.tiles if order.size > 1 else 0):
-                if passing(gram.bound(a, 0), gates, bar())[0]:
+                if passing(gram.reach(a), gates, bar())[0]:
                     for start in range(0, a + 1, count):
                         yield TilePiece(gram, a, start, min(start + count, a + 1))
 

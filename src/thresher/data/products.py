@@ -129,12 +129,21 @@ class ProductDesign(Design):
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design; float64, with the factors of the kernel."""
-        ids = np.asarray(ids, dtype=np.int64)
-        pairs = pairs_of(ids)
-        inputs = distinct(pairs[pairs >= 0])
+        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        return self._made(pairs, self.polynomial.factors(pairs))
+
+    def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
+        """See Design: products of scaled columns, without the factors of the kernel."""
+        known = np.flatnonzero(self.holds(ids))
+        pairs = pairs_of(self.ids_here(ids[known]))
+        return self._made(pairs, np.ones(len(pairs))), known
+
+    def _made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
+        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
+        inputs = distinct(np.concatenate([first, second[second >= 0]]))
         scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
         columns = raw_columns(self.base, inputs)
-        return product_block(columns, scaling, inputs, pairs, self.polynomial.factors(pairs) * self._there(pairs))
+        return product_block(columns, scaling, inputs, pairs, factors * self._there(pairs))
 
     def _there(self, pairs: np.ndarray) -> np.ndarray:
         """Which of the pairs are terms: 1, others 0."""
@@ -212,7 +221,7 @@ def products_of(
 ) -> ProductDesign:  # fmt: skip
     """The products of the columns of ``design``, whose largest |x| are given, except the columns ``exclude`` of X."""
     if design.n_columns < 2:
-        raise InvalidDataError("X has a single column: products need at least two; use features=\"linear\"")
+        raise InvalidDataError('X has 1 feature(s): products need at least two columns; use features="linear"')
     size = largest if design.scaling is None else largest * design.scaling.take(np.arange(design.width)).factor
     most = float(size.max(initial=0.0))
     if most > TOO_LARGE or 0.0 < most < TOO_SMALL:
@@ -275,8 +284,9 @@ class ProductSpace(Space):
         ]
 
     def output(self, X: Any, ids: np.ndarray) -> Any:
-        """See Space: the products themselves."""
-        return self.columns(X, ids)
+        """See Space: the products themselves, in the precision of X."""
+        columns = self.columns(X, ids)
+        return columns.astype(np.float32) if X.dtype == np.float32 else columns
 
     def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
         """See Space."""

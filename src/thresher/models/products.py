@@ -35,8 +35,9 @@ def get_products(reader, value, n_columns):
 
 
 def check_covered(products, selection):
-    """Raise Damaged if a model on the path needs a column that is not among those of the products."""
+    """Raise Damaged if a model on the path has a column that is not among those of the products, or is too large."""
     for features in (selection.features, *(station.features for station in selection.path)):
         pairs = pairs_of(features)
         there = bool((features > 0).all()) and bool(np.isin(pairs[pairs >= 0], products.columns).all())
         need(there, "the products lack a column")
+        need(features.size <= products.n_candidates, "n_candidates is smaller than the number of features")
