@@ -24,6 +24,7 @@ from thresher.data.pair_tiles import TilePiece
 from thresher.data.pair_walks import WalkPiece
 from thresher.data.products import ProductDesign
 from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.terms import terms_of
 from thresher.report.path_display import path_scores
 from thresher.results import StopReason
 from thresher.results.products import MOST_INPUTS, numbers_of
@@ -515,3 +516,10 @@ def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
         check(estimator)
+
+
+def test_a_design_of_products_is_not_X():
+    design = as_design(X)
+    made = ProductDesign(design, terms_of(design, Polynomial(), np.ones(len(X))))
+    with pytest.raises(thresher.UnsupportedDesignError, match="features='polynomial'"):
+        FGMClassifier(2, scale=None).fit(made, y)

@@ -71,6 +71,10 @@ class Listed:
         of = self.space.input_names if self.pairs is None else self.space.names
         return of(self.ids[places], names.of)
 
+    def place(self, j):
+        """Where the feature at ``j`` is found in X, for JSON: its column, or the two of a product."""
+        return {"column": int(self.ids[j])} if self.pairs is None else {"pair": self.pairs[j].tolist()}
+
 
 def describe(reporter, model, top=None):
     """Show the features by importance, the certificate and the stop reason."""
@@ -204,10 +208,9 @@ def facts(model, top=None):
     order, importance = listed.ranking[:top], listed.importance
     features = [
         {
-            "rank": rank, "column": int(listed.ids[j]), "name": name,
+            "rank": rank, **listed.place(j), "name": name,
             "importance": None if importance is None else float(importance[j]), "weight": listed.weights[j].tolist(),
         }
-        | ({} if listed.pairs is None else {"pair": listed.pairs[j].tolist()})
         for rank, (j, name) in enumerate(zip(order, listed.names(names, order), strict=True), 1)
     ]  # fmt: skip
     return {

@@ -17,7 +17,7 @@ from thresher.data.products import is_sparse, products_of
 from thresher.data.scales import choose_scale, scaled, spread_of
 from thresher.data.space import Space
 from thresher.data.workers import Workers
-from thresher.errors import InvalidDataError
+from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.loops.moments import LARGEST, SUM
 from thresher.results import Trace
 
@@ -57,6 +57,10 @@ def arranged(
     """
     with trace.step("arrange"):
         design = space.design(X, workers, keep=keep, to_csc=to_csc)
+    if design.prunes:
+        raise UnsupportedDesignError(
+            "X is a Design of products: give the Design of the columns they are made of, with features='polynomial'"
+        )
     if design.scaling is not None and scale is not None:
         raise InvalidDataError(f"the Design is already scaled: set scale=None, got {scale!r}")
     with trace.step("validate", *design.check_cost()):
