@@ -36,7 +36,7 @@ def ordered(X):
     columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")
     rank = np.empty(X.shape[1], dtype=np.int32)
     rank[columns] = np.arange(X.shape[1])
-    by_rows = sparse.csr_array((X.data, rank[X.indices], X.indptr), shape=X.shape)
+    by_rows = sparse.csr_array((X.data, rank[X.indices], X.indptr.astype(np.int32)), shape=X.shape)
     by_rows.sort_indices()
     places = (np.arange(X.nnz, dtype=np.int32), by_rows.indices, by_rows.indptr)
     by_columns = sparse.csr_array(places, shape=X.shape).tocsc()

@@ -4,7 +4,6 @@ kddb itself is not at hand: a script makes a set with as many rows, columns and 
 that say something together and nothing apart.
 """
 
-import time
 import warnings
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from benchmarks.products import genotypes, scans
 from benchmarks.products.made import EACH, made
 from benchmarks.timing import peak_growth
 from thresher import FGMClassifier, Polynomial
-from thresher.data.products import ProductDesign
 from thresher.errors import FewerFeaturesWarning
 
 LIMIT = 600  # seconds for a fit
@@ -62,38 +60,26 @@ class Fitted(NamedTuple):
     steps: dict
     visited: list
     grew: int
-    kept: list
 
 
-def watched():
-    """Lists that get the numbers of columns visited and of features kept, scan by scan, of all fits in this process."""
-    visited, kept, stages = [], [], ProductDesign.stages
-
-    def noting(self, score, reducer, *given):
-        yield from stages(self, score, reducer, *given)
-        visited.append(self.visited)
-        kept.append(max(one.size for one in getattr(reducer, "reducers", (reducer,))))
-
-    ProductDesign.stages = noting
-    return visited, kept
+def fit(data, number, options):
+    """A classifier; that growth alone gives fewer features weights is no surprise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        return FGMClassifier(number, **options).fit(data.X, data.y)
 
 
 def fitted(data, number, options):
-    """The Fitted of one fit, in a process of its own."""
-    (visited, kept), told = watched(), []
+    """The Fitted of one fit, in a process of its own; a small one before it loads the compiled loops."""
+    visited, told, small = [], [], made(2_000, 3_000, 2)
+    fit(small, number, options)
+    scans.watch(lambda design, score, reducer: visited.append(design.visited))
 
-    def fit():
-        begun = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewerFeaturesWarning)  # growth alone: fewer have weights
-            told.append(FGMClassifier(number, **options).fit(data.X, data.y))
-        told.append(time.perf_counter() - begun)
-
-    grew = peak_growth(fit, pause=0.01)
-    clf, seconds = told
+    grew = peak_growth(lambda: told.append(scans.timed(lambda: fit(data, number, options))), pause=0.01)
+    clf, seconds = told[0]
     trace = clf.selection_.trace
     taken = max(turn.taken for turn in trace.turns)
-    return Fitted(clf.selection_.pairs, taken, clf.n_iter_, seconds, trace.seconds, visited, grew, kept)
+    return Fitted(clf.selection_.pairs, taken, clf.n_iter_, seconds, trace.seconds, visited, grew)
 
 
 def row(name, data, number, options):
@@ -105,7 +91,7 @@ def row(name, data, number, options):
     found = sum(tuple(pair) in chosen for pair in data.pairs.tolist())
     products = int((answer.pairs[:, 1] >= 0).sum())
     least, most = min(answer.visited, default=0), max(answer.visited, default=0)
-    print(name, answer.steps, answer.visited, answer.kept, flush=True)
+    print(name, answer.steps, answer.visited, flush=True)
     return [
         name, answer.taken, len(answer.pairs), products, f"{found} of {len(data.pairs)}", answer.turns,
         f"{answer.seconds:.1f}", *(f"{answer.steps.get(step, 0.0):.1f}" for step in STEPS),
@@ -115,9 +101,6 @@ def row(name, data, number, options):
 
 def fits(sizes):
     """The section on fits."""
-    small = made(2_000, 3_000, 2)
-    for options in FITS.values():  # compiles the loops, which no fit is charged with
-        fitted(small, FEATURES, options)
     data = made(sizes.n, sizes.p, sizes.planted)
     rows = [row(name, data, FEATURES, options) for name, options in FITS.items()]
     size = sum(part.nbytes for part in (data.X.data, data.X.indices, data.X.indptr)) / 1e9
@@ -139,7 +122,7 @@ def fits(sizes):
 def report(quick=False):
     """Fits, scans and genotypes."""
     sizes = QUICK if quick else FULL
-    parts = [fits(sizes), scans.report(sizes.n, sizes.p, sizes.kept), genotypes.report(*sizes.genotypes)]
+    parts = [fits(sizes), scans.report(sizes.n, sizes.p, sizes.planted, sizes.kept), genotypes.report(*sizes.genotypes)]
     return "\n\n".join(parts)
 
 

@@ -5,44 +5,81 @@ make of X once, its two orders, is told apart; bounds, ordering and picking of r
 """
 
 import time
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.book import table
+from benchmarks.children import in_child
 from benchmarks.products.exhaustive import ordered, search
 from benchmarks.products.made import made
 from benchmarks.timing import interleaved
+from thresher import FGMClassifier
 from thresher.data.pairs import Polynomial
+from thresher.data.products import ProductDesign
 from thresher.data.reducers import TopK
 from thresher.data.scores import Correlation
 from thresher.data.space import ColumnSpace
 from thresher.data.workers import Workers
+from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.arrange import arranged
 from thresher.results import Trace
 
 PRODUCTS = Polynomial(coef0=0.0, interaction_only=True)  # linear terms would raise the bar: there are none
-THREADS, ROUNDS = 2, 3
-HEAD = ("vector", "rows", "kept", "columns visited", "pruned s", "exhaustive s", "ratio", "wanted", "same products")
+THREADS, ROUNDS, LIMIT = 2, 3, 300
+TURNS, ACTIVE = 3, 0.3  # of a fit before the vector of a later turn, and the share of the rows that is left
+ON_NOISE, PLANTED = 3.0, 10.0  # how many times as fast the pruned scan should be
+HEAD = (
+    "vector", "active rows", "kept", "columns visited", "pruned s", "exhaustive s", "ratio", "wanted", "same products",
+)  # fmt: skip
 
 
 class Case(NamedTuple):
-    """How many pairs are planted, which share of the rows is active, and the ratio that is wanted."""
+    """A vector, features that are taken already, as sorted numbers, and the ratio that is wanted."""
 
     name: str
-    planted: int
-    active: float
+    v: np.ndarray
+    taken: np.ndarray
     wanted: float
 
 
-CASES = (Case("noise", 0, 1.0, 3.0), Case("ten planted pairs", 10, 0.3, 10.0))
+def watch(note):
+    """Have ``note(design, score, reducer)`` called after each scan of products in this process."""
+    stages = ProductDesign.stages
+
+    def noting(self, score, reducer, *given):
+        yield from stages(self, score, reducer, *given)
+        note(self, score, reducer.reducers[0] if hasattr(reducer, "reducers") else reducer)
+
+    ProductDesign.stages = noting
 
 
-def vector(y, active, seed=1):
-    """y less its mean; a random share of the rows, as large as that of a later turn, is left, others are zero."""
-    v = y - y.mean()
-    v[np.random.default_rng(seed).random(y.size) >= active] = 0.0
-    return v
+def later(data, turns=TURNS):
+    """(vector, features taken) of the scan after some turns of growth."""
+    last = {}
+    watch(lambda design, score, reducer: last.update(v=score.V[0].copy(), taken=reducer.exclude))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        options = {"features_per_turn": 10, "overshoot": None, "tol": 1e-12, "max_iter": turns}
+        FGMClassifier(100, features=PRODUCTS, **options).fit(data.X, data.y)
+    return last["v"], last["taken"]
+
+
+def cases_of(data):
+    """The Cases of a data set: the first turn where nothing is planted, else a later one."""
+    none = np.zeros(0, dtype=np.int64)
+    if not len(data.pairs):
+        return [Case("noise, first turn", data.y - data.y.mean(), none, ON_NOISE)]
+    answer, why = in_child(lambda: later(data), LIMIT)
+    if answer is None:
+        raise RuntimeError(f"the fit of a few turns: {why}")
+    v, taken = answer
+    few = np.where(np.random.default_rng(1).random(v.size) < ACTIVE, v, 0.0)
+    return [
+        Case(f"planted pairs, after {TURNS} turns", v, taken, PLANTED),
+        Case(f"the same, {ACTIVE:.0%} of the rows", few, taken, PLANTED),
+    ]
 
 
 def product_design(X, y, workers, kernel=PRODUCTS, scale=None):
@@ -60,15 +97,17 @@ def timed(call):
     return answer, time.perf_counter() - begun
 
 
-def compared(case, design, everything, v, kept):
+def compared(case, design, everything, kept):
     """A row of the table: medians of interleaved rounds, the first of which does not count."""
-    found = {}
+    found, factor = {}, PRODUCTS.product_factor
 
     def pruned():
-        found["pruned"] = design.scan(Correlation(v), TopK(kept))[0]
+        found["pruned"] = design.scan(Correlation(case.v), TopK(kept, case.taken))[0]
 
     def exhaustive():
-        found["all"] = search(everything, v, PRODUCTS.product_factor, kept, THREADS)
+        ids, squares = search(everything, case.v, factor, kept + case.taken.size, THREADS)
+        new = np.flatnonzero(~np.isin(ids, case.taken))[:kept]
+        found["all"] = ids[new], squares[new]
 
     times = interleaved({"pruned": pruned, "all": exhaustive}, ROUNDS)
     (ids, squares), (others, theirs) = found["pruned"], found["all"]
@@ -76,37 +115,39 @@ def compared(case, design, everything, v, kept):
         raise AssertionError("the scores of both scans differ")
     ours, all_pairs = times["pruned"].median, times["all"].median
     return [
-        case.name, f"{np.count_nonzero(v):,}", kept, f"{design.visited:,} of {design.base.n_columns:,}",
+        case.name, f"{np.count_nonzero(case.v):,}", kept, f"{design.visited:,} of {design.base.n_columns:,}",
         f"{ours:.2f}", f"{all_pairs:.2f}", f"{all_pairs / ours:.1f}", f"{case.wanted:g}",
         "yes" if np.array_equal(ids, others) else f"{np.isin(ids, others).sum()} of {ids.size}",
     ]  # fmt: skip
 
 
-def rows_of(case, n, p, sizes):
+def rows_of(planted, n, p, sizes):
     """(rows of the table, seconds that thresher and the exhaustive scan take to arrange X)."""
-    data = made(n, p, case.planted)
-    v = vector(data.y, case.active)
+    data = made(n, p, planted)
+    cases = cases_of(data)
     with Workers(THREADS) as workers:
         design, first = timed(lambda: product_design(data.X, data.y, workers))
         everything, second = timed(lambda: ordered(data.X))
-        rows = [compared(case, design, everything, v, kept) for kept in sizes]
+        rows = [compared(case, design, everything, kept) for case in cases for kept in sizes]
     print(*rows, sep="\n", flush=True)
     return rows, (first, second)
 
 
-def report(n, p, sizes):
-    """The section on scans: so many rows and columns, and numbers of products that are kept."""
+def report(n, p, planted, sizes):
+    """The section on scans: rows and columns, pairs that are planted, and numbers of products that are kept."""
     rows, arranging = [], []
-    for case in CASES:
-        more, seconds = rows_of(case, n, p, sizes)
+    for count in (0, planted):
+        more, seconds = rows_of(count, n, p, sizes)
         rows += more
         arranging.append(seconds)
     told = "; ".join(f"{first:.1f} s and {second:.1f} s" for first, second in arranging)
     return (
         f"### One scan for the best products: {n:,} x {p:,}, sparse\n\n{table(HEAD, rows)}\n\nBoth scans look for the "
         "largest |sum of v x x'| over all pairs of columns (squares and linear terms are left out, which would help "
-        "the pruned scan); the vector v is y less its mean. With planted pairs a random 70 % of its entries are set "
-        "to zero, as in a later turn of a fit, when many samples have no loss; both scans skip these rows. The "
+        "the pruned scan). On noise v is y less its mean, as in the first turn of a fit. With planted pairs it is the "
+        f"vector of a fit after {TURNS} turns of ten products, which are not looked for again; on labels that are "
+        f"mostly random nearly all rows still have a loss, so a random {1 - ACTIVE:.0%} of its entries are then set to "
+        "zero, as where many samples have none. Both scans skip these rows. The "
         "exhaustive scan is a loop compiled by Numba, on two threads as the other: for each column, the sums with all "
         "more frequent columns in its rows, and a heap of the best. Kept: how many products a scan must return; "
         f"{sizes[0]} as asked for, {sizes[-1]} as many as growth keeps in the last turns of a default fit. Seconds are "
