@@ -187,7 +187,7 @@ def report(quick=False):
         "SelectFromModel and LinearSVC: one fit of the whole pipeline, of an l1-SVM with more features than wanted, "
         f"of which the largest weights are kept. A contestant has {LIMIT} s and {MEMORY >> 30} GiB; MiB: growth of "
         "its memory, with all that it writes out. The xyz algorithm, a random projection search for products, is a "
-        "package of R only: there is none on PyPI to compare with."
+        "package of R; no Python package of it was found to compare with."
     )
 
 
