@@ -32,6 +32,8 @@ BENCHMARKS = {
     "startup": "benchmarks.startup",
     "structured_groups": "benchmarks.structured.groups",
     "structured_kernels": "benchmarks.structured.kernels",
+    "products_reach": "benchmarks.products.reach",
+    "products_real": "benchmarks.products.real",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 
