@@ -185,8 +185,11 @@ def test_columns_always_included_are_linear_terms_and_excluded_ones_in_no_produc
 def test_a_constant_column_may_be_included():
     A = FEW.copy()
     A[:, 9] = 2.5
-    clf = FGMClassifier(4, features="polynomial", always_include=[9], overshoot=3.0).fit(A, y_few)
+    clf = FGMClassifier(4, features="polynomial", always_include=[9], overshoot=3.0)
+    clf.set_params(scale="max").fit(A, y_few)
     assert [9, -1] in clf.selection_.pairs.tolist()
+    with pytest.warns(FewerFeaturesWarning, match=r"columns \[9\] of always_include have weight zero"):  # once centred
+        clf.set_params(scale="auto").fit(A, y_few)
     assert np.isfinite(clf.decision_function(A)).all()
 
 

@@ -201,7 +201,8 @@ class CscBlock(_CompressedBlock):
         def below(lo: int, hi: int) -> None:
             """Columns lo..hi and those before them, and the mirror image."""
             sums = np.zeros((hi - lo, hi))
-            products.pair_grid(rows.indptr, rows.indices, rows.values, weights, lo, hi, sums)
+            ends = rows.indptr[:-1], rows.indptr[1:]
+            products.pair_grid(*ends, rows.indices, rows.values, weights, lo, hi, sums)
             out[lo:hi, :hi] += sums
             out[:hi, lo:hi] += sums.T
 

@@ -6,7 +6,7 @@ float64, so that the result is that of float64. Tiles in which nothing can be ab
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,37 +20,68 @@ from thresher.results.products import numbers_of
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
 CHUNK = 2048  # rows that are summed in single precision
 ERROR = 1.01 * (CHUNK + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
-TINY = 1e-36  # what underflow may take away, relative to the largest term, for each row
+TINY = 1e-36  # what underflow may take away for each row, relative to the lengths
 SURELY = 2048  # pairs that are scored first where more may be above the bar
 KEEP = 1 << 30  # bytes of columns in single precision that are kept from scan to scan
 PIECE_WORK = 1 << 33  # multiplications of a piece: about a quarter of a second
 
 
 class Columns:
-    """The scaled columns of a dense design: in single precision divided by their largest |z|, and as they are."""
+    """The scaled columns of a dense design: in single precision divided by their lengths, and as they are."""
 
     def __init__(self, design: Design):
         self.design = design
         n, p = design.shape
         self._kept = np.empty((p, n), dtype=np.float32) if 4 * n * p <= KEEP else None
-        self._largest = np.full(p, -1.0)
+        self._lengths = np.full(p, -1.0)
 
     def exactly(self, ids: np.ndarray) -> np.ndarray:
         """(ids, n) in float64."""
         return np.ascontiguousarray(self.design.take(ids).toarray().T)
 
     def roughly(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """((ids, n) in float32, largest |z| of each)."""
-        new = ids if self._kept is None else ids[self._largest[ids] < 0.0]
+        """((ids, n) in float32, length of each)."""
+        new = ids if self._kept is None else ids[self._lengths[ids] < 0.0]
         if new.size:
             z = self.exactly(new)
-            largest = np.abs(z).max(axis=1, initial=0.0)
-            z = (z / np.where(largest > 0.0, largest, 1.0)[:, None]).astype(np.float32)
+            lengths = np.sqrt(np.einsum("ij,ij->i", z, z))
+            z = (z / np.where(lengths > 0.0, lengths, 1.0)[:, None]).astype(np.float32)
             if self._kept is None:
-                return z, largest
+                return z, lengths
             self._kept[new] = z  # two threads may do this at once: they write the same
-            self._largest[new] = largest
-        return self._kept[ids], self._largest[ids]  # type: ignore[index]
+            self._lengths[new] = lengths
+        return self._kept[ids], self._lengths[ids]  # type: ignore[index]
+
+
+class Rough(NamedTuple):
+    """Sums of the pairs between two tiles for each vector, in units of the lengths of their columns and of the vector.
+
+    ``off`` times the roots of both columns is what a sum may be off by, besides ``tiny`` of its unit.
+    """
+
+    sums: list[np.ndarray]
+    lengths: tuple[np.ndarray, np.ndarray]
+    roots: tuple[np.ndarray, np.ndarray]
+    unit: np.ndarray
+    off: float
+    tiny: float
+
+    def most(self) -> np.ndarray:
+        """(k, 1): a bound on all scores, which is cheap: most tiles need no more."""
+        longest = [float(part.max(initial=0.0)) for part in self.lengths]
+        unit = self.unit * longest[0] * longest[1]
+        peaks = np.array([max(float(part.max()), -float(part.min())) for part in self.sums])
+        roots = self.roots[0].max(axis=1) * self.roots[1].max(axis=1)
+        return ((peaks + self.tiny) * unit + self.off * roots)[:, None]
+
+    def scores(self) -> tuple[np.ndarray, np.ndarray]:
+        """(scores (k, pairs) nearly, what they may be off by)."""
+        size, sums, off = np.multiply.outer(*self.lengths), [], []
+        for r, part in enumerate(self.sums):
+            unit = self.unit[r] * size
+            sums.append((part * unit).ravel())
+            off.append((self.off * np.multiply.outer(self.roots[0][r], self.roots[1][r]) + self.tiny * unit).ravel())
+        return np.array(sums), np.array(off)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,23 +125,20 @@ class Gram:
         most = self.roots[:, self.tile(a)].max(axis=1) * self.roots[:, : self.tile(a).stop].max(axis=1)
         return self.factor * most[:, None]
 
-    def rough(self, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-        """(sums (k, pairs) nearly, what they may be off by), of the pairs between two tiles, times the factor."""
-        A, most_a = self.columns.roughly(self.order[self.tile(a)])
-        B, most_b = self.columns.roughly(self.order[self.tile(b)])
-        size, n = np.multiply.outer(most_a, most_b), A.shape[1]
-        sums = np.empty((len(self.V), *size.shape))
-        off = np.empty_like(sums)
-        for r, v in enumerate(self.rough_V):
-            total = np.zeros(size.shape)
-            for lo in range(0, n, CHUNK):
-                part = slice(lo, lo + CHUNK)
-                total += (A[:, part] * v[part]) @ B[:, part].T
-            unit = self.factor * self.unit[r] * size
-            np.multiply(total, unit, out=sums[r])
-            roots = np.multiply.outer(self.roots[r, self.tile(a)], self.roots[r, self.tile(b)])
-            off[r] = ERROR * self.factor * roots + TINY * n * unit
-        return sums.reshape(len(sums), -1), off.reshape(len(off), -1)
+    def rough(self, a: int, b: int) -> "Rough":
+        """The sums of the pairs between two tiles, nearly."""
+        A, long_a = self.columns.roughly(self.order[self.tile(a)])
+        B, long_b = self.columns.roughly(self.order[self.tile(b)])
+        n = A.shape[1]
+        chunks = [slice(lo, lo + CHUNK) for lo in range(0, n, CHUNK)]
+        sums: list[np.ndarray] = []
+        for v in self.rough_V:
+            total = (A[:, chunks[0]] * v[chunks[0]]) @ B[:, chunks[0]].T
+            for chunk in chunks[1:]:
+                total = total + ((A[:, chunk] * v[chunk]) @ B[:, chunk].T).astype(np.float64)
+            sums.append(total)
+        roots = self.roots[:, self.tile(a)], self.roots[:, self.tile(b)]
+        return Rough(sums, (long_a, long_b), roots, self.factor * self.unit, ERROR * self.factor, TINY * n)
 
     def exact(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Scores (k, pairs) of the columns ``first`` and ``second``."""
@@ -150,8 +178,10 @@ class TilePiece(Piece):
         for b in range(self.start, self.stop):
             if not passing(self.gram.bound(self.a, b), gates, bar)[0]:
                 continue
-            sums, off = self.gram.rough(self.a, b)
-            left = self._pairs(b)
+            rough = self.gram.rough(self.a, b)
+            if not passing(rough.most(), gates, bar)[0]:
+                continue
+            (sums, off), left = rough.scores(), self._pairs(b)
             while left.any():
                 maybe = np.flatnonzero(left & passing(np.abs(sums) + off, gates, bar))
                 if maybe.size > SURELY:  # the best ones first: they raise the bar for the others

@@ -6,7 +6,7 @@ column with all before it lie in a vector as long as the walk, mostly short enou
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,22 +14,26 @@ import numpy as np
 
 from thresher.data.compressed import CscBlock, ranges_between
 from thresher.data.design import Design
-from thresher.data.pieces import Opened, Piece, Stage
-from thresher.data.reducers import Reducer, best_first, largest, passing
-from thresher.data.scaled import ScaledBlock
-from thresher.data.terms import raw_columns
+from thresher.data.pieces import Known, Opened, Piece, Stage
+from thresher.data.reducers import Reducer, best_first, passing
+from thresher.data.terms import SURE, Sifted, Terms, TermSums, raw_columns
 from thresher.loops import products
 from thresher.results.products import numbers_of
 
+SOME = 4096  # columns that are scored first
 FIRST, MORE = 512, 4  # columns of the first stage, and how many times as many the next ones have
+SCORE_COST = 8  # an entry of a column that is scored takes as long as this many of dense columns
 PIECE_WORK = 1 << 24  # products of entries in a piece: a few hundredths of a second
 ROOM = 1 << 16  # pairs that are found before they are ranked, at least
 PAIR_COST = 4  # a product of entries takes as long as this many of dense columns
-GRID = 1 << 17  # sums of a grid: they stay in the second-level cache
+GRID = 1 << 19  # sums of a grid: of 2^15 to 2^20 this was fastest with 1 MiB of second-level cache
 # A column's entries look up rows all over memory, a grid reads all rows in order: it pays off where its columns have
 # more entries than this share of the rows and of all entries.
-ROW_COST, ENTRY_COST = 0.04, 0.004
+ROW_COST, ENTRY_COST = 0.02, 0.002
 RANK_COST = 8  # looking up the rank of an entry, in times that a dense one takes
+ALONE_COST = 6  # adding an entry of a single column to its row, in times that reading one in a row takes
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # where each begins and ends; ranks, values
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,12 @@ class Gate:
     lines: slice
     vectors: int
     V: np.ndarray
+
+    @functools.cached_property
+    def size(self) -> float:
+        """The length of the vector of the largest |v| of each of its vectors."""
+        largest = np.maximum(self.V.max(axis=1, initial=0.0), -self.V.min(axis=1, initial=0.0))
+        return float(np.sqrt(largest @ largest))
 
     @property
     def counts(self) -> np.ndarray:
@@ -64,7 +74,7 @@ class Walk:
     gate: Gate
     columns: np.ndarray  # numbers of the columns in the design
     bounds: np.ndarray  # (k, columns) on the scores of any pair they are in, with the factor
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray]
+    rows: Rows
     V: np.ndarray  # (rows, k)
     factor: float
     begin: int
@@ -137,102 +147,176 @@ class WalkPiece(Piece):
         return part
 
 
-class Walks:
-    """The walks through the columns of a sparse ``design``, which is kept by rows."""
+class _Path:
+    """How far the walk of a gate has come: ``done`` columns, ``alive`` ones that may be kept, ``most`` at a time."""
 
-    def __init__(self, design: Design):
-        rows: Any = design.sides().rows
-        rows = rows.base if isinstance(rows, ScaledBlock) else rows
-        self.design, self.rows = design, rows.reordered() if isinstance(rows, CscBlock) else rows
-        self._before = FIRST  # columns that a walk needed last time: the next one probably needs about as many
+    def __init__(self, gate: Gate, most: int):
+        self.gate, self.most, self.done, self.alive = gate, most, np.zeros(0, dtype=np.int64), 0
+        self.rows = np.flatnonzero(gate.V.any(axis=0))
+        self.V = np.ascontiguousarray(gate.V[:, self.rows].T)
+
+
+class Walks:
+    """The walks through the columns of a sparse ``design``: columns stored by columns, ``peaks`` as ``peaks_of`` says.
+
+    X is kept by rows, too, in each the most frequent columns first: most columns of a walk are among these, so a stage
+    reads the first entries of a row and few others. ``order`` has the columns by frequency, ``number`` their places.
+    """
+
+    def __init__(self, design: Design, columns: CscBlock, peaks: np.ndarray, *, signed: bool):
+        self.design, self.columns, self.peaks, self.signed = design, columns, peaks, signed
+        self.counts = columns.column_entries
+        self.order = np.argsort(-self.counts, kind="stable")
+        self.rows = columns.take(self.order).reordered()
+        self.number = np.empty(design.width, dtype=np.int64)
+        self.number[self.order] = np.arange(design.width)
+        self._falling = -self.counts[self.order]
+        self._entries_before = np.concatenate([[0], np.cumsum(-self._falling)])
+        self._last = SOME  # columns that the last scan scored, and
+        self._last_walk = FIRST  # that it walked through: the next one probably needs about as many
 
     def stages(
-        self, V: np.ndarray, bounds: np.ndarray, factor: float, reducer: Reducer, bar: Callable[[], np.ndarray],
-        watch: Callable[[int], None],
-    ) -> Iterator[Stage]:  # fmt: skip
-        """The pairs that may be kept, gate by gate, since each has a bar and an order of its own.
-
-        ``bounds`` (k, width) are on the scores of any pair that a column is in, without the ``factor`` of products;
-        ``watch`` is told how many columns are walked through.
-        """
-        ends, most = np.cumsum(reducer.gates(len(V))).tolist(), [0]
-
-        def longest(visited: int) -> None:
-            most[0] = max(most[0], visited)
-            watch(most[0])
-
-        for place, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-            gate = Gate(place, slice(first, end), len(V), V[first:end])
-            yield from self._of_gate(gate, bounds[first:end] * factor, factor, bar, longest)
-
-    def _of_gate(
-        self, gate: Gate, bounds: np.ndarray, factor: float, bar: Callable[[], np.ndarray], watch: Callable[[int], None]
+        self, V: np.ndarray, terms: Terms, reducer: Reducer, bar: Callable[[], np.ndarray], watch: Callable[[int], None]
     ) -> Iterator[Stage]:
-        """Stages of more and more columns."""
-        rows = np.flatnonzero(gate.V.any(axis=0))
-        V = np.ascontiguousarray(gate.V[:, rows].T)
-        size = np.zeros(bounds.shape[1])
+        """All terms that may be kept: columns from the most frequent on, as long as they may be in a pair that is kept.
+
+        A column is scored, then walked through for each gate, which has a bar and an order of its own. ``watch`` is
+        told how many columns were.
+        """
+        score, walked = TermSums(V, self.peaks, signed=self.signed), 0
+        gates, ends = reducer.gates(len(V)), np.cumsum(reducer.gates(len(V)))
+        each = [Gate(g, slice(end - count, end), len(V), V[end - count : end])
+                for g, (count, end) in enumerate(zip(gates.tolist(), ends.tolist(), strict=True))]  # fmt: skip
+        paths = [_Path(gate, FIRST) for gate in each]
+        upto, most = 0, self._last
+        columns, bounds = np.zeros(0, dtype=np.int64), np.zeros((len(V), 0))
+        while (reach := self._reach(each, terms, bar())) > upto:
+            last, upto = upto, min(reach, most)
+            some = np.sort(self.order[last:upto])
+            sifted = Sifted(reducer, terms, self.design.width).started(some, self._scores(score, some))
+            yield Stage([Known(sifted.inner)], 1.0)
+            columns, bounds = np.concatenate([columns, some]), np.concatenate([bounds, sifted.bounds], axis=1)
+            for path in paths:
+                path.most = max(path.most, self._last_walk)
+                yield from self._along(path, columns, bounds[path.gate.lines], terms.polynomial.product_factor, bar)
+                walked = max(walked, path.done.size)
+                watch(walked)
+            most = 2 * upto
+        self._last, self._last_walk = max(SOME, reach), max(FIRST, *(path.alive for path in paths))
+
+    def _scores(self, score: TermSums, columns: np.ndarray) -> np.ndarray:
+        """TermSums of ``columns``, by all threads that pay off."""
+        workers, scaling = self.columns.workers, self.design.scaling
+        work = SCORE_COST * float(self.counts[columns].sum()) * score.vectors
+        size = np.cumsum(self.counts[columns])
+        cuts = np.searchsorted(size, np.linspace(0, size[-1], 4 * workers.share(work) + 1)[1:-1]) if size.size else size
+        parts = workers.map(
+            lambda lo, hi: score.of_columns(
+                self.columns, columns[lo:hi], None if scaling is None else scaling.take(columns[lo:hi])
+            ),
+            ranges_between(cuts, columns.size),
+            entries=work,
+        )
+        return np.concatenate(parts, axis=1)
+
+    def _reach(self, gates: Sequence[Gate], terms: Terms, bar: np.ndarray) -> int:
+        """How many columns, in the order of their frequency, may be in a term that is kept.
+
+        A column with c entries is in no term that scores more than c times the largest |v| and the largest products.
+        """
+        top, kernel = float(self.peaks.max(initial=0.0)), terms.polynomial
+        factor = max(top * top * kernel.product_factor, top * kernel.linear_factor, top * top * float(kernel.gamma))
+        least = np.inf
+        for gate in gates:
+            size = SURE * factor * gate.size
+            if size > 0.0:
+                least = min(least, float(np.sqrt(max(0.0, gate.bar(bar)[0]))) / size)
+        return int(np.searchsorted(self._falling, -max(least, 1.0), side="right"))
+
+    def _along(
+        self, path: "_Path", columns: np.ndarray, bounds: np.ndarray, factor: float, bar: Callable[[], np.ndarray]
+    ) -> Iterator[Stage]:
+        """Stages of more and more of ``columns``, from where the path is, as long as their ``bounds`` reach the bar."""
+        gate, bounds = path.gate, bounds * factor
+        size = np.zeros(columns.size)
         for row in bounds:
             size += row * row
-        before, most = np.zeros(0, dtype=np.int64), max(FIRST, self._before)
         while True:
             alive = np.flatnonzero(passing(bounds, gate.counts, gate.bar(bar())) & (size > 0.0))
-            complete = alive.size <= most
-            if not complete:
-                alive = alive[largest(size[alive], most)]
-            alive = alive[best_first(size[alive], alive)]
-            done = int(np.count_nonzero(np.isin(alive, before)))  # these come first, and their pairs are known
-            watch(alive.size)
-            if alive.size > max(done, 1):
-                yield self._stage(gate, alive, rows, V, bounds[:, alive], factor, done)
-            if complete:
-                self._before = alive.size
+            alive = alive[best_first(size[alive], columns[alive])]
+            there = np.isin(columns[alive], path.done)  # pairs of these with one another are known
+            old, new, path.alive = alive[there], alive[~there][: path.most], alive.size
+            if not new.size:
                 return
-            before, most = alive, MORE * most
+            walk = np.concatenate([old, new])
+            path.done = np.concatenate([path.done, columns[new]])
+            if walk.size > 1:
+                yield self._stage(gate, columns[walk], path.rows, path.V, bounds[:, walk], factor, old.size)
+            path.most *= MORE
 
     def _stage(
         self, gate: Gate, columns: np.ndarray, rows: np.ndarray, V: np.ndarray, bounds: np.ndarray, factor: float,
         done: int,
     ) -> Stage:  # fmt: skip
         """The pairs of columns from ``done`` on: grids as long as they pay off, then pieces of about equal work."""
-        by_rows, entries = self._by_rows(columns, rows)
-        ends = np.concatenate([[0], np.cumsum(entries)])
-        least, grids, n = ROW_COST * rows.size + ENTRY_COST * ends[-1], [], rows.size
+        by_rows = self._by_rows(columns, rows)
+        share = rows.size / max(1, self.design.shape[0])
+        before = np.concatenate([[0.0], np.cumsum(self.counts[columns])]) * share  # entries of the columns before each
+        least, grids = ROW_COST * rows.size + ENTRY_COST * before[-1], []
         while done < columns.size:
             stop = min(columns.size, done + max(1, GRID // max(1, done + GRID // max(1, done + 256))))
-            if ends[stop] - ends[done] < least:
+            if before[stop] - before[done] < least:
                 break
             grids.append((done, stop))
             done = stop
         tail = self._by_columns(columns[done:], rows)
         walk = Walk(gate, columns, bounds, by_rows, V, factor, done, tail)
-        lengths = np.concatenate([[0], np.cumsum(np.diff(by_rows[0])[tail.indices])])[tail.indptr]
+        lengths = np.concatenate([[0], np.cumsum((by_rows[1] - by_rows[0])[tail.indices])])[tail.indptr]
         work = (lengths + np.arange(lengths.size)) * V.shape[1]  # a column costs something, even without entries
         count = max(1, min(-(-int(work[-1]) // PIECE_WORK), work.size - 1))
         cuts = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1])
         ranges = [(done + lo, done + hi) for lo, hi in ranges_between(cuts, work.size - 1) if hi > lo]
         pieces = [WalkPiece(walk, *part, by_rows=True) for part in grids]
         pieces += [WalkPiece(walk, *part, by_rows=False) for part in ranges]
-        updates = float(ends[done]) * ends[-1] / max(1, n) * V.shape[1]
-        return Stage(pieces, PAIR_COST * (float(work[-1]) + updates))
+        updates = before[done] * before[-1] / max(1, rows.size) * V.shape[1]
+        return Stage(pieces, PAIR_COST * (float(work[-1]) + float(updates)))
 
-    def _by_rows(self, columns: np.ndarray, rows: np.ndarray) -> tuple[tuple, np.ndarray]:
-        """((starts, ranks, values) of ``rows``, entries of each column), on their scale, by rank in ``columns``."""
-        block, workers = self.rows, self.rows.workers
-        rank = np.full(block.shape[1], -1, dtype=np.int32)
-        rank[columns] = np.arange(columns.size)
-        scaling = self.design.scaling
-        factor = np.broadcast_to(1.0, block.shape[1]) if scaling is None else scaling.factor
-        work = RANK_COST * float(block.entries) * rows.size / max(1, block.shape[0])
+    def _by_rows(self, columns: np.ndarray, rows: np.ndarray) -> Rows:
+        """The Rows of ``columns``, on their scale: of frequent columns from the rows, of others from the columns."""
+        block, workers, numbers = self.rows, self.rows.workers, self.number[columns]
+        bound = self._bound(numbers)
+        others = np.flatnonzero(numbers >= bound)
+        more = self._by_columns(columns[others], rows)
+        rank = np.full(bound, -1, dtype=np.int32)
+        near = np.flatnonzero(numbers < bound)
+        rank[numbers[near]] = near
+        scaling, factor = self.design.scaling, np.ones(bound)
+        if scaling is not None:
+            factor[numbers[near]] = scaling.take(columns[near]).factor
+        work = RANK_COST * float(self._entries_before[bound]) * rows.size / max(1, block.shape[0])
         ranges = workers.cut(rows.size, threads=workers.share(work), per_worker=4)
-        starts = np.zeros(rows.size + 1, dtype=np.int64)
-        count = functools.partial(products.count_ranked, block.indptr, block.indices, rank, rows)
+        starts, ends = np.zeros(rows.size + 1, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
+        count = functools.partial(products.count_below, block.indptr, block.indices, rows, bound)
         workers.map(lambda lo, hi: count(lo, hi, starts[1:]), ranges, entries=work)
+        starts[1:] += np.bincount(more.indices, minlength=rows.size)
         np.cumsum(starts, out=starts)
-        ranks, values = np.empty(int(starts[-1]), dtype=np.int32), np.empty(int(starts[-1]))
-        arrays = block.indptr, block.indices, block.values, factor, rank, rows
-        workers.map(lambda lo, hi: products.pick_ranked(*arrays, lo, hi, starts, ranks, values), ranges, entries=work)
-        return (starts, ranks, values), np.bincount(ranks, minlength=columns.size)
+        exact = np.float32 if scaling is None and block.dtype == np.float32 else np.float64
+        ranks, values = np.empty(int(starts[-1]), dtype=np.int32), np.empty(int(starts[-1]), dtype=exact)
+        arrays = block.indptr, block.indices, block.values, factor, rank, rows, bound
+        workers.map(
+            lambda lo, hi: products.pick_ranked(*arrays, lo, hi, starts, ends, ranks, values), ranges, entries=work
+        )
+        products.add_ranked(more.indptr, more.indices, more.values, others, starts, ends, ranks, values)
+        return starts[:-1], ends, ranks, values
+
+    def _bound(self, numbers: np.ndarray) -> int:
+        """Columns with numbers below this are found by reading rows up to it, others one by one: the cheapest split."""
+        ordered = np.sort(numbers)
+        each = np.diff(self._entries_before)[ordered]
+        alone = np.concatenate([np.cumsum(each[::-1])[::-1], [0]])  # entries of those from each on
+        cost = np.concatenate([[0], self._entries_before[ordered + 1]]) + ALONE_COST * alone
+        best = int(np.argmin(cost))
+        return int(ordered[best - 1]) + 1 if best else 0
 
     def _by_columns(self, columns: np.ndarray, rows: np.ndarray) -> CscBlock:
         """These columns in these rows, float64, on their scale."""

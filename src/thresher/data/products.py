@@ -18,9 +18,9 @@ from thresher.data.door import check_columns
 from thresher.data.pair_tiles import Tiles
 from thresher.data.pair_walks import Walks
 from thresher.data.pairs import Polynomial
-from thresher.data.pieces import Opened, Piece, Stage
+from thresher.data.pieces import Known, Opened, Piece, Stage
 from thresher.data.reducers import Reducer, distinct
-from thresher.data.scaled import Scaling
+from thresher.data.scaled import ScaledBlock, Scaling
 from thresher.data.scores import ColumnScaling, Correlation, Score
 from thresher.data.space import ColumnSpace, Label, Space
 from thresher.data.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
@@ -43,23 +43,6 @@ class Written(Piece):
     def open(self) -> Opened:
         """See Piece."""
         return Opened(self.design.take(np.arange(self.first, self.first + self.width)), 0, self.width)
-
-
-@dataclass(frozen=True)
-class Known(Piece):
-    """A reducer that has been filled already."""
-
-    reducer: Reducer
-    first = 0
-    width = 1
-
-    def open(self) -> Opened:
-        """Not needed: everything is known."""
-        raise NotImplementedError
-
-    def reduced(self, score: Any, scaling: Any, reducer: Any, bar: Any) -> Reducer:
-        """See Piece."""
-        return self.reducer
 
 
 def is_sparse(design: Design) -> bool:
@@ -87,7 +70,14 @@ class ProductDesign(Design):
             raise UnsupportedDesignError("products of sparse columns that are shifted would not be sparse")
         self._peaks: np.ndarray
         self._peaks, self._signed = peaks_of(base) if self.sparse else (np.zeros(base.shape[0]), True)
-        self._pairs = Walks(base) if self.sparse else Tiles(base)
+        self._pairs = self._walks() if self.sparse else Tiles(base)
+
+    def _walks(self) -> Walks:
+        """The walks through the columns, by a copy of X by columns where it has none."""
+        columns: Any = self.base.sides().columns
+        columns = columns.base if isinstance(columns, ScaledBlock) else columns
+        columns = columns if isinstance(columns, CscBlock) else columns.reordered()
+        return Walks(self.base, columns, self._peaks, signed=self._signed)
 
     @property
     def visited_share(self) -> float:
@@ -105,6 +95,9 @@ class ProductDesign(Design):
         """See Design; columns alone first, then their products as far as they may be kept."""
         if not isinstance(score, Correlation):
             yield Stage(self.pieces(score.vectors), self.scan_work)
+            return
+        if isinstance(self._pairs, Walks):
+            yield from self._pairs.stages(score.V, self.terms, reducer, bar, self._watch)
             return
         sums = TermSums(score.V, self._peaks, signed=self._signed)
         inner, bounds = self.base.scan(sums, Sifted(reducer, self.terms, self.base.width), deadline)

@@ -89,14 +89,13 @@ class TermSums(Score):
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score."""
         k = len(self.V)
-        if isinstance(block, (CscBlock, CsrBlock)):
-            factor = np.ones(hi - lo) if scaling is None else scaling.factor
-            sums = np.zeros((4, k, hi - lo))
-            loop = products.column_sums if isinstance(block, CscBlock) else products.column_sums_by_rows
-            loop(block.indptr, block.indices, block.values, factor, self._side_by_side, lo, hi, sums)
-            up, down = sums[products.UP], sums[products.DOWN]
-            bounds = SURE * (up + down if self.signed else np.maximum(up, down))
-            return np.concatenate([sums[products.LINEAR], sums[products.SQUARE], bounds])
+        if isinstance(block, CscBlock):
+            return self.of_columns(block, np.arange(lo, hi), scaling)
+        if isinstance(block, CsrBlock):
+            factor, sums = np.ones(hi - lo) if scaling is None else scaling.factor, np.zeros((4, k, hi - lo))
+            arrays = block.indptr, block.indices, block.values, factor, self._side_by_side
+            products.column_sums_by_rows(*arrays, lo, hi, sums)
+            return self._scores(sums)
         out, size = np.zeros((3 * k, hi - lo)), np.abs(self.V)
         for start, columns in _arrays(block, lo, hi):
             z = np.ascontiguousarray(scaled_values(columns, scaling, slice(start - lo, start - lo + DENSE_COLUMNS)).T)
@@ -108,6 +107,20 @@ class TermSums(Score):
             part[2 * k :] = SURE * np.sqrt(part[2 * k :])
             out[:, start - lo : start - lo + len(z)] = part
         return out
+
+
+    def of_columns(self, block: CscBlock, columns: np.ndarray, scaling: ColumnScaling | None) -> np.ndarray:
+        """As ``of``, for some columns of a block, whose scaling is given."""
+        factor = np.ones(columns.size) if scaling is None else scaling.factor
+        sums = np.empty((4, len(self.V), columns.size))
+        arrays = block.indptr, block.indices, block.values, factor, columns, self._side_by_side
+        products.column_sums(*arrays, 0, columns.size, sums)
+        return self._scores(sums)
+
+    def _scores(self, sums: np.ndarray) -> np.ndarray:
+        up, down = sums[products.UP], sums[products.DOWN]
+        bounds = SURE * (up + down if self.signed else np.maximum(up, down))
+        return np.concatenate([sums[products.LINEAR], sums[products.SQUARE], bounds])
 
 
 class Sifted(Collect):
@@ -123,17 +136,24 @@ class Sifted(Collect):
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Sifted":
         """See Reducer."""
         k, kernel = len(scores) // 3, self.terms.polynomial
-        j = ids + np.arange(scores.shape[1]) if isinstance(ids, int) else ids
-        parts = [
-            self.inner.started(numbers_of(j[there], other[there]), np.ascontiguousarray(part[:, there]) * factor)
-            for there, other, part, factor in (
-                (self.terms.linear[j], np.full_like(j, -1), scores[:k], kernel.linear_factor),
-                (self.terms.square[j], j, scores[k : 2 * k], float(kernel.gamma)),
-            )
-        ]
-        inner = parts[0].merged(parts[1])
+        j = slice(ids, ids + scores.shape[1]) if isinstance(ids, int) else ids
+        inner = self.inner.started(0, np.zeros((k, 0)))
+        for mask, lines, factor, linear in (
+            (self.terms.linear[j], scores[:k], kernel.linear_factor, True),
+            (self.terms.square[j], scores[k : 2 * k], float(kernel.gamma), False),
+        ):
+            there = np.flatnonzero(mask & lines.any(axis=0))
+            if there.size:
+                columns = there + ids if isinstance(ids, int) else ids[there]
+                numbers = numbers_of(columns, np.full_like(columns, -1) if linear else columns)
+                inner = inner.merged(self.inner.started(numbers, lines[:, there] * factor))
         bounds = np.where(self.terms.product[j], scores[2 * k :], 0.0)
         return Sifted(inner, self.terms, self.width, (ids, bounds))
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Those of the columns of a single piece, (k, columns)."""
+        return np.zeros((0, 0)) if self.part is None else self.part[1]
 
     def merged(self, other: "Sifted") -> "Sifted":
         """See Reducer; updates this reducer in place."""

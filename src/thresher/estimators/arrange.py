@@ -85,9 +85,9 @@ def arranged(
 def scale_for_products(
     design: Design, scale: str | None, table: np.ndarray, total: float, *, centre: bool
 ) -> str | None:
-    """The scale of columns whose products are features: sparse columns are not centred."""
+    """The scale of columns whose products are features: "auto" centres dense ones, sparse columns are not centred."""
     if not is_sparse(design):
-        return scale
+        return "std" if scale == "auto" and design.scaling is None else scale
     if scale == "std" and centre:
         raise InvalidDataError(
             'scale="std" centres the columns, and products of centred sparse columns are not sparse: use scale="max", '

@@ -6,6 +6,7 @@ import numpy as np
 
 from thresher.estimators import parameters as check
 from thresher.results import Selection, counted
+from thresher.results.products import pairs_of
 from thresher.results.words import proof
 
 
@@ -52,6 +53,7 @@ def shortfalls(
     if selection.units is not None:  # columns of a group may have weight zero
         n_selected, idle = selection.units.size, idle[:0]
     if idle.size:
+        idle = idle if selection.products is None else pairs_of(idle)[:, 0]  # linear terms
         messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
     weighted = selection.weights != 0.0
     counts = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)

@@ -14,14 +14,14 @@ LINEAR, SQUARE, UP, DOWN = range(4)  # rows of ``out`` of column_sums
 
 
 @compiled
-def column_sums(indptr, indices, values, factor, V, lo, hi, out):
-    """Sums over the columns lo <= j < hi of CSC, whose entries are multiplied by ``factor``, for vectors v.
+def column_sums(indptr, indices, values, factor, columns, V, lo, hi, out):
+    """Sums over ``columns`` lo to hi - 1 of CSC, whose entries are multiplied by ``factor``, for vectors v.
 
-    V (n, k + 1) has these side by side, and behind them the peak of each row. out (4, k, hi - lo) gets sums of v z, of
+    V (n, k + 1) has these side by side, and behind them the peak of each row. out (4, k, columns) gets sums of v z, of
     v z^2, and of |v z| peak over the rows where v z is positive, and negative.
     """
-    for j in range(lo, hi):
-        f = factor[j - lo]
+    for c in range(lo, hi):
+        j, f = columns[c], factor[c]
         for r in range(V.shape[1] - 1):
             linear = square = up = down = 0.0
             for t in range(indptr[j], indptr[j + 1]):
@@ -32,8 +32,7 @@ def column_sums(indptr, indices, values, factor, V, lo, hi, out):
                 square += line[r] * (z * z)
                 up += max(b, 0.0)
                 down -= min(b, 0.0)
-            out[0, r, j - lo], out[1, r, j - lo] = linear, square
-            out[2, r, j - lo], out[3, r, j - lo] = up, down
+            out[0, r, c], out[1, r, c], out[2, r, c], out[3, r, c] = linear, square, up, down
 
 
 @compiled(uses=compressed)
@@ -111,53 +110,76 @@ def distinct_by_rows(indptr, indices, values, counts, lo, hi, seen, known):
                 t += 1
 
 
-@compiled
-def count_ranked(indptr, indices, rank, rows, first, last, counts):
-    """counts[r] = how many entries of row rows[r] of CSR are in columns that have a rank; others have -1."""
+@compiled(uses=compressed)
+def count_below(indptr, indices, rows, bound, first, last, counts):
+    """counts[r] = how many entries of row rows[r] of CSR are in columns below ``bound``."""
     for r in range(first, last):
-        i, count = rows[r], 0
-        for t in range(indptr[i], indptr[i + 1]):
-            count += 1 if rank[np.uintp(indices[t])] >= 0 else 0
-        counts[r] = count
+        i = rows[r]
+        counts[r] = first_at_least(indices, indptr[i], indptr[i + 1], bound) - indptr[i]
+
+
+@helper
+def _insert(new, value, start, at, ranks, out):
+    """Put an entry where its rank belongs among those from ``start`` to ``at`` - 1."""
+    while at > start and ranks[at - 1] > new:
+        ranks[at], out[at] = ranks[at - 1], out[at - 1]
+        at -= 1
+    ranks[at], out[at] = new, value
 
 
 @compiled
-def pick_ranked(indptr, indices, values, factor, rank, rows, first, last, starts, ranks, out):
-    """The entries that ``count_ranked`` counts, from starts[r] on, by rank: their ranks, and values times factor."""
+def pick_ranked(indptr, indices, values, factor, rank, rows, bound, first, last, starts, ends, ranks, out):
+    """Entries of the rows of CSR in columns below ``bound`` that have a rank, from starts[r] to ends[r], by rank.
+
+    ``ranks`` gets their ranks, ``out`` the values times factor; columns without a rank have -1.
+    """
     for r in range(first, last):
         i, at = rows[r], starts[r]
         for t in range(indptr[i], indptr[i + 1]):
+            if indices[t] >= bound:
+                break
             j = np.uintp(indices[t])
-            new = rank[j]
-            if new >= 0:
-                u = at
-                while u > starts[r] and ranks[u - 1] > new:
-                    ranks[u], out[u] = ranks[u - 1], out[u - 1]
-                    u -= 1
-                ranks[u], out[u] = new, values[t] * factor[j]
+            if rank[j] >= 0:
+                _insert(rank[j], values[t] * factor[j], starts[r], at, ranks, out)
                 at += 1
+        ends[r] = at
 
 
 @compiled
-def pair_grid(row_ptr, ranks, row_values, v, first, last, sums):
-    """sums[t - first, s] += sum_i v_i (z_t z_s) for all pairs of columns s < t, first <= t < last, row after row."""
-    for i in range(row_ptr.size - 1):
-        start, stop = row_ptr[i], row_ptr[i + 1]
-        e = start if v[i] != 0.0 else stop
-        while e < stop and ranks[e] < first:
-            e += 1
-        while e < stop and ranks[e] < last:
+def add_ranked(ptr, places, values, new, starts, ends, ranks, out):
+    """Add the entries of columns with the ranks ``new``, given as CSC whose indices are places of rows."""
+    for c in range(new.size):
+        for e in range(ptr[c], ptr[c + 1]):
+            r = np.uintp(places[e])
+            _insert(new[c], values[e] * 1.0, starts[r], ends[r], ranks, out)
+            ends[r] += 1
+
+
+@compiled
+def pair_grid(starts, ends, ranks, row_values, v, first, last, sums):
+    """sums[t - first, s] += sum_i v_i (z_t z_s) for all pairs of columns s < t, first <= t < last, row after row.
+
+    Row i has the entries starts[i] to ends[i] - 1, by rank; they are read from the end, where few are beyond ``last``.
+    """
+    for i in range(v.size):
+        start = starts[i]
+        e = ends[i] - 1 if v[i] != 0.0 else start - 1
+        while e >= start and ranks[e] >= last:
+            e -= 1
+        while e >= start and ranks[e] >= first:
             line, z = sums[np.uintp(ranks[e] - first)], row_values[e] * 1.0
             for u in range(start, e):
                 line[np.uintp(ranks[u])] += v[i] * (z * row_values[u])
-            e += 1
+            e -= 1
 
 
 @compiled
-def pair_sums(ptr, rows, values, row_ptr, ranks, row_values, v, begin, first, last, factor, bar, sums, found, scores):
+def pair_sums(
+    ptr, rows, values, starts, ends, ranks, row_values, v, begin, first, last, factor, bar, sums, found, scores
+):
     """Scores of the pairs of columns s < t, first <= t < last, whose square reaches ``bar``.
 
-    ``ptr``, ``rows``, ``values`` are the columns from ``begin`` on, ``row_ptr``, ``ranks``, ``row_values`` all by rows.
+    ``ptr``, ``rows``, ``values`` are the columns from ``begin`` on, the next four all columns by rows (``pair_grid``).
     ``sums`` are zero, as long as there are columns, and zero again at the end. Pairs (t, s) go to the columns of
     ``found``, scores, which are the sums times ``factor``, to ``scores``. Returns the column before which there is no
     more room, or ``last``, and the number of pairs.
@@ -170,7 +192,7 @@ def pair_sums(ptr, rows, values, row_ptr, ranks, row_values, v, begin, first, la
         for e in range(ptr[t - begin], ptr[t - begin + 1]):
             i = np.uintp(rows[e])
             a, z = v[i], values[e]
-            u, stop = row_ptr[i], row_ptr[i + 1]
+            u, stop = starts[i], ends[i]
             work += stop - u
             while u < stop and ranks[u] < t:
                 sums[np.uintp(ranks[u])] += a * (z * row_values[u])
@@ -185,7 +207,7 @@ def pair_sums(ptr, rows, values, row_ptr, ranks, row_values, v, begin, first, la
             continue
         for e in range(ptr[t - begin], ptr[t - begin + 1]):
             i = np.uintp(rows[e])
-            u, stop = row_ptr[i], row_ptr[i + 1]
+            u, stop = starts[i], ends[i]
             while u < stop and ranks[u] < t:
                 s = np.uintp(ranks[u])
                 x = sums[s] * factor
@@ -228,7 +250,7 @@ def _harvest(sums, t, s, factor, gates, bars, found, scores, count):
 
 @compiled
 def pair_sums_of_many(
-    ptr, rows, values, row_ptr, ranks, row_values, V, begin, first, last, factor, gates, bars, sums, found, scores
+    ptr, rows, values, starts, ends, ranks, row_values, V, begin, first, last, factor, gates, bars, sums, found, scores
 ):
     """As ``pair_sums``, for the columns of V (n, k); a pair is found if it reaches the bar of one of the gates.
 
@@ -243,7 +265,7 @@ def pair_sums_of_many(
         for e in range(ptr[t - begin], ptr[t - begin + 1]):
             i = np.uintp(rows[e])
             a, z = V[i], values[e]
-            u, stop = row_ptr[i], row_ptr[i + 1]
+            u, stop = starts[i], ends[i]
             work += stop - u
             while u < stop and ranks[u] < t:
                 s, x = sums[np.uintp(ranks[u])], z * row_values[u]
@@ -256,7 +278,7 @@ def pair_sums_of_many(
             continue
         for e in range(ptr[t - begin], ptr[t - begin + 1]):
             i = np.uintp(rows[e])
-            u, stop = row_ptr[i], row_ptr[i + 1]
+            u, stop = starts[i], ends[i]
             while u < stop and ranks[u] < t:
                 s = np.uintp(ranks[u])
                 count = _harvest(sums[s], t, s, factor, gates, bars, found, scores, count)
