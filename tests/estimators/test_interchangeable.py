@@ -73,7 +73,7 @@ def test_weights_and_threads():
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", [name for name in DESIGNS if not name.startswith("products")])  # these are not X
 def test_every_design(name, tmp_path):
     """Scaled ones, those that compute their columns, and those that are read in other processes."""
     small = np.round(8.0 * X[:, :12]) / 8.0

@@ -140,7 +140,7 @@ def products():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((1000, 1000))
     y = X[:, 17] * X[:, 42] + X[:, 256] * X[:, 999] > 0.0
-    say("\n4. Products: 500 samples of 1,000 columns, 501,500 columns, squares and products; two products decide\n")
+    say("\n4. Products: 500 samples of 1,000 columns; two of 501,500 terms decide\n")
     clf = FGMClassifier(2, features="polynomial")
     seconds = seconds_of(clf, X[:500], y[:500])
     linear = FGMClassifier(2).fit(X[:500], y[:500])

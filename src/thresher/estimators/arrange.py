@@ -85,13 +85,16 @@ def arranged(
 def scale_for_products(
     design: Design, scale: str | None, table: np.ndarray, total: float, *, centre: bool
 ) -> str | None:
-    """The scale of columns whose products are features: "auto" centres dense ones, sparse columns are not centred."""
+    """The scale of columns whose products are features: sparse ones are not centred, dense ones are.
+
+    "auto" leaves data with few non-zero entries as it is, as for columns.
+    """
+    chosen = choose_scale(table, total, table.shape[1]) if scale == "auto" and design.scaling is None else scale
     if not is_sparse(design):
-        return "std" if scale == "auto" and design.scaling is None else scale
+        return "std" if scale == "auto" and chosen == "max" else chosen
     if scale == "std" and centre:
         raise InvalidDataError(
             'scale="std" centres the columns, and products of centred sparse columns are not sparse: use scale="max", '
             '"unit" or None, fit_intercept=False, or a dense X'
         )
-    chosen = choose_scale(table, total, table.shape[1]) if scale == "auto" else scale
     return "max" if scale == "auto" and chosen == "std" else chosen
