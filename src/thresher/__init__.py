@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         ModelFileError,
         UnsupportedDesignError,
     )
+    from thresher.estimators.alignments import alignment_path, alignments
     from thresher.estimators.fgm import FGMClassifier
     from thresher.estimators.sparse_svm import SparseSVC
     from thresher.estimators.sparse_svm_path import SparseSVCPath
@@ -31,6 +32,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.report.grid_display import GridDisplay
     from thresher.report.path_display import PathDisplay
     from thresher.results import (
+        AlignmentPath,
+        AlignmentPoint,
         Certificate,
         FeaturePath,
         Grid,
@@ -53,6 +56,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
 __all__ = [
     "AdditiveChi2",
     "AdditiveGaussian",
+    "AlignmentPath",
+    "AlignmentPoint",
     "Certificate",
     "ColumnsLeftOutWarning",
     "CompilationCacheWarning",
@@ -92,6 +97,8 @@ __all__ = [
     "Turn",
     "UnsupportedDesignError",
     "__version__",
+    "alignment_path",
+    "alignments",
     "group_by_prefix",
     "load",
     "load_checkpoint",
@@ -103,6 +110,8 @@ __all__ = [
 _MODULES = {
     "AdditiveChi2": "thresher.data.kernels",
     "AdditiveGaussian": "thresher.data.kernels",
+    "AlignmentPath": "thresher.results",
+    "AlignmentPoint": "thresher.results",
     "Certificate": "thresher.results",
     "ColumnsLeftOutWarning": "thresher.errors",
     "CompilationCacheWarning": "thresher.errors",
@@ -141,6 +150,8 @@ _MODULES = {
     "Tree": "thresher.data.structure",
     "Turn": "thresher.results",
     "UnsupportedDesignError": "thresher.errors",
+    "alignment_path": "thresher.estimators.alignments",
+    "alignments": "thresher.estimators.alignments",
     "group_by_prefix": "thresher.data.structure",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",
