@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         ModelFileError,
         UnsupportedDesignError,
     )
+    from thresher.estimators.alignment_path import AlignmentPathClassifier
     from thresher.estimators.alignments import alignment_path, alignments
     from thresher.estimators.fgm import FGMClassifier
     from thresher.estimators.sparse_svm import SparseSVC
@@ -57,6 +58,7 @@ __all__ = [
     "AdditiveChi2",
     "AdditiveGaussian",
     "AlignmentPath",
+    "AlignmentPathClassifier",
     "AlignmentPoint",
     "Certificate",
     "ColumnsLeftOutWarning",
@@ -111,6 +113,7 @@ _MODULES = {
     "AdditiveChi2": "thresher.data.kernels",
     "AdditiveGaussian": "thresher.data.kernels",
     "AlignmentPath": "thresher.results",
+    "AlignmentPathClassifier": "thresher.estimators.alignment_path",
     "AlignmentPoint": "thresher.results",
     "Certificate": "thresher.results",
     "ColumnsLeftOutWarning": "thresher.errors",

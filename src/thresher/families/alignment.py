@@ -310,4 +310,5 @@ def follow(f: Formulation, a: np.ndarray, ended: Callable[[], bool] = lambda: Fa
         lambda1=f.lambda1,
         lambda2=f.lambda2,
         eps=f.eps,
+        zero_objective=f.objective(np.zeros(a.size), 2.0, a),
     )

@@ -58,6 +58,8 @@ class AlignmentPath:
         Alignment of each kernel with the labels, divided by the number of samples: between 0 and 1.
     lambda1, lambda2, eps : float
         Weight of the divergence, weight of the norm, and the weight below which a kernel is left out.
+    zero_objective : float
+        Value of the formulation without any kernel.
     cv_score : ndarray of shape (n_points,), default=None
         Mean score of the folds at each point, NaN where there is none; None without cross-validation.
     """
@@ -72,6 +74,7 @@ class AlignmentPath:
     lambda1: float = 1.0
     lambda2: float = 1.0
     eps: float = 1e-4
+    zero_objective: float = 0.0
     cv_score: np.ndarray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
