@@ -92,6 +92,11 @@ class AlignmentPath:
         return np.diff(self.begins)
 
     @property
+    def numbers(self) -> np.ndarray:
+        """Numbers of features that points have, in ascending order, without 0."""
+        return np.unique(self.n_features[self.n_features > 0])
+
+    @property
     def weights(self) -> SparseRows:
         """Weights of the kernels, sparse, (n_points, n_features)."""
         return sparse_points(self.begins, self.ids, self.values, self.alignments.size)
