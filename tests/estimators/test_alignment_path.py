@@ -83,10 +83,13 @@ def test_results_of_cross_validation():
     splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
     np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
     np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
-    assert np.array_equal(results["n_features"], clf.path_.n_features)
-    judged = ~np.isnan(results["mean_test_score"])
+    assert np.array_equal(results["n_features"], np.tile(clf.path_.n_features, 3))
+    assert np.array_equal(results["C"], np.repeat([1.0, 10.0, 100.0], 11))
+    judged = ~np.isnan(results["mean_test_score"][results["C"] == clf.C_])
     assert np.array_equal(judged, (clf.path_.n_features <= 12) & (clf.path_.n_features > 0))
-    assert np.array_equal(clf.path_.cv_score, results["mean_test_score"], equal_nan=True)
+    chosen = results["mean_test_score"][results["C"] == clf.C_]
+    assert np.array_equal(clf.path_.cv_score, chosen, equal_nan=True)
+    assert clf.best_score_ == np.nanmax(results["mean_test_score"])
     assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
     assert clf.best_index_ == clf.point_ == np.flatnonzero(clf.path_.cv_score == clf.best_score_)[-1]
     assert "the best of" in clf.selection_.stop_reason
@@ -95,7 +98,7 @@ def test_results_of_cross_validation():
 def test_a_fold_is_scored_as_if_it_were_new():
     """The scores of a fold are those of a model that never saw its rows, whatever these hold."""
     folds = list(StratifiedKFold(3).split(X, y))
-    clf = AlignmentPathClassifier(step=0.1, cv=folds).fit(X, y)
+    clf = AlignmentPathClassifier(step=0.1, cv=folds, C=10.0).fit(X, y)
     train, test = folds[1]
     alone = AlignmentPathClassifier(step=0.1, cv=None).fit(X[train], y[train])
     for k in (2, 6, 9):
@@ -105,7 +108,7 @@ def test_a_fold_is_scored_as_if_it_were_new():
             assert abs(score - clf.cv_results_["split1_test_score"][k]) < 1e-12
     other = X.copy()
     other[test] = other[test][::-1] * 3.0 + 1.0
-    again = AlignmentPathClassifier(step=0.1, cv=[folds[1]]).fit(other, y)
+    again = AlignmentPathClassifier(step=0.1, cv=[folds[1]], C=10.0).fit(other, y)
     moved = AlignmentPathClassifier(step=0.1, cv=None).fit(other[train], y[train])
     score = moved.at(int(moved.path_.n_features[6])).score(other[test], y[test])
     assert abs(score - again.cv_results_["split0_test_score"][moved.path_.place(moved.path_.n_features[6])]) < 1e-12
@@ -117,7 +120,7 @@ def test_at_is_a_model_of_another_point():
         other = clf.at(number)
         assert 1 <= other.selection_.features.size <= number
         K, across = learnt_kernel(other, X, NEW)
-        svc = SVC(kernel="precomputed", tol=1e-4).fit(K, y)
+        svc = SVC(kernel="precomputed", C=10.0, tol=1e-4).fit(K, y)
         np.testing.assert_allclose(other.decision_function(NEW), svc.decision_function(across), atol=1e-5)
     assert clf.point_ == np.flatnonzero(clf.path_.n_features)[-1]
     with pytest.raises(ValueError, match="number must be an integer"):
@@ -133,7 +136,7 @@ def test_many_classes_share_one_path():
     assert set(clf.selection_.features) >= {4, 7}
     K, across = learnt_kernel(clf, X, NEW)
     for c in range(3):
-        svc = SVC(kernel="precomputed", tol=1e-4).fit(K, labels == c)
+        svc = SVC(kernel="precomputed", C=clf.C_, tol=1e-4).fit(K, labels == c)
         np.testing.assert_allclose(clf.decision_function(NEW)[:, c], svc.decision_function(across), atol=1e-5)
 
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.alignment import ColumnKernel
 from thresher.data.explicit import KernelColumns, columns_of
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
@@ -26,9 +27,11 @@ from thresher.estimators.kernel_machine import Machine, Training, constant, trai
 from thresher.estimators.scoring import fold_scorer
 from thresher.estimators.selector import ColumnSelector
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
+from thresher.results.words import proof
 
 MOST_SAMPLES = 20_000  # a kernel matrix of 3.2 GB
 SVMS = ("kernel", None)
+AUTO_CS = (1.0, 10.0, 100.0)
 
 
 class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
@@ -64,8 +67,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         The divergence B_F, as in ``alignment_path``.
     predictor : {0, 1, 2}, default=1
         Order of the predictor from point to point; it affects time alone.
-    C : float or list of float, default=1.0
-        Penalty of the SVM. Cross-validation chooses from a list.
+    C : float, list of float or "auto", default="auto"
+        Penalty of the SVM. Cross-validation chooses from a list; "auto": from 1, 10 and 100, without it 10.
     cv : int, splitter, iterable of (train, test) or None, default=5
         Folds by which a point is chosen; an integer is lowered to the size of the smallest class. None: no choice is
         made, and the last point that has features, and at most ``max_features``, is used.
@@ -126,7 +129,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     def __init__(
         self, kernel: str = "rbf", *, gamma: float | str | ArrayLike = "scale", degree: int = 3, coef0: float = 1.0,
         lambda1: float | str = "auto", lambda2: Any = "auto", eps: float = 1e-4, p_start: float = 2.0,
-        p_end: float = 1.0, step: float = 0.01, divergence: Any = "euclidean", predictor: int = 1, C: Any = 1.0,
+        p_end: float = 1.0, step: float = 0.01, divergence: Any = "euclidean", predictor: int = 1, C: Any = "auto",
         cv: Any = 5, scoring: str | Callable[..., float] = "accuracy", max_features: int | None = None,
         svm: str | None = "kernel", class_weight: dict | str | None = None, max_time: float | None = None,
         n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
@@ -237,11 +240,16 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         check.one_of("svm", self.svm, SVMS)
         if not callable(self.verbose):
             check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        Cs = check.one_or_more("C", self.C, 1.0, check.SMALLEST, check.LARGEST)
-        if self.cv is None and (len(Cs) > 1 or len(formulations) > 1):
+        judged = self.cv is not None and self.svm is not None
+        given = (AUTO_CS if judged else AUTO_CS[1]) if isinstance(self.C, str) and self.C == "auto" else self.C
+        Cs = check.one_or_more("C", given, AUTO_CS[1], check.SMALLEST, check.LARGEST)
+        if not judged and (len(Cs) > 1 or len(formulations) > 1):
             raise ValueError("a list of C or lambda2 is chosen from by cross-validation: set cv, or pass one value")
-        kernel = checked_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        return Options(kernel, formulations, Cs, None if self.max_features is None else int(self.max_features))
+        return Options(self._kernel(), formulations, Cs, None if self.max_features is None else int(self.max_features))
+
+    def _kernel(self) -> ColumnKernel:
+        """The kernel of each column; ValueError for invalid parameters."""
+        return checked_kernel(self.kernel, self.gamma, self.degree, self.coef0)
 
     def _check_samples(self, n_samples: int) -> None:
         if self.svm is not None and n_samples > MOST_SAMPLES:
@@ -299,6 +307,34 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             trace=trace,
             interrupted=clock.interrupted,
         )
+
+    def _set_selection(self, selection: Selection) -> None:
+        self.selection_ = selection
+
+    def _restore(self) -> None:
+        """Check that the fitted attributes belong together, as after a fit; ValueError if not."""
+        trained = self.svm is not None
+        if not trained == hasattr(self, "training_") == hasattr(self, "machine_"):
+            raise ValueError("svm and the SVM in the file do not agree")
+        point = self.path_.point(self.point_)
+        same = np.array_equal(point.features, self.selection_.features)
+        if not (same and np.array_equal(point.weights, self.selection_.weights)):
+            raise ValueError("the selection differs from that of its point of the path")
+        if hasattr(self, "training_") and not np.isin(point.features, self.training_.ids).all():
+            raise ValueError("a column of the selection is missing")
+        if hasattr(self, "best_index_") and hasattr(self, "best_score_"):
+            self.path_.point(self.best_index_)
+
+    def proof(self) -> str:
+        """What the certificate proves, as a sentence. It is about the training data, not about new data.
+
+        Returns
+        -------
+        str
+            How far the weights of the kernels may be from the best ones.
+        """
+        check_is_fitted(self)
+        return proof(self.selection_.certificate, self.n_features_in_)
 
     def at(self, number: int) -> Self:
         """A fitted copy at the first point of the path with at most a given number of features.
