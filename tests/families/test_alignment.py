@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
+from sklearn import datasets
 
 from tests.oracles import alignment as oracle
-from thresher import InvalidDataError, alignment_path
+from thresher import InvalidDataError, alignment_path, alignments
 from thresher.families.alignment import (
     DIVERGENCES,
     Formulation,
@@ -153,6 +154,25 @@ def test_lemma_1(way, eps):
     assert deviation.max() > 1e-9
     assert np.array_equal(exact.deviation_bound, np.zeros(51))
     assert np.array_equal(path.n_features, exact.n_features)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("name", ["load_breast_cancer", "load_wine"])
+def test_theorem_2_and_lemma_1_on_real_data(name, divergence):
+    data = getattr(datasets, name)()
+    a = alignments(data.data, data.target) / len(data.target)
+    lambda2 = float(np.sort(a)[-(a.size // 3)])
+    chosen = DIVERGENCES[divergence]()
+    f, g = (Formulation(chosen.ratio * lambda2, lambda2, chosen, eps=1e-2, exact=exact) for exact in (False, True))
+    path, exact = follow(f, a), follow(g, a)
+    assert 0 < path.n_features[-1] < path.n_features[0]
+    assert np.array_equal(path.begins, exact.begins)
+    assert np.array_equal(path.ids, exact.ids), "what is left out does not come back on the exact path"
+    deviation = path.objective - exact.objective
+    assert np.all((deviation >= -1e-12) & (deviation <= path.deviation_bound + 1e-12))
+    small = exact.weights.toarray()
+    falling = np.diff(small, axis=0)[small[:-1] < np.exp(-1.0)]
+    assert np.all(falling <= 1e-14)
 
 
 def test_the_number_of_features_falls():

@@ -1,14 +1,18 @@
 """Laws of alignments: those of written-out kernels, and the same bits from every storage, thread and piece."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy import sparse
 
-from tests.laws.designs import CutDesign, MappedDesign
+from tests.laws.designs import DESIGNS, CutDesign, MappedDesign, written_out
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
 from thresher.data import alignment as module
 from thresher.data import workers as workers_module
 from thresher.data.alignment import KERNELS, Alignment, ColumnKernel, alignments_of, with_gammas
+from thresher.data.compressed import CscBlock, CsrBlock
 from thresher.data.memory import MemoryDesign
 from thresher.data.reducers import Collect
 from thresher.data.scaled import ScaledDesign, Scaling
@@ -73,6 +77,34 @@ def test_threads_and_pieces_change_no_bit(monkeypatch, tmp_path):
                     assert np.array_equal(scores(MemoryDesign(STORED[name](X, workers)), kernel, targets), reference)
     assert np.array_equal(scores(MappedDesign(X, tmp_path), kernel, targets), reference)
     assert np.array_equal(scores(CutDesign(STORED["csc_int32"](X), [0, 1, 9, 30]), kernel, targets), reference)
+
+
+@pytest.mark.parametrize("name", DESIGNS, ids=str)
+def test_every_place_where_columns_live_is_scored(name, tmp_path, monkeypatch):
+    """Computed, mapped, scaled, in other processes: by formula, and with the same bits for any threads."""
+    small, labels = matrix(40, 17, seed=4), np.where(np.arange(40) % 3 == 0, 1.0, -1.0)
+    whole, w = written_out(name, small), rng.integers(0, 3, 40).astype(float)
+    found = alignments_of(DESIGNS[name](small, workers_module.SERIAL, tmp_path), labels, WAYS["rbf"], w)
+    np.testing.assert_allclose(found.values[0], expected(WAYS["rbf"], whole, labels, w), rtol=1e-6, atol=1e-7)
+    monkeypatch.setattr(workers_module, "SMALL", 0)
+    with Workers(2) as workers:
+        again = alignments_of(DESIGNS[name](small, workers, tmp_path), labels, WAYS["rbf"], w)
+    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, again, strict=True))
+
+
+def test_sparse_columns_are_never_made_dense():
+    """2,000 x 100,000 with 200,000 entries would be 1.6 GB; what is held is in proportion to the entries."""
+    wide = sparse.random_array((2000, 100_000), density=1e-3, rng=0, format="csc")
+    labels = np.where(np.arange(2000) % 2 == 0, 1.0, -1.0)
+    for block in (CscBlock, CsrBlock):
+        part = wide if block is CscBlock else wide.tocsr()
+        design = MemoryDesign(block(part.shape, part.indptr, part.indices, part.data))
+        alignments_of(MemoryDesign(design.block.take(np.arange(3))), labels, WAYS["rbf"], np.ones(2000))
+        tracemalloc.start()
+        alignments_of(design, labels, WAYS["rbf"], np.ones(2000))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 60e6, block
 
 
 @pytest.mark.parametrize("gamma", [None, 1e-3, 1.0, 1e3, 1e6])
