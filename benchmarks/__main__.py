@@ -32,6 +32,9 @@ BENCHMARKS = {
     "startup": "benchmarks.startup",
     "structured_groups": "benchmarks.structured.groups",
     "structured_kernels": "benchmarks.structured.kernels",
+    "alignment_path": "benchmarks.alignment.path",
+    "alignment_half": "benchmarks.alignment.half",
+    "alignment_cost": "benchmarks.alignment.cost",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 

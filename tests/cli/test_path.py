@@ -95,6 +95,7 @@ def test_wrong_options(folder):
     assert "eps must be below 1/e" in thresh("path", "train.npz", "--eps", 0.5, folder=folder, check=1).stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_best_point_so_far(folder):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((700, 60))

@@ -83,7 +83,7 @@ def alignments(
     weights = check.row_weights(sample_weight, None, codes, classes)
     chosen = checked_kernel(kernel, gamma, degree, coef0)
     with Workers(count_workers(n_jobs)) as workers:
-        design = checker.space_.design(X, workers)
+        design = checker.space_.design(X, workers, to_csc=True)
         check_finite(design.statistics(weights)[1], design, checker.space_.called)
         found = scored(design, targets_of(codes, classes.size), chosen, checked_gammas(gamma, design), weights)
     out = np.zeros(checker.n_features_in_)
