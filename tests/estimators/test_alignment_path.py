@@ -173,6 +173,16 @@ def test_columns_of_a_very_wide_matrix():
     np.testing.assert_allclose(clf.decision_function(wide), small.decision_function(Z), atol=1e-9)
 
 
+def test_a_few_rows_of_a_sparse_matrix_with_many_features():
+    """Fewer entries than features: every feature must still be in its place."""
+    wide = sparse.random_array((60, 6000), density=0.05, rng=0, format="csr")
+    labels = np.asarray(wide[:, :3000].sum(axis=1)).ravel() > np.asarray(wide[:, 3000:].sum(axis=1)).ravel()
+    clf = AlignmentPathClassifier("linear", p_end=1.8, step=0.1, cv=None).fit(wide, labels)
+    assert clf.selection_.features.size > 5000
+    alone = np.concatenate([clf.decision_function(wide[[i]]) for i in range(5)])
+    np.testing.assert_allclose(alone, clf.decision_function(wide)[:5], atol=1e-9)
+
+
 def test_lists_of_C_and_lambda2_are_chosen_from():
     clf = AlignmentPathClassifier(**QUICK, C=[0.01, 1.0], lambda2=[0.02, "auto"]).fit(X, y)
     assert clf.cv_results_["C"].shape == (44,)
@@ -225,6 +235,8 @@ def test_columns_that_say_nothing():
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
         clf = AlignmentPathClassifier(step=0.2, cv=None).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
     assert clf.predict(np.zeros((2, 3))).tolist() == [True, True]
+    with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
+        AlignmentPathClassifier(step=0.2, max_features=2).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
 
 
 def test_pickle_clone_and_refit():

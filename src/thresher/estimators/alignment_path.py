@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.alignment import ColumnKernel
-from thresher.data.explicit import KernelColumns, columns_of
+from thresher.data.explicit import columns_of
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
@@ -276,7 +276,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
 
     def _first(self, path: AlignmentPath) -> int:
         """The first point that may be used."""
-        return 0 if self.max_features is None else path.place(int(self.max_features))
+        return path.place(int(self.max_features)) if self.max_features is not None and path.numbers.size else 0
 
     def _forget(self) -> None:
         """Remove what an earlier fit may have set and this one may not."""
@@ -291,8 +291,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             rows = np.flatnonzero(training.weights > 0.0)
             with trace.step("solve"):
                 if point.features.size:
-                    columns = KernelColumns(training.columns, training.kernel, training.gammas)
-                    self.machine_ = trained(columns.gram(training.shares(point)), training, rows, self.C_)
+                    self.machine_ = trained(training.gram(point), training, rows, self.C_)
                 else:
                     self.machine_ = constant(training, rows)
         self.point_ = index
@@ -380,7 +379,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         X, features = self._checked(X), self.selection_.features
         columns = self.space_.input_columns(X, features)
         self._check_selected(columns)
-        new = columns_of(self.space_.design(columns).take(np.arange(features.size)))
+        places = np.arange(features.size)
+        new = columns_of(self.space_.design(columns, keep=places).take(places))
         return self.training_.scores(new, self.path_.point(self.point_), self.machine_)
 
     @available_if(lambda self: self.svm is not None)

@@ -51,6 +51,12 @@ class Training:
         out[places] = point.weights / self.traces[places]
         return out * (self.weights.sum() / point.weights.sum()) if places.size else out
 
+    def gram(self, point: AlignmentPoint) -> np.ndarray:
+        """The learnt kernel of all rows, not centred; only the columns of the point are looked at."""
+        places = np.searchsorted(self.ids, point.features)
+        columns = KernelColumns(self.columns.take(places), self.kernel, self.gammas[places])
+        return columns.gram(self.shares(point)[places])
+
     def scores(self, new: TrainingColumns, point: AlignmentPoint, machine: Machine) -> np.ndarray:
         """Decision values of new rows, whose columns are those of the point."""
         places = np.searchsorted(self.ids, point.features)
