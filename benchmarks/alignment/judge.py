@@ -47,8 +47,8 @@ def halves(y, times):
 
 
 def best(numbers, accuracies):
-    """(best mean accuracy over the folds, number of features there) of accuracies (folds, settings, points)."""
-    mean = np.nanmean(accuracies, axis=0)
+    """(best mean accuracy, number of features there) of accuracies (folds, settings, points); all folds count."""
+    mean = accuracies.mean(axis=0)
     setting, point = np.unravel_index(np.nanargmax(mean), mean.shape)
     return 100.0 * float(mean[setting, point]), float(np.mean(numbers, axis=0)[point])
 

@@ -17,6 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import alignment as oracle
 from thresher import AlignmentPathClassifier, FeaturePath, FewerFeaturesWarning, InvalidDataError, alignments
+from thresher.estimators import judging
+from thresher.estimators.judging import Judged, chosen_point
+from thresher.families.alignment import Formulation, SquaredEuclidean, follow
 
 REPEATED = "scikit-learn's SVC is no different: its tolerance and folds depend on how often a row is there"
 WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED for kind in ("dense", "sparse")}
@@ -93,6 +96,17 @@ def test_results_of_cross_validation():
     assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
     assert clf.best_index_ == clf.point_ == np.flatnonzero(clf.path_.cv_score == clf.best_score_)[-1]
     assert "the best of" in clf.selection_.stop_reason
+
+
+def test_of_equal_scores_the_fewest_features_win():
+    path = follow(Formulation(0.1, 0.1, SquaredEuclidean(), step=0.25), np.linspace(0.01, 0.5, 20))
+    scores = np.full((1, 2, len(path), 2), 0.7)
+    scores[0, 0, :, 0] = 0.6
+    scores[0, 1, -1] = np.nan
+    chosen = chosen_point([path], Judged(scores), None)
+    assert (chosen.which_C, chosen.place, chosen.score) == (1, len(path) - 2, 0.7)
+    nothing = chosen_point([path], Judged(np.full_like(scores, np.nan)), None)
+    assert (nothing.place, nothing.score) == (len(path) - 1, None)
 
 
 def test_a_fold_is_scored_as_if_it_were_new():
@@ -260,8 +274,6 @@ def test_features_that_are_not_selected_may_be_missing():
 
 
 def test_max_time_keeps_the_best_point_so_far(monkeypatch):
-    from thresher.estimators import judging
-
     looks = iter(range(10**6))
     monkeypatch.setattr(judging.Clock, "ended", _after(18, looks))
     with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached"):
