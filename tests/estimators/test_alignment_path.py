@@ -197,6 +197,15 @@ def test_a_few_rows_of_a_sparse_matrix_with_many_features():
     np.testing.assert_allclose(alone, clf.decision_function(wide)[:5], atol=1e-9)
 
 
+def test_integer_weights_count_as_repeated_rows():
+    w = rng.integers(0, 3, 120)
+    weighted = AlignmentPathClassifier(step=0.1, cv=None).fit(X, y, sample_weight=w)
+    repeated = AlignmentPathClassifier(step=0.1, cv=None).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert np.array_equal(weighted.path_.ids, repeated.path_.ids)
+    np.testing.assert_allclose(weighted.path_.values, repeated.path_.values, rtol=1e-8)
+    np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-2)
+
+
 def test_lists_of_C_and_lambda2_are_chosen_from():
     clf = AlignmentPathClassifier(**QUICK, C=[0.01, 1.0], lambda2=[0.02, "auto"]).fit(X, y)
     assert clf.cv_results_["C"].shape == (44,)

@@ -17,6 +17,7 @@ from thresher.data.memory import MemoryDesign
 from thresher.data.reducers import Collect
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.workers import Workers
+from thresher.errors import InvalidDataError
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)
@@ -165,6 +166,14 @@ def test_each_column_may_have_its_own_gamma():
         many = zip(X.T, gammas, strict=True)
         one_by_one = [oracle.alignment(name, x, y, np.ones(60), gamma) for x, gamma in many]
         np.testing.assert_allclose(found, one_by_one, rtol=1e-9, atol=1e-9)
+
+
+def test_powers_that_overflow_are_refused():
+    huge = MemoryDesign(STORED["dense_C_float64"](np.outer(np.arange(60.0), [1.0, 1e120])))
+    with pytest.raises(InvalidDataError, match="the kernel of column 1 is not finite"):
+        alignments_of(huge, y, WAYS["degree 2"], np.ones(60))
+    same = alignments_of(huge, y, WAYS["rbf"], np.ones(60)).values[0]
+    np.testing.assert_allclose(same[0], same[1], rtol=1e-12)
 
 
 def test_alignments_lie_between_zero_and_the_number_of_samples():

@@ -13,6 +13,7 @@ from thresher.data.design import Design
 from thresher.data.reducers import Collect
 from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.scores import ColumnScaling, Score
+from thresher.errors import InvalidDataError
 from thresher.loops import alignment as loops
 
 KERNELS = {"rbf": loops.RBF, "laplace": loops.LAPLACE, "polynomial": loops.POLYNOMIAL, "linear": loops.POLYNOMIAL}
@@ -121,6 +122,12 @@ def alignments_of(
 ) -> Alignments:
     """The Alignments of all columns of a design: one pass over X."""
     table = design.scan(Alignment(targets, kernel, weights), Collect(design.width), deadline).T
+    wrong = np.flatnonzero(~np.isfinite(table).all(axis=0))
+    if wrong.size:
+        raise InvalidDataError(
+            f"the kernel of column {int(design.ids_in_X(wrong[:1])[0])} is not finite: powers of its values overflow. "
+            "Rescale the column, or use a kernel of another kind"
+        )
     return Alignments(table[:-2], table[-2], table[-1])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from thresher.data.alignment import Alignments, ColumnKernel
 from thresher.data.design import Design
 from thresher.data.explicit import columns_of
+from thresher.data.pieces import OutOfTime
 from thresher.data.workers import Workers
 from thresher.estimators.alignments import formulation_of, scored, targets_of
 from thresher.estimators.kernel_machine import FoldMachine, Training, training_of
@@ -161,7 +162,11 @@ class Judge:
                 return []
             weights = self.weights.copy()
             weights[test] = 0.0
-            aligned = self.source.aligned(weights, trace)
+            try:
+                aligned = self.source.aligned(weights, trace, clock.deadline if clock.deadline < np.inf else None)
+            except OutOfTime:
+                clock.late = True
+                return []
             paths = [self.source.path(each, aligned) for each in self.options.formulations]
             training = self.source.training(paths, aligned, weights, self.first)
             machines.append(FoldMachine(paths, training, test))
