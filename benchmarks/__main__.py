@@ -34,6 +34,9 @@ BENCHMARKS = {
     "structured_kernels": "benchmarks.structured.kernels",
     "products_reach": "benchmarks.products.reach",
     "products_real": "benchmarks.products.real",
+    "alignment_path": "benchmarks.alignment.path",
+    "alignment_half": "benchmarks.alignment.half",
+    "alignment_cost": "benchmarks.alignment.cost",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         ModelFileError,
         UnsupportedDesignError,
     )
+    from thresher.estimators.alignment_path import AlignmentPathClassifier
+    from thresher.estimators.alignments import alignment_path, alignments
     from thresher.estimators.fgm import FGMClassifier
     from thresher.estimators.sparse_svm import SparseSVC
     from thresher.estimators.sparse_svm_path import SparseSVCPath
@@ -31,6 +33,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.report.grid_display import GridDisplay
     from thresher.report.path_display import PathDisplay
     from thresher.results import (
+        AlignmentPath,
+        AlignmentPoint,
         Certificate,
         FeaturePath,
         Grid,
@@ -53,6 +57,9 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
 __all__ = [
     "AdditiveChi2",
     "AdditiveGaussian",
+    "AlignmentPath",
+    "AlignmentPathClassifier",
+    "AlignmentPoint",
     "Certificate",
     "ColumnsLeftOutWarning",
     "CompilationCacheWarning",
@@ -92,6 +99,8 @@ __all__ = [
     "Turn",
     "UnsupportedDesignError",
     "__version__",
+    "alignment_path",
+    "alignments",
     "group_by_prefix",
     "load",
     "load_checkpoint",
@@ -103,6 +112,9 @@ __all__ = [
 _MODULES = {
     "AdditiveChi2": "thresher.data.kernels",
     "AdditiveGaussian": "thresher.data.kernels",
+    "AlignmentPath": "thresher.results",
+    "AlignmentPathClassifier": "thresher.estimators.alignment_path",
+    "AlignmentPoint": "thresher.results",
     "Certificate": "thresher.results",
     "ColumnsLeftOutWarning": "thresher.errors",
     "CompilationCacheWarning": "thresher.errors",
@@ -141,6 +153,8 @@ _MODULES = {
     "Tree": "thresher.data.structure",
     "Turn": "thresher.results",
     "UnsupportedDesignError": "thresher.errors",
+    "alignment_path": "thresher.estimators.alignments",
+    "alignments": "thresher.estimators.alignments",
     "group_by_prefix": "thresher.data.structure",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",

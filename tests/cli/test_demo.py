@@ -23,7 +23,7 @@ def shown():
 def test_each_part_fits_on_a_screen(shown):
     """80 x 25 characters."""
     parts = re.split(r"^(?=\d\. )", shown[0], flags=re.MULTILINE)
-    assert len(parts) == 6
+    assert len(parts) == 7
     for part in parts:
         assert len(part.rstrip().splitlines()) <= 25
         assert max(map(len, part.splitlines())) < 80

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.problems import many_classes, problem
-from thresher import FeaturePath, FGMClassifier, Grid, Path, SparseSVCPath
+from thresher import AlignmentPath, AlignmentPathClassifier, FeaturePath, FGMClassifier, Grid, Path, SparseSVCPath
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -14,6 +14,8 @@ CASES = {
     "path": lambda: FGMClassifier(6).fit(X, y),
     "path of growth": lambda: FGMClassifier(6, overshoot=None).fit(X, y),
     "path, per class": lambda: FGMClassifier(4, support="per_class").fit(Z, CODES),
+    "kernels": lambda: AlignmentPathClassifier(step=0.1, cv=None).fit(X, y),
+    "kernels, three classes": lambda: AlignmentPathClassifier("linear", step=0.2, cv=None).fit(Z, CODES),
     "grid": lambda: SparseSVCPath(4, 5, scale=None, fit_intercept=False).fit(X, y),
     "grid, three classes": lambda: SparseSVCPath(3, 4, fit_intercept=True, scale=None).fit(Z, CODES),
 }
@@ -28,6 +30,8 @@ def fitted(case):
 
 def models(path):
     """All models of a path, in its order."""
+    if isinstance(path, AlignmentPath):
+        return [path.point(k) for k in range(len(path))]
     return [path.at(i, j) for i, j in np.ndindex(path.shape)] if isinstance(path, Grid) else list(path)
 
 

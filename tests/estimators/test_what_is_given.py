@@ -13,11 +13,11 @@ from sklearn.exceptions import NotFittedError
 
 import thresher
 from tests.problems import problem
-from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.errors import ContinuousLabelsWarning, InvalidDataError, InvalidDataTypeError
 
 X, Y, _ = problem(40, 6, 2)
-ESTIMATORS = [FGMClassifier(2), SparseSVC(), SparseSVCPath(2, 2), StreamClassifier(2)]
+ESTIMATORS = [FGMClassifier(2), SparseSVC(), SparseSVCPath(2, 2), StreamClassifier(2), AlignmentPathClassifier()]
 DAYS = [datetime.date(2026, 1, 1) + datetime.timedelta(days=i) for i in range(40)]
 TEXT = r"column 'city' of X contains text \('Ulm' in row 0\); all columns must be numeric\. Encode .* or drop it\.$"
 CATEGORY = r"column 'city' of X is categorical \('Ulm' in row 0\).* Encode"

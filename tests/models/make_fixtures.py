@@ -63,6 +63,8 @@ def models():
     yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True, scale=None).fit(X, three), {}
     yield "stream", thresher.StreamClassifier(3, l2=[1e-4, 1e-2], random_state=0).fit(X, words), {}
     yield "parameters", thresher.FGMClassifier(**few).fit(X, two).set_params(cv=odd_parameter()), {}
+    yield "kernels", thresher.AlignmentPathClassifier(step=0.25, cv=3).fit(X, words), {}
+    yield "kernels_three", thresher.AlignmentPathClassifier("laplace", step=0.5, cv=None).fit(X, three), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
 
 

@@ -16,7 +16,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from thresher import FGMClassifier, PathDisplay, SparseSVCPath
+from thresher import AlignmentPathClassifier, FGMClassifier, PathDisplay, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.report import path_display
 
@@ -250,3 +250,45 @@ def test_without_matplotlib(monkeypatch):
 def test_importing_does_not_load_matplotlib():
     code = "import sys, thresher.report, thresher; thresher.PathDisplay; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def kernel_path():
+    """An AlignmentPathClassifier that has judged its points."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((90, 12))
+    labels = Z[:, 3] ** 2 + 0.2 * rng.standard_normal(90) > 0.8
+    return AlignmentPathClassifier(step=0.1, cv=3, C=[0.1, 1.0]).fit(Z, labels), Z, labels
+
+
+def test_without_data_the_scores_of_the_fit_are_drawn(kernel_path):
+    clf = kernel_path[0]
+    display = PathDisplay.from_estimator(clf)
+    results = clf.cv_results_
+    mine = results["C"] == clf.C_
+    for number, score, deviation in zip(display.numbers, display.scores, display.deviations, strict=True):
+        there = mine & (results["n_features"] == number)
+        assert score == results["mean_test_score"][there].max()
+        assert deviation in results["std_test_score"][there]
+    assert np.all(np.diff(display.numbers) > 0)
+    assert display.band_ is not None
+    assert display.chosen_ is not None
+    assert display.best[1] == clf.best_score_
+    assert display.ax_.get_ylabel() == "Accuracy"
+
+
+def test_paths_of_kernels_are_scored_on_data(kernel_path):
+    clf, Z, labels = kernel_path
+    display = PathDisplay.from_estimator(clf, Z, labels)
+    assert np.array_equal(display.numbers, clf.path_.numbers)
+    assert display.scores[2] == clf.at(int(display.numbers[2])).score(Z, labels)
+    assert display.deviations is None
+
+
+def test_without_data_and_without_scores(kernel_path):
+    with pytest.raises(ValueError, match="has no cv_results_, so X and y are needed"):
+        PathDisplay.from_estimator(fitted()[0])
+    with pytest.raises(ValueError, match="y, sample_weight and scoring need X"):
+        PathDisplay.from_estimator(kernel_path[0], scoring="f1")
+    with pytest.raises(ValueError, match="y is missing"):
+        PathDisplay.from_estimator(kernel_path[0], kernel_path[1])

@@ -35,6 +35,8 @@ FIRST = {
     "FGM, CSR": ("from thresher import FGMClassifier as C; C(5).fit(S, y)", 12),
     "SparseSVC, C order": ("from thresher import SparseSVC as C; C().fit(X, y)", 6),
     "SparseSVC, CSR": ("from thresher import SparseSVC as C; C().fit(S, y)", 16),
+    "alignments, C order": ("from thresher import alignments as f; f(X, y)", 9),
+    "alignments, CSR": ("from thresher import alignments as f; f(S, y)", 14),
     "b-arda": ("from thresher import StreamClassifier as C; C(5).partial_fit(X, y, [False, True])", 24),
     "sofs, CSR": ("from thresher import StreamClassifier as C; C(5, 'sofs').partial_fit(S, y, [False, True])", 14),
 }

@@ -7,6 +7,7 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
 from thresher.cli.show import Reporter, add, counted, new_table
+from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
@@ -38,13 +39,14 @@ def run(model, features, point, top, names_only, json):
 def chosen(model, features, point):
     """The model with this number of features on its path, or at a point of its grid; itself if neither is given."""
     clf = model.estimator
-    if features is not None and not isinstance(clf, FGMClassifier):
+    if features is not None and not isinstance(clf, (FGMClassifier, AlignmentPathClassifier)):
         raise WrongUsage(
-            "--features is for models of select" + "; for a grid use --point" * isinstance(clf, SparseSVCPath)
+            "--features is for models of select and path" + "; for a grid use --point" * isinstance(clf, SparseSVCPath)
         )
     if point is not None and not isinstance(clf, SparseSVCPath):
         raise WrongUsage(
-            "--point is for models of grid" + "; for select use --features" * isinstance(clf, FGMClassifier)
+            "--point is for models of grid"
+            + "; for select and path use --features" * isinstance(clf, (FGMClassifier, AlignmentPathClassifier))
         )
     if features is not None:
         return replace(model, estimator=clf.at(features))
@@ -57,6 +59,7 @@ class Listed:
     def __init__(self, clf):
         selection, self.space = clf.selection_, clf.space_
         self.expanded, self.pairs = hasattr(clf, "expansion_"), selection.pairs
+        self.signed = not isinstance(clf, AlignmentPathClassifier)  # whether weights speak for a class
         self.ids, self.weights = selection.features, selection.weights
         self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
         if self.expanded:
@@ -84,7 +87,7 @@ def describe(reporter, model, top=None):
     shown = order if top is None else order[:top]
     binary, known = listed.weights.ndim == 1, ["importance"] * (importance is not None)
     heads = ["weight", "favours class"] if binary else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
-    heads = ["length of weights"] if listed.expanded else heads
+    heads = ["length of weights"] if listed.expanded else heads if listed.signed else ["kernel weight"]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
     of = of if selection.products is None else f"of {selection.products.n_candidates:,} "
     table = new_table("rank", names.head, *known, *heads, title=f"\n{listed.ids.size} {of}{listed.noun}")
@@ -92,7 +95,7 @@ def describe(reporter, model, top=None):
         weights, head = listed.weights[place], [rank, name]
         if importance is not None:
             head.append(f"{importance[place]:.4g}")
-        if listed.expanded:
+        if listed.expanded or not listed.signed:
             add(table, *head, f"{weights:.6g}")
         elif binary:
             add(table, *head, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
@@ -117,6 +120,8 @@ def what_ranks(clf):
         return f"importance: |weight| x standard deviation of the {what}, on the training data"
     if hasattr(clf, "expansion_"):
         return f"ranked by the length of the weights of the {clf.expansion_.size} numbers that the kernel makes of each"
+    if isinstance(clf, AlignmentPathClassifier):
+        return "ranked by the weight of the feature's kernel"
     why = "a stream keeps no statistics of columns"
     if not isinstance(clf, StreamClassifier):
         why = "the file, of an earlier version, has no standard deviations of columns; fit again for importance"
@@ -134,6 +139,11 @@ def say_certificate(reporter, clf):
         )
         return
     reporter.say(f"certificate: {clf.proof()}")
+    if isinstance(clf, AlignmentPathClassifier):
+        left_out = clf.path_.deviation_bound[clf.point_]
+        reporter.say(f"objective: {clf.path_.objective[clf.point_]:.6g}, at most {left_out:.2g} above its minimum")
+        reporter.say(f"cost: {rounded(selection.trace.passes)} passes over the data")
+        return
     reporter.say(
         f"training objective: {certificate.pick_objective:.6g} with these features, {certificate.at_zero:.6g} without "
         f"features; lower bound {certificate.pick_bound:.6g}"
@@ -143,9 +153,14 @@ def say_certificate(reporter, clf):
 
 def say_score(reporter, clf):
     """Print the score that a model was chosen by, and that it is not an estimate for new data."""
-    if not hasattr(clf, "scores_"):
+    if not hasattr(clf, "scores_") and not isinstance(clf, AlignmentPathClassifier):
         return
-    if isinstance(clf, SparseSVCPath):
+    if isinstance(clf, AlignmentPathClassifier):
+        if not hasattr(clf, "best_score_") or clf.point_ != clf.best_index_:
+            return
+        n_judged = np.count_nonzero(~np.isnan(clf.cv_results_["mean_test_score"]))
+        score, measure, what = clf.best_score_, scoring_name(clf), f"the best of {n_judged:,} models"
+    elif isinstance(clf, SparseSVCPath):
         score, measure, what = clf.best_score_, scoring_name(clf), f"the best of {clf.path_.alphas.size:,} points"
     else:
         score, measure, what = clf.scores_.mean(axis=0).max(), "accuracy", f"the best of {clf.Cs_.size} values of C"
@@ -156,7 +171,7 @@ def say_score(reporter, clf):
 
 
 def scoring_name(path):
-    """The name of the score that a SparseSVCPath maximises."""
+    """The name of the score that cross-validation maximises."""
     return path.scoring if isinstance(path.scoring, str) else "score"
 
 
@@ -174,6 +189,8 @@ def origin(reporter, model):
         reporter.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
     elif isinstance(clf, StreamClassifier):
         say_settings(reporter, clf)
+    elif isinstance(clf, AlignmentPathClassifier):
+        reporter.say(f"C = {clf.C_:g}; path: {clf.path_}; p = {clf.path_.p[clf.point_]:g}")
     else:
         tested = "" if clf.screening not in ("auto", None) else "; no screening tests were run"
         reporter.say(f"removed: {clf.features_removed_:,} features, {clf.samples_removed_:,} samples{tested}")
@@ -245,6 +262,11 @@ def own_facts(clf):
     if isinstance(clf, StreamClassifier):
         names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
         return {name: getattr(clf, f"{name}_") for name in names}
+    if isinstance(clf, AlignmentPathClassifier):
+        names = ("p", "n_features", "objective", "deviation_bound", "cv_score")
+        scores = {"best_score": clf.best_score_} if hasattr(clf, "best_score_") else {}
+        chosen_p = {"C": clf.C_, "p": clf.path_.p[clf.point_]} | scores
+        return chosen_p | {"path": {name: getattr(clf.path_, name) for name in names}}
     if not isinstance(clf, SparseSVCPath):
         removed = {"features_removed": clf.features_removed_, "samples_removed": clf.samples_removed_}
         return {"alpha": clf.alpha, "beta": clf.beta} | removed

@@ -33,6 +33,7 @@ from thresher.cli.app import (
     positive,
 )  # fmt: skip
 from thresher.cli.docstrings import restored
+from thresher.cli.path_options import path  # noqa: F401 (a command)
 
 
 @app.command
@@ -321,7 +322,7 @@ def predict(
     file
         Data, in any format that select reads; columns of csv and Parquet files are matched by name.
     features
-        Use the model with this number of features from the path of select.
+        Use the model with this number of features from the path of select; of path, with at most so many.
     point
         Use the model at this point of a grid: the indices of its beta and its alpha, from 0.
     out
@@ -371,7 +372,7 @@ def inspect(
     model
         Model file.
     features
-        Show the model with this number of features from the path of select.
+        Show the model with this number of features from the path of select; of path, with at most so many.
     point
         Show the model at this point of a grid: the indices of its beta and its alpha, from 0.
     top

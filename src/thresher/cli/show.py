@@ -126,6 +126,21 @@ class Points(_Bar):
         self.bar.update(self.task, description="grid", total=total, completed=turn.taken, state=state)
 
 
+class Judged(_Bar):
+    """Progress bar over the points of a path that cross-validation judges."""
+
+    def __init__(self, shown):
+        super().__init__(shown, "reading columns")
+
+    def __call__(self, turn, total):
+        """Show the progress of the fit."""
+        state = (
+            f"{turn.taken:,} of {total:,} points, {turn.features} features, {rounded(turn.passes)} passes, "
+            f"{turn.seconds:.1f} s{left(turn, turn.taken / total)}"
+        )
+        self.bar.update(self.task, description="path", total=total, completed=turn.taken, state=state)
+
+
 class Examples(_Bar):
     """Progress bar over the examples of a stream."""
 

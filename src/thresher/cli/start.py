@@ -57,7 +57,7 @@ def in_one_line(error):
 
 def of_command(arguments):
     """The name of the command, if it is known, with a space."""
-    known = bool(arguments) and arguments[0] in ("select", "grid", "stream", "predict", "inspect", "demo")
+    known = bool(arguments) and arguments[0] in ("select", "grid", "path", "stream", "predict", "inspect", "demo")
     return f"{arguments[0]} " if known else ""
 
 

@@ -234,7 +234,7 @@ class Design(ABC):
         iterator of Stage
             All columns that can be kept are in one of the pieces.
         """
-        yield Stage(self.pieces(score.vectors), self.scan_work)
+        yield Stage(self.pieces(score.work), self.scan_work * (score.work / score.vectors))
 
     def statistics(self, weights: np.ndarray) -> Statistics:
         """Statistics of the columns as they are stored, before scaling, in one pass.

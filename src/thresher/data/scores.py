@@ -32,9 +32,14 @@ class ColumnScaling(Protocol):
 
 
 class Score(ABC):
-    """Maps columns to scores. ``vectors`` is the number of products with X that it costs."""
+    """Maps columns to scores. ``vectors`` is the number of scores of a column."""
 
     vectors: int
+
+    @property
+    def work(self) -> int:
+        """What an entry costs, in products: by it scans are cut into pieces and get threads; by default ``vectors``."""
+        return self.vectors
 
     @abstractmethod
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:

@@ -79,6 +79,34 @@ class PointProgress:
             sys.stderr.write("\n")
 
 
+class JudgeProgress:
+    """As Progress, over the points of a path that are judged: 1 updates one line, 2 writes a new one for each."""
+
+    def __init__(self, verbose, total, trace):
+        self.verbose, self.total, self.trace, self.done = verbose, total, trace, 0
+
+    def __call__(self, p, features, score):
+        """Draw the progress of the fit after a point."""
+        self.done += 1
+        if not self.verbose:
+            return
+        seconds = self.trace.elapsed
+        if callable(self.verbose):
+            self.verbose(Turn(features, self.done, np.nan, np.nan, np.nan, self.trace.passes, seconds), self.total)
+            return
+        share = self.done / self.total
+        left = f" {seconds * (1 / share - 1):6.1f} s left" if share < 1 else ""
+        line = f"{self.done}/{self.total} points  p {p:.4g}  {features} features  score {score:.4f}  {seconds:.1f} s"
+        end = "" if self.verbose == 1 else "\n"
+        sys.stderr.write(("\r" if self.verbose == 1 else "") + f"[{'#' * round(20 * share):<20}] {line}{left:<14}{end}")
+        sys.stderr.flush()
+
+    def close(self):
+        """End the line."""
+        if self.verbose == 1 and not callable(self.verbose) and self.done:
+            sys.stderr.write("\n")
+
+
 class StepProgress:
     """As Progress, over the steps of one solve: ``verbose=1`` updates one line, 2 writes a new one for each step."""
 

@@ -122,10 +122,6 @@ class Samples(NamedTuple):
         """The labels."""
         return self.classes[self.codes]
 
-    def scoring_weights(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Keyword arguments of a scorer: the sample weights, if any were given."""
-        return {} if self.given is None else {"sample_weight": self.given[rows]}
-
 
 class SparseSVC(ElasticSVC):
     """Sparse linear SVM: an elastic-net penalty and a smoothed hinge loss, solved to a certified duality gap.

@@ -1,8 +1,5 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
-import difflib
-import importlib
-import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +15,7 @@ from thresher.estimators import parameters as check
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import held_out_parts
 from thresher.estimators.progress import PointProgress
+from thresher.estimators.scoring import FoldScorer, fold_scorer
 from thresher.estimators.sparse_svm import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import Walker, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
@@ -203,36 +200,10 @@ class SparseSVCPath(ElasticSVC):
             "alphas": alphas,
         }
 
-    def _scorer(self, samples: Samples, folds: list[np.ndarray]) -> Callable[[np.ndarray, np.ndarray], float]:
+    def _scorer(self, samples: Samples, folds: list[np.ndarray]) -> FoldScorer:
         """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
-        metrics = importlib.import_module("sklearn.metrics")  # on demand: it takes a third of a second to load
-        if isinstance(self.scoring, str) and self.scoring not in metrics.get_scorer_names():
-            near = difflib.get_close_matches(self.scoring, metrics.get_scorer_names(), 3)
-            hint = f"did you mean {', '.join(map(repr, near))}?" if near else "use for example 'accuracy' or 'roc_auc'"
-            raise ValueError(f"scoring={self.scoring!r} is not the name of a scorer of scikit-learn; {hint}")
-        if not isinstance(self.scoring, str) and not callable(self.scoring):
-            raise ValueError(f"scoring must be a string or a callable, got {self.scoring!r}")
-        scorer = metrics.check_scoring(_PrecomputedScores(samples.classes), scoring=self.scoring)
-        accepts = inspect.signature(scorer).parameters
-        weighted = "sample_weight" in accepts or any(option.kind == option.VAR_KEYWORD for option in accepts.values())
-
-        y, n_problems = samples.y, len(samples.training.svms)
-
-        def score(scores: np.ndarray, test: np.ndarray) -> float:
-            options = samples.scoring_weights(test) if weighted else {}
-            return scorer(_PrecomputedScores(samples.classes, scores), test, y[test], **options)
-
-        blank = np.zeros(y.shape if n_problems == 1 else (y.size, n_problems))
-        try:
-            trial = [score(blank, test) for test in folds]
-        except AttributeError as error:
-            raise ValueError(
-                f"scoring={self.scoring!r} cannot be used: SparseSVC has decision_function and predict only ({error})"
-            ) from error
-        if np.isnan(trial).any():
-            fold = int(np.flatnonzero(np.isnan(trial))[0])
-            raise ValueError(f"scoring={self.scoring!r} is undefined (NaN) on fold {fold} of cv: use larger folds")
-        return score
+        n_outputs = len(samples.training.svms)
+        return fold_scorer(self.scoring, samples.classes, samples.y, n_outputs, folds, samples.given, "SparseSVC")
 
     def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
@@ -354,24 +325,3 @@ class SparseSVCPath(ElasticSVC):
         features, counts = np.unique(selected, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         return features[order], counts[order] / len(self.supports_)
-
-
-class _PrecomputedScores(ClassifierMixin, BaseEstimator):
-    """A classifier with precomputed scores, for scorers: X is an array of row numbers."""
-
-    def __init__(self, classes: np.ndarray | None = None, scores: np.ndarray | None = None):
-        self.classes_: Any = classes
-        self.scores: Any = scores
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Do nothing: the scores are given."""
-        return self
-
-    def decision_function(self, rows: np.ndarray) -> Any:
-        """The scores of the rows."""
-        return self.scores[rows]
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        """The classes of the rows."""
-        scores = self.scores[rows]
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

@@ -140,7 +140,8 @@ def get_model(reader, document):
     products = get_products(reader, document["products"], n_features)
     need(products is None or (name == "FGMClassifier" and expansion is None), "it cannot have products")
     space = estimator.space_ if products is None else ProductSpace(n_features, products)
-    selection = selections.get_selection(reader, document, space.width, classes.size, products)
+    n_classes = classes.size if KINDS[name].linear else 2
+    selection = selections.get_selection(reader, document, space.width, n_classes, products)
     need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")
     if expansion is not None:
         check_covered(expansion, selection)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from thresher.models import alignments
 from thresher.models.checks import fields, integer, need, real, required, string
 from thresher.models.selections import get_spread, put_spread
 from thresher.results import Milestone
@@ -14,6 +15,16 @@ GRID = required(
     "betas", "alphas", *PER_POINT, "intercepts", "begins", "ids", "weights", "test_begins", "tests", "n_samples",
 ) | {"spread": None}  # fmt: skip
 SUPPORT = required("begins", "ids")
+WRITERS = {
+    "alignment_path": alignments.put_path, "training": alignments.put_training, "machine": alignments.put_machine,
+    "results": alignments.put_results,
+}  # fmt: skip
+READERS = {
+    "alignment_path": lambda reader, value, estimator: alignments.get_path(reader, value, estimator.n_features_in_),
+    "training": alignments.get_training,
+    "machine": alignments.get_machine,
+    "results": lambda reader, value, estimator: alignments.get_results(reader, value),
+}
 
 
 def put_extra(writer, name, what, estimator):
@@ -25,6 +36,8 @@ def put_extra(writer, name, what, estimator):
         return float(value) if what == "real" else int(value)
     if what == "indices":
         return [int(index) for index in value]
+    if what in WRITERS:
+        return WRITERS[what](writer, value)
     if what == "grid":
         return _put_grid(writer, value)
     if what == "supports":
@@ -51,6 +64,8 @@ def get_extra(reader, value, what, name, estimator):
     if what == "indices":
         need(isinstance(value, list) and len(value) == 2, f"{name} must be a pair")
         return tuple(integer(index, name) for index in value)
+    if what in READERS:
+        return READERS[what](reader, value, estimator)
     if what == "grid":
         return _grid(reader, value, estimator)
     if what == "supports":

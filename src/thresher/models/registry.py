@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.data.pairs import Polynomial
 from thresher.data.structure import Groups, Tree
+from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.fgm_options import made_by, options_of
-from thresher.estimators.selector import SelectorClassifier
+from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
@@ -27,12 +28,13 @@ class Kind:
     ``after(estimator)``, if given, sets what follows from the rest. ``proven``: it has a certificate.
     """
 
-    cls: type[SelectorClassifier]
+    cls: type[ColumnSelector]
     extras: dict
     optional: tuple
     check: object
     after: object = None
     proven: bool = True
+    linear: bool = True  # whether weights are coefficients: with many classes one for each
 
 
 KINDS = {
@@ -75,6 +77,23 @@ KINDS = {
         optional=(),
         check=lambda estimator: estimator._checked_options(),
         proven=False,
+    ),
+    "AlignmentPathClassifier": Kind(
+        AlignmentPathClassifier,
+        {
+            "C_": "real",
+            "point_": "integer",
+            "path_": "alignment_path",
+            "training_": "training",
+            "machine_": "machine",
+            "cv_results_": "results",
+            "best_index_": "integer",
+            "best_score_": "real",
+        },
+        optional=("training_", "machine_", "cv_results_", "best_index_", "best_score_"),
+        check=lambda estimator: estimator._checked_options(),
+        after=lambda estimator: estimator._restore(),
+        linear=False,
     ),
 }
 

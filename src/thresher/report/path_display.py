@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.door import all_finite, check_columns
 from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
-from thresher.results import Path
+from thresher.results import AlignmentPath, Path
 
 ROWS_AT_ONCE, STATIONS_AT_ONCE = 16384, 32  # scored together, so that memory stays small
 WIDE_RANGE = 20  # ratio of the numbers of features from which the axis is logarithmic
@@ -40,6 +40,8 @@ class PathDisplay:
         What is counted: "features", or "features per class".
     name : str, default=None
         Name of the estimator for the legend.
+    deviations : ndarray of float, default=None
+        Standard deviation of each score over the folds, drawn as a band.
 
     Attributes
     ----------
@@ -49,6 +51,8 @@ class PathDisplay:
         The curve.
     chosen_ : matplotlib Line2D or None
         The marked point.
+    band_ : matplotlib PolyCollection or None
+        The band of one deviation to both sides.
 
     Examples
     --------
@@ -61,7 +65,7 @@ class PathDisplay:
 
     def __init__(
         self, *, numbers: np.ndarray, scores: np.ndarray, chosen: int | None = None, score_name: str = "Score",
-        number_name: str = "features", name: str | None = None,
+        number_name: str = "features", name: str | None = None, deviations: np.ndarray | None = None,
     ):  # fmt: skip
         self.numbers = numbers
         self.scores = scores
@@ -69,13 +73,14 @@ class PathDisplay:
         self.score_name = score_name
         self.number_name = number_name
         self.name = name
+        self.deviations = deviations
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None,
+        cls, estimator: Any, X: Any = None, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None,
         scoring: str | Callable[..., float] | None = None, name: str | None = None, ax: Any = None, **kwargs: Any,
     ) -> Self:  # fmt: skip
-        """Score every model of ``estimator.path_`` on X and y, and plot.
+        """Score every model of ``estimator.path_`` on X and y, and plot; without X, what the fit scored itself.
 
         Cost: one validation of X, whose columns on the path are then taken once; a callable ``scoring`` is called with
         ``estimator.at(number)`` and X as given, which costs a check of X for each number.
@@ -84,10 +89,11 @@ class PathDisplay:
         ----------
         estimator : fitted estimator
             An estimator with a ``path_``, for example FGMClassifier.
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Data to score on, preferably not the training data.
-        y : array of shape (n_samples,)
-            Class labels.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
+            Data to score on, preferably not the training data. None: mean and deviation over the folds of the fit's
+            own cross-validation, its ``cv_results_``.
+        y : array of shape (n_samples,), default=None
+            Class labels; not without X.
         sample_weight : array of shape (n_samples,), default=None
             Sample weights.
         scoring : str or callable, default=None
@@ -106,8 +112,15 @@ class PathDisplay:
         """
         pyplot("PathDisplay")  # raise first if matplotlib is missing, as scikit-learn does
         _check_path(estimator)
+        if X is None:
+            if y is not None or sample_weight is not None or scoring is not None:
+                raise ValueError("y, sample_weight and scoring need X; without it the scores of the fit are drawn")
+            name = type(estimator).__name__ if name is None else name
+            return cls(**_own_scores(estimator), name=name).plot(ax=ax, **kwargs)
+        if y is None:
+            raise ValueError("y is missing: pass the class labels of X")
         display = cls(
-            numbers=np.asarray(estimator.path_.numbers),
+            numbers=usable_numbers(estimator),
             scores=path_scores(estimator, X, y, sample_weight, scoring),
             chosen=_n_features_chosen(estimator),
             score_name=score_name(scoring),
@@ -144,6 +157,10 @@ class PathDisplay:
         name = self.name if name is None else name
         label = ("" if name is None else f"{name}: ") + f"best {self._in_words(*self.best)}"
         (self.line_,) = self.ax_.plot(self.numbers, self.scores, **{"label": label, **kwargs})
+        self.band_ = None
+        if self.deviations is not None:
+            low, high = self.scores - self.deviations, self.scores + self.deviations
+            self.band_ = self.ax_.fill_between(self.numbers, low, high, color=self.line_.get_color(), alpha=0.2)
         self.chosen_ = self._mark_chosen()
         self._draw_axes()
         return self
@@ -178,13 +195,38 @@ def _check_path(estimator):
             f"{type(estimator).__name__} has no path_: PathDisplay expects a fitted estimator of thresher, for example "
             "FGMClassifier (for a pipeline, pass its last step and the data transformed by the others)"
         )
-    if not isinstance(estimator.path_, Path):
+    if not isinstance(estimator.path_, (Path, AlignmentPath)):
         raise TypeError(
             f"the path_ of {type(estimator).__name__} is a {type(estimator.path_).__name__}, not a Path: use "
             "GridDisplay for a grid"
         )
     if len(estimator.path_.numbers) == 0:
         raise ValueError("the path of the estimator is empty: it contains no model to score")
+
+
+def _own_scores(estimator):
+    """What cross-validation inside the fit found, of the parameters it chose; of equal numbers of features the best."""
+    results = getattr(estimator, "cv_results_", None)
+    if results is None:
+        raise ValueError(
+            f"this {type(estimator).__name__} has no cv_results_, so X and y are needed: pass data, or fit with cv"
+        )
+    known = np.flatnonzero(~np.isnan(results["mean_test_score"]))
+    for name, value in (("C", getattr(estimator, "C_", None)), ("lambda2", getattr(estimator.path_, "lambda2", None))):
+        if name in results and value is not None:
+            known = known[results[name][known] == value]
+    if not known.size:
+        raise ValueError("no point was judged in time by cross-validation: pass X and y to score the models on")
+    numbers, means = results["n_features"][known], results["mean_test_score"][known]
+    order = known[np.lexsort((-means, numbers))]
+    numbers, first = np.unique(results["n_features"][order], return_index=True)
+    return {
+        "numbers": numbers,
+        "scores": results["mean_test_score"][order][first],
+        "deviations": results["std_test_score"][order][first],
+        "chosen": int(estimator.selection_.features.size),
+        "score_name": score_name(estimator.scoring),
+    }
 
 
 def _n_features_chosen(estimator):
@@ -199,14 +241,24 @@ def _n_features_chosen(estimator):
     return None if nearest is None else int(nearest)
 
 
+def usable_numbers(estimator: Any) -> np.ndarray:
+    """Numbers of features that ``at`` accepts, ascending."""
+    numbers, most = np.asarray(estimator.path_.numbers), getattr(estimator, "max_features", None)
+    return numbers if most is None else numbers[numbers <= most]
+
+
 def path_scores(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, scoring: Any = None
 ) -> np.ndarray:
-    """The score of every station on the path, in the order of ``path_.numbers``."""
+    """The score of every station on the path, in the order of ``usable_numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, a string or a callable, got {scoring!r}")
     checked, y = estimator.checked(X), column_or_1d(y)
     check_consistent_length(checked, y, sample_weight)
+    if isinstance(estimator.path_, AlignmentPath):  # not linear: every model is trained and asked on its own
+        scorer = check_scoring(estimator, scoring=scoring)
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return np.array([float(scorer(estimator.at(int(k)), X, y, **options)) for k in usable_numbers(estimator)])
     if scoring in (None, "accuracy"):
         return _accuracies(estimator, checked, y, sample_weight)
     scorer = check_scoring(estimator, scoring=scoring)

@@ -1,5 +1,6 @@
 """Results of a fit: values that can be read, printed and checked. Nothing is computed here."""
 
+from thresher.results.alignment_path import AlignmentPath, AlignmentPoint
 from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
 from thresher.results.group_labels import GroupLabels
@@ -22,6 +23,8 @@ from thresher.results.trace import Milestone, Step, Trace, Turn, relative, round
 from thresher.results.weights import sparse_rows
 
 __all__ = [
+    "AlignmentPath",
+    "AlignmentPoint",
     "Certificate",
     "FeaturePath",
     "Grid",

@@ -4,13 +4,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from thresher.results.alignment_path import AlignmentPoint
 from thresher.results.grid import GridPoint
 from thresher.results.selection import Station
 
 
 @runtime_checkable
 class FeaturePath(Protocol):
-    """The models of one fit with different numbers of features; ``Path`` and ``Grid`` implement it."""
+    """The models of one fit with different numbers of features: ``Path``, ``Grid`` and ``AlignmentPath``."""
 
     def __len__(self) -> int:
         """Number of models."""
@@ -19,16 +20,17 @@ class FeaturePath(Protocol):
     def n_features(self) -> np.ndarray:
         """Number of features of each model, int64: ``features.size`` of what ``at`` returns; ``len`` entries."""
 
-    def at(self, *args: Any) -> Station | GridPoint:
+    def at(self, *args: Any) -> Station | GridPoint | AlignmentPoint:
         """One of the models.
 
         Parameters
         ----------
         *args : int
-            Which one: of a Path a number of features, of a Grid the places of beta and alpha.
+            Which one: of a Path a number of features, of an AlignmentPath the largest, of a Grid the places of beta and
+            alpha.
 
         Returns
         -------
-        Station or GridPoint
+        Station, GridPoint or AlignmentPoint
             With ``features``, ``weights``, ``intercept`` and ``objective``.
         """

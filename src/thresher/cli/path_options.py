@@ -1,0 +1,97 @@
+"""The command ``path`` and its options; see ``options``."""
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from thresher.cli.app import (
+    FITTING,
+    MODEL,
+    OUTPUT,
+    READING,
+    REPORTING,
+    Count,
+    Fitting,
+    Reading,
+    Reporting,
+    app,
+    at_least_two,
+    integer,
+    later,
+    positive,
+)  # fmt: skip
+from thresher.cli.docstrings import restored
+
+Positive = Annotated[float | None, Parameter(group=MODEL, validator=positive)]
+
+
+@app.command
+def path(
+    file: str,
+    /,
+    *,
+    kernel: Annotated[Literal["rbf", "laplace", "polynomial", "linear"], Parameter(group=MODEL)] = "rbf",
+    gamma: Positive = None,
+    divergence: Annotated[Literal["euclidean", "kl"], Parameter(group=MODEL)] = "euclidean",
+    lambda2: Positive = None,
+    eps: Annotated[float, Parameter(group=MODEL, validator=positive)] = 1e-4,
+    step: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lte=1))] = 0.01,
+    C: Annotated[float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None,
+    cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None,
+    scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
+    max_features: Annotated[int | None, Parameter(group=MODEL), Count] = None,
+    max_time: Positive = None,
+    fitting: Fitting = FITTING,
+    out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "path.json",
+    reporting: Reporting = REPORTING,
+    reading: Reading = READING,
+):
+    """Select features by non-linear kernels, one for each: the whole path from many features to few.
+
+    FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
+
+    ```
+    thresher path data.npz --kernel rbf --cv 5 --max-features 200 --out path.json
+    thresher predict path.json test.npz --features 50
+    thresher inspect path.json --features 20
+    ```
+
+    Parameters
+    ----------
+    file
+        Training data.
+    kernel
+        Kernel of each feature.
+    gamma
+        Parameter of the kernel; if not given, chosen for each column by its variance.
+    divergence
+        What keeps the weights of the kernels near their start: squared differences, or Kullback-Leibler.
+    lambda2
+        Weight of the norm, between 0 and 1; if not given, such that about ten features are left at the end.
+    eps
+        Kernels whose weight has fallen to this are left out; below 1/e.
+    step
+        By how much the norm p falls from point to point, from 2 to 1.
+    C
+        Penalty of the SVM; if not given, 1, 10 or 100 as cross-validation chooses, without it 10.
+    cv
+        Number of cross-validation folds to choose the point for predict; if not given, the last point is used.
+    scoring
+        Score that cross-validation maximises, by its name in scikit-learn: accuracy, balanced_accuracy, roc_auc, ...
+    max_features
+        The most features that a point may have to be judged and used.
+    max_time
+        Time limit in seconds, after which the best point judged so far is used.
+    out
+        Model file to write.
+    fitting
+        Options of every fit.
+    reading
+        How the file is read.
+    reporting
+        How the command reports.
+    """
+    return later("path", **locals())
+
+
+restored(globals())

@@ -1,0 +1,127 @@
+"""A path of kernel weights, what its SVMs are trained on and the SVM in use: parts of a model document, and back."""
+
+import re
+
+import numpy as np
+
+from thresher.data.explicit import TrainingColumns
+from thresher.errors import InconsistentResultError
+from thresher.estimators.kernel_machine import Machine, Training
+from thresher.models.checks import Damaged, fields, increasing, integer, need, real, required
+from thresher.results import AlignmentPath
+
+ARRAYS = {"p": "<f8", "begins": "<i8", "ids": "<i8", "values": "<f8", "objective": "<f8", "deviation_bound": "<f8",
+          "alignments": "<f8"}  # fmt: skip
+NUMBERS = ("lambda1", "lambda2", "eps", "zero_objective")
+PATH = required(*ARRAYS, *NUMBERS) | {"cv_score": None}
+PER_FEATURE, PER_ROW = ("gammas", "traces"), ("codes", "weights")
+TRAINING = required("ids", "n_rows", "indptr", "rows", "values", *PER_FEATURE, *PER_ROW)
+MACHINE = required("dual", "intercept")
+RESULT = re.compile(r"n_features|p|lambda2|C|(mean|std|split\d{1,4})_test_score")
+
+
+def put_path(writer, path):
+    """All arrays and numbers of an AlignmentPath."""
+    arrays = {name: writer.put(f"path.{name}", getattr(path, name), dtype) for name, dtype in ARRAYS.items()}
+    scores = None if path.cv_score is None else writer.put("path.cv_score", path.cv_score, "<f8")
+    return arrays | {name: float(getattr(path, name)) for name in NUMBERS} | {"cv_score": scores}
+
+
+def get_path(reader, value, n_features):
+    """The AlignmentPath that ``put_path`` was given, checked."""
+    value = fields(value, PATH, "path_")
+    parts = {name: reader.get(value[name], dtype, (None,), f"{name} of path_") for name, dtype in ARRAYS.items()}
+    parts |= {name: real(value[name], f"{name} of path_") for name in NUMBERS}
+    if value["cv_score"] is not None:
+        parts["cv_score"] = reader.get(value["cv_score"], "<f8", (None,), "cv_score of path_", finite=False)
+    need(parts["alignments"].size == n_features, "path_ and n_features_in do not agree")
+    path = AlignmentPath(**parts)
+    try:
+        path.check()
+    except InconsistentResultError as error:
+        raise Damaged(f"its parts are inconsistent ({error})") from error
+    return path
+
+
+def put_training(writer, training):
+    """The columns and labels that SVMs are trained on; the kernel follows from the parameters."""
+    columns = training.columns
+    out = {"ids": writer.put("training.ids", training.ids, "<i8"), "n_rows": int(columns.n_rows)}
+    for name in ("indptr", "rows", "values"):
+        out[name] = writer.put(f"training.{name}", getattr(columns, name), "<f8" if name == "values" else "<i8")
+    for name in (*PER_FEATURE, *PER_ROW):
+        out[name] = writer.put(f"training.{name}", getattr(training, name), "<i8" if name == "codes" else "<f8")
+    return out
+
+
+def get_training(reader, value, estimator):
+    """The Training that ``put_training`` was given, checked."""
+    value = fields(value, TRAINING, "training_")
+    ids = increasing(reader.get(value["ids"], "<i8", (None,), "features of training_"), "features of training_")
+    inside = ids.size == 0 or (ids[0] >= 0 and ids[-1] < estimator.n_features_in_)
+    need(inside, "a feature of training_ is out of range")
+    n_rows = integer(value["n_rows"], "n_rows of training_", 1)
+    per_feature = {name: reader.get(value[name], "<f8", ids.shape, f"{name} of training_") for name in PER_FEATURE}
+    need(all(bool((part > 0.0).all()) for part in per_feature.values()), "gammas and traces must be positive")
+    codes = reader.get(value["codes"], "<i8", (n_rows,), "codes of training_")
+    need(bool(((codes >= 0) & (codes < estimator.classes_.size)).all()), "training_ has a class that there is not")
+    weights = reader.get(value["weights"], "<f8", (n_rows,), "weights of training_")
+    totals = np.bincount(codes, weights, minlength=estimator.classes_.size)
+    need(bool((weights >= 0.0).all() and (totals > 0.0).all()), "a class of training_ has no weight")
+    columns = _columns(reader, value, ids.size, n_rows)
+    return Training(
+        ids, columns, **per_feature, codes=codes, weights=weights, n_classes=int(estimator.classes_.size),
+        kernel=estimator._kernel(),
+    )  # fmt: skip
+
+
+def _columns(reader, value, count, n_rows):
+    indptr = reader.get(value["indptr"], "<i8", (count + 1,), "indptr of training_")
+    rows = reader.get(value["rows"], "<i8", (None,), "rows of training_")
+    values = reader.get(value["values"], "<f8", rows.shape, "values of training_")
+    whole = indptr[0] == 0 and indptr[-1] == rows.size and bool((np.diff(indptr) >= 0).all())
+    need(whole, "the columns of training_ do not cover their entries")
+    need(bool(((rows >= 0) & (rows < n_rows)).all()), "a row of training_ is out of range")
+    inside = np.ones(max(rows.size - 1, 0), dtype=bool)
+    cuts = indptr[1:-1] - 1
+    inside[cuts[(cuts >= 0) & (cuts < inside.size)]] = False
+    need(bool((np.diff(values) >= 0.0)[inside].all()), "values of training_ are not sorted")
+    return TrainingColumns(n_rows, indptr, rows, values)
+
+
+def put_machine(writer, machine):
+    """Dual coefficients and intercepts."""
+    return {
+        "dual": writer.put("machine.dual", machine.dual, "<f8"),
+        "intercept": writer.put("machine.intercept", machine.intercept, "<f8"),
+    }
+
+
+def get_machine(reader, value, estimator):
+    """The Machine that ``put_machine`` was given; the estimator has its training_."""
+    value = fields(value, MACHINE, "machine_")
+    need(hasattr(estimator, "training_"), "machine_ needs training_")
+    outputs = 1 if estimator.classes_.size == 2 else estimator.classes_.size
+    shape = (estimator.training_.columns.n_rows, outputs)
+    dual = reader.get(value["dual"], "<f8", shape, "dual of machine_")
+    return Machine(dual, reader.get(value["intercept"], "<f8", (outputs,), "intercept of machine_"))
+
+
+def put_results(writer, results):
+    """The arrays of ``cv_results_``."""
+    return {
+        name: writer.put(f"cv_results.{name}", array, "<i8" if name == "n_features" else "<f8")
+        for name, array in results.items()
+    }
+
+
+def get_results(reader, value):
+    """The arrays that ``put_results`` was given."""
+    need(isinstance(value, dict) and all(RESULT.fullmatch(name) for name in value), "cv_results_ has an unknown field")
+    need("mean_test_score" in value and "n_features" in value, "cv_results_ is incomplete")
+    out, count = {}, None
+    for name, array in value.items():
+        dtype = "<i8" if name == "n_features" else "<f8"
+        out[name] = reader.get(array, dtype, (count,), f"{name} of cv_results_", finite=False)
+        count = out[name].size
+    return out

@@ -1,0 +1,365 @@
+"""AlignmentPathClassifier: predictions of an SVM on the written-out kernel, folds, weights, classes and refusals."""
+
+import pickle
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.oracles import alignment as oracle
+from thresher import AlignmentPathClassifier, FeaturePath, FewerFeaturesWarning, InvalidDataError, alignments
+from thresher.estimators import judging
+from thresher.estimators.judging import Judged, chosen_point
+from thresher.families.alignment import Formulation, SquaredEuclidean, follow
+
+REPEATED = "scikit-learn's SVC is no different: its tolerance and folds depend on how often a row is there"
+WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED for kind in ("dense", "sparse")}
+rng = np.random.default_rng(1)
+X = rng.standard_normal((120, 25))
+y = np.where(X[:, 4] ** 2 + X[:, 11] ** 2 + 0.3 * rng.standard_normal(120) > 1.5, "far", "near")
+NEW = rng.standard_normal((40, 25))
+QUICK = {"step": 0.1, "cv": 3}
+
+
+@parametrize_with_checks(
+    [AlignmentPathClassifier(step=0.1), AlignmentPathClassifier("linear", p_end=1.5, step=0.2, cv=None)],
+    expected_failed_checks=lambda estimator: WEIGHTS,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def learnt_kernel(clf, X, Z, w=None, name="rbf"):
+    """The centred kernel of rows Z with the training rows X, scaled to mean diagonal 1."""
+    w = np.ones(len(X)) if w is None else w
+    out, both = 0.0, np.concatenate([X, Z])
+    everywhere = np.concatenate([w, np.zeros(len(Z))])
+    for j, eta in zip(clf.selection_.features, clf.selection_.weights, strict=True):
+        K = oracle.kernel_matrix(name, both[:, j], both[:, j], oracle.gamma_of(name, X[:, j], w))
+        K = oracle.centred(K, everywhere)
+        out = out + eta * K / (everywhere @ np.diag(K))
+    out = out * w.sum() / clf.selection_.weights.sum()
+    return out[: len(X), : len(X)], out[len(X) :, : len(X)]
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplace", "polynomial", "linear"])
+def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(name):
+    w = rng.integers(0, 3, 120).astype(float)
+    clf = AlignmentPathClassifier(name, **QUICK).fit(X, y, sample_weight=w)
+    K, across = learnt_kernel(clf, X, NEW, w, name)
+    rows = np.flatnonzero(w)
+    svc = SVC(kernel="precomputed", C=clf.C_, tol=1e-4).fit(K[np.ix_(rows, rows)], y[rows], sample_weight=w[rows])
+    np.testing.assert_allclose(clf.decision_function(NEW), svc.decision_function(across[:, rows]), atol=1e-5)
+    np.testing.assert_allclose(np.sum(w * np.diag(K)), w.sum())
+
+
+def test_what_is_selected():
+    clf = AlignmentPathClassifier(**QUICK, max_features=10).fit(X, y)
+    clf.selection_.check()
+    clf.path_.check()
+    assert set(clf.selection_.features) >= {4, 11}
+    assert clf.selection_.features.size <= 10
+    assert clf.score(NEW, np.where(NEW[:, 4] ** 2 + NEW[:, 11] ** 2 > 1.5, "far", "near")) > 0.75
+    assert not hasattr(clf, "coef_")
+    assert isinstance(clf.path_, FeaturePath)
+    np.testing.assert_allclose(clf.path_.alignments, alignments(X, y) / 120)
+    point = clf.path_.point(clf.point_)
+    assert np.array_equal(point.features, clf.selection_.features)
+    certificate = clf.selection_.certificate
+    assert certificate.objective - certificate.lower_bound == point.deviation_bound
+    assert 0.0 <= certificate.gap < 0.1
+    assert clf.transform(X).shape == (120, clf.selection_.features.size)
+
+
+def test_results_of_cross_validation():
+    clf = AlignmentPathClassifier(**QUICK, max_features=12).fit(X, y)
+    results = clf.cv_results_
+    splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
+    np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
+    assert np.array_equal(results["n_features"], np.tile(clf.path_.n_features, 3))
+    assert np.array_equal(results["C"], np.repeat([1.0, 10.0, 100.0], 11))
+    judged = ~np.isnan(results["mean_test_score"][results["C"] == clf.C_])
+    assert np.array_equal(judged, (clf.path_.n_features <= 12) & (clf.path_.n_features > 0))
+    chosen = results["mean_test_score"][results["C"] == clf.C_]
+    assert np.array_equal(clf.path_.cv_score, chosen, equal_nan=True)
+    assert clf.best_score_ == np.nanmax(results["mean_test_score"])
+    assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
+    assert clf.best_index_ == clf.point_ == np.flatnonzero(clf.path_.cv_score == clf.best_score_)[-1]
+    assert "the best of" in clf.selection_.stop_reason
+
+
+def test_of_equal_scores_the_fewest_features_win():
+    path = follow(Formulation(0.1, 0.1, SquaredEuclidean(), step=0.25), np.linspace(0.01, 0.5, 20))
+    scores = np.full((1, 2, len(path), 2), 0.7)
+    scores[0, 0, :, 0] = 0.6
+    scores[0, 1, -1] = np.nan
+    chosen = chosen_point([path], Judged(scores), None)
+    assert (chosen.which_C, chosen.place, chosen.score) == (1, len(path) - 2, 0.7)
+    nothing = chosen_point([path], Judged(np.full_like(scores, np.nan)), None)
+    assert (nothing.place, nothing.score) == (len(path) - 1, None)
+
+
+def test_a_fold_is_scored_as_if_it_were_new():
+    """The scores of a fold are those of a model that never saw its rows, whatever these hold."""
+    folds = list(StratifiedKFold(3).split(X, y))
+    clf = AlignmentPathClassifier(step=0.1, cv=folds, C=10.0).fit(X, y)
+    train, test = folds[1]
+    alone = AlignmentPathClassifier(step=0.1, cv=None).fit(X[train], y[train])
+    for k in (2, 6, 9):
+        number = alone.path_.n_features[k]
+        if number and alone.path_.place(number) == k:
+            score = alone.at(int(number)).score(X[test], y[test])
+            assert abs(score - clf.cv_results_["split1_test_score"][k]) < 1e-12
+    other = X.copy()
+    other[test] = other[test][::-1] * 3.0 + 1.0
+    again = AlignmentPathClassifier(step=0.1, cv=[folds[1]], C=10.0).fit(other, y)
+    moved = AlignmentPathClassifier(step=0.1, cv=None).fit(other[train], y[train])
+    score = moved.at(int(moved.path_.n_features[6])).score(other[test], y[test])
+    assert abs(score - again.cv_results_["split0_test_score"][moved.path_.place(moved.path_.n_features[6])]) < 1e-12
+
+
+def test_at_is_a_model_of_another_point():
+    clf = AlignmentPathClassifier(step=0.02, cv=None).fit(X, y)
+    for number in (20, 8, 3):
+        other = clf.at(number)
+        assert 1 <= other.selection_.features.size <= number
+        K, across = learnt_kernel(other, X, NEW)
+        svc = SVC(kernel="precomputed", C=10.0, tol=1e-4).fit(K, y)
+        np.testing.assert_allclose(other.decision_function(NEW), svc.decision_function(across), atol=1e-5)
+    assert clf.point_ == np.flatnonzero(clf.path_.n_features)[-1]
+    with pytest.raises(ValueError, match="number must be an integer"):
+        clf.at(2.5)
+    with pytest.raises(ValueError, match="no point of the path has between 1 and 0"):
+        clf.at(0)
+
+
+def test_many_classes_share_one_path():
+    labels = np.where(X[:, 4] ** 2 > 1.2, 2, np.where(X[:, 7] > 0.3, 1, 0))
+    clf = AlignmentPathClassifier(**QUICK, max_features=8).fit(X, labels)
+    assert clf.decision_function(NEW).shape == (40, 3)
+    assert set(clf.selection_.features) >= {4, 7}
+    K, across = learnt_kernel(clf, X, NEW)
+    for c in range(3):
+        svc = SVC(kernel="precomputed", C=clf.C_, tol=1e-4).fit(K, labels == c)
+        np.testing.assert_allclose(clf.decision_function(NEW)[:, c], svc.decision_function(across), atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, np.asfortranarray, pd.DataFrame])
+def test_the_same_from_every_storage(form):
+    Z = np.round(X, 1) * (np.abs(X) > 0.8)
+    new = np.round(NEW, 1) * (np.abs(NEW) > 0.8)
+    reference = AlignmentPathClassifier(**QUICK).fit(Z, y)
+    if form is pd.DataFrame:
+        names = [f"c{j}" for j in range(25)]
+        clf = AlignmentPathClassifier(**QUICK).fit(pd.DataFrame(Z, columns=names), y)
+        np.testing.assert_allclose(
+            clf.decision_function(pd.DataFrame(new, columns=names)), reference.decision_function(new), atol=1e-9
+        )
+        assert list(clf.get_feature_names_out()) == [names[j] for j in clf.selection_.features]
+        return
+    clf = AlignmentPathClassifier(**QUICK).fit(form(Z), y)
+    assert np.array_equal(clf.selection_.weights, reference.selection_.weights)
+    assert np.array_equal(clf.path_.cv_score, reference.path_.cv_score)
+    np.testing.assert_allclose(clf.decision_function(form(new)), reference.decision_function(new), atol=1e-9)
+
+
+def test_threads_change_nothing():
+    one, two = (AlignmentPathClassifier(**QUICK, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert np.array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert np.array_equal(one.decision_function(NEW), two.decision_function(NEW))
+
+
+def test_columns_of_a_very_wide_matrix():
+    Z = np.round(X, 1) * (np.abs(X) > 0.8)
+    wide = sparse.csr_array((Z[Z != 0], (np.nonzero(Z)[0], 4000 * np.nonzero(Z)[1])), shape=(120, 100_000))
+    clf, small = AlignmentPathClassifier(**QUICK).fit(wide, y), AlignmentPathClassifier(**QUICK).fit(Z, y)
+    assert np.array_equal(clf.selection_.features, 4000 * small.selection_.features)
+    np.testing.assert_allclose(clf.decision_function(wide), small.decision_function(Z), atol=1e-9)
+
+
+def test_a_few_rows_of_a_sparse_matrix_with_many_features():
+    """Fewer entries than features: every feature must still be in its place."""
+    wide = sparse.random_array((60, 6000), density=0.05, rng=0, format="csr")
+    labels = np.asarray(wide[:, :3000].sum(axis=1)).ravel() > np.asarray(wide[:, 3000:].sum(axis=1)).ravel()
+    clf = AlignmentPathClassifier("linear", p_end=1.8, step=0.1, cv=None).fit(wide, labels)
+    assert clf.selection_.features.size > 5000
+    alone = np.concatenate([clf.decision_function(wide[[i]]) for i in range(5)])
+    np.testing.assert_allclose(alone, clf.decision_function(wide)[:5], atol=1e-9)
+
+
+def test_integer_weights_count_as_repeated_rows():
+    w = rng.integers(0, 3, 120)
+    weighted = AlignmentPathClassifier(step=0.1, cv=None).fit(X, y, sample_weight=w)
+    repeated = AlignmentPathClassifier(step=0.1, cv=None).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert np.array_equal(weighted.path_.ids, repeated.path_.ids)
+    np.testing.assert_allclose(weighted.path_.values, repeated.path_.values, rtol=1e-8)
+    np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-2)
+
+
+def test_lists_of_C_and_lambda2_are_chosen_from():
+    clf = AlignmentPathClassifier(**QUICK, C=[0.01, 1.0], lambda2=[0.02, "auto"]).fit(X, y)
+    assert clf.cv_results_["C"].shape == (44,)
+    assert set(clf.cv_results_["lambda2"]) >= {0.02}
+    assert clf.C_ in (0.01, 1.0)
+    assert clf.best_score_ == np.nanmax(clf.cv_results_["mean_test_score"])
+    assert len(clf.path_.cv_score) == 11
+    with pytest.raises(ValueError, match="a list of C or lambda2 is chosen from by cross-validation"):
+        AlignmentPathClassifier(C=[1.0, 2.0], cv=None).fit(X, y)
+
+
+def test_class_weights_and_scoring():
+    balanced = AlignmentPathClassifier(**QUICK, class_weight="balanced", scoring="balanced_accuracy").fit(X, y)
+    share = {label: 60 / np.count_nonzero(y == label) for label in np.unique(y)}
+    given = AlignmentPathClassifier(**QUICK, class_weight=share, scoring="balanced_accuracy").fit(X, y)
+    np.testing.assert_allclose(balanced.decision_function(NEW), given.decision_function(NEW), atol=1e-9)
+    with pytest.raises(ValueError, match="did you mean 'accuracy'"):
+        AlignmentPathClassifier(scoring="acuracy").fit(X, y)
+
+
+def test_a_selector_alone():
+    clf = AlignmentPathClassifier(svm=None, step=0.05).fit(X, y)
+    assert not hasattr(clf, "predict")
+    assert not hasattr(clf, "training_")
+    assert clf.transform(X).shape == (120, clf.selection_.features.size)
+    assert clf.at(4).transform(X).shape[1] <= 4
+
+
+def test_too_many_samples_for_a_kernel():
+    with pytest.raises(InvalidDataError, match=r"20,001 samples, so that a kernel matrix takes 3.2 GB.*svm=None"):
+        AlignmentPathClassifier().fit(np.ones((20_001, 1)), np.arange(20_001) % 2)
+    many = np.random.default_rng(0).standard_normal((20_001, 2))
+    clf = AlignmentPathClassifier(svm=None, step=0.1).fit(many, many[:, 1] > 0)
+    assert clf.selection_.features.tolist() == [1]
+
+
+def test_folds_shrink_to_the_smallest_class():
+    labels = np.zeros(120, dtype=int)
+    labels[:3] = 1
+    clf = AlignmentPathClassifier(step=0.2, cv=5).fit(X, labels)
+    assert "split2_test_score" in clf.cv_results_
+    assert "split3_test_score" not in clf.cv_results_
+    labels[1:3] = 0
+    with pytest.warns(ConvergenceWarning, match="only one sample"):
+        clf = AlignmentPathClassifier(step=0.2).fit(X, labels)
+    assert not hasattr(clf, "cv_results_")
+
+
+def test_columns_that_say_nothing():
+    with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
+        clf = AlignmentPathClassifier(step=0.2, cv=None).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+    assert clf.predict(np.zeros((2, 3))).tolist() == [True, True]
+    with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
+        AlignmentPathClassifier(step=0.2, max_features=2).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+
+
+def test_pickle_clone_and_refit():
+    clf = AlignmentPathClassifier(**QUICK).fit(X, y)
+    again = pickle.loads(pickle.dumps(clf))
+    assert np.array_equal(again.decision_function(NEW), clf.decision_function(NEW))
+    assert np.array_equal(clone(clf).fit(X, y).decision_function(NEW), clf.decision_function(NEW))
+    clf.set_params(cv=None).fit(X, y)
+    assert not hasattr(clf, "cv_results_")
+    assert not hasattr(clf, "best_score_")
+
+
+def test_features_that_are_not_selected_may_be_missing():
+    clf = AlignmentPathClassifier(**QUICK, max_features=5).fit(X, y)
+    broken = NEW.copy()
+    broken[:, np.setdiff1d(np.arange(25), clf.selection_.features)] = np.nan
+    assert np.array_equal(clf.decision_function(broken), clf.decision_function(NEW))
+    broken[3, clf.selection_.features[0]] = np.inf
+    with pytest.raises(InvalidDataError, match="NaN or infinity"):
+        clf.predict(broken)
+
+
+def test_max_time_keeps_the_best_point_so_far(monkeypatch):
+    looks = iter(range(10**6))
+    monkeypatch.setattr(judging.Clock, "ended", _after(18, looks))
+    with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached"):
+        clf = AlignmentPathClassifier(**QUICK, max_time=1e6).fit(X, y)
+    judged = np.flatnonzero(~np.isnan(clf.path_.cv_score))
+    assert 0 < judged.size < np.count_nonzero(clf.path_.n_features)
+    assert clf.best_index_ in judged
+    clf.predict(NEW)
+
+
+def _after(count, looks):
+    def ended(self):
+        self.late = self.late or next(looks) >= count
+        return self.late
+
+    return ended
+
+
+def test_no_time_at_all():
+    with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached"):
+        clf = AlignmentPathClassifier(max_time=1e-9).fit(X, y)
+    assert len(clf.path_) >= 1
+    clf.predict(NEW)
+
+
+def test_interrupt_keeps_the_best_point_so_far():
+    calls = []
+
+    def interrupt(turn, total):
+        calls.append(turn.taken)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+
+    clf = AlignmentPathClassifier(**QUICK, verbose=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    assert calls == [1, 2, 3, 4]
+    assert clf.selection_.interrupted
+    assert np.count_nonzero(~np.isnan(clf.path_.cv_score)) == 4
+    clf.predict(NEW)
+
+
+def test_progress_in_words(capsys):
+    AlignmentPathClassifier(**QUICK, verbose=2).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 8
+    assert "points  p " in lines[0]
+    assert "s left" in lines[0]
+    AlignmentPathClassifier(**QUICK, verbose=1).fit(X, y)
+    assert capsys.readouterr().err.count("\r") == len(lines)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"eps": 0.5}, "eps must be below 1/e"), ({"p_end": 3.0}, "p_start must be above p_end"),
+    ({"gamma": [1.0]}, "gamma has 1 values, but X has 25 features"), ({"C": 0}, "C must be a positive number"),
+    ({"C": []}, "C is an empty list"), ({"lambda2": []}, "lambda2 is an empty list"),
+    ({"max_features": 0}, "max_features must be an integer >= 1"), ({"svm": "rbf"}, "svm must be one of"),
+    ({"kernel": "sigmoid"}, "kernel must be one of"), ({"cv": 1}, "cv must be an integer >= 2"),
+    ({"max_time": -1}, "max_time must be a positive number"), ({"verbose": -1}, "verbose must be an integer >= 0"),
+    ({"lambda2": -1.0}, "lambda2 must be a non-negative number"), ({"class_weight": "some"}, "class_weight must be"),
+])  # fmt: skip
+def test_bad_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        AlignmentPathClassifier(**options).fit(X, y)
+
+
+def test_too_few_features_asked_for():
+    same = np.outer(np.where(y == "far", 1.0, -1.0), np.ones(30))
+    with pytest.raises(ValueError, match="no point of the path has between 1 and 2 features"):
+        AlignmentPathClassifier(lambda2=0.1, max_features=2, **QUICK).fit(same, y)
+
+
+def test_threads_do_not_outlive_a_fit():
+    before = threading.active_count()
+    AlignmentPathClassifier(**QUICK, n_jobs=2).fit(X, y)
+    time.sleep(0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AlignmentPathClassifier(**QUICK).fit(X, y)
+    assert threading.active_count() <= before + 1
