@@ -143,9 +143,7 @@ class Judge:
                 if clock.ended():
                     break
                 with trace.step("solve"):
-                    found = workers.map(
-                        self._score, [(machine, which, index) for machine in machines], entries=np.inf
-                    )
+                    found = workers.map(self._score, [(machine, which, index) for machine in machines], entries=np.inf)
                 scores[which, :, index] = np.array(found).T
                 best = float(scores[which, :, index].mean(axis=1).max())
                 progress(float(self.paths[which].p[index]), int(self.paths[which].n_features[index]), best)
