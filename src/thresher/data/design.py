@@ -4,36 +4,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.block import Block
 from thresher.data.columns import put_columns
-from thresher.data.pieces import OutOfTime, Piece, Stage
+from thresher.data.pieces import Cost, Job, OutOfTime, Piece, Stage
 from thresher.data.reducers import Collect, Reducer
-from thresher.data.scores import ColumnScaling, Moments, Score
+from thresher.data.scores import ColumnScaling, Moments, Score, Statistics
 from thresher.data.sides import Sides
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 from thresher.results import Products
 
 PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
-
-
-class Cost(NamedTuple):
-    """What reading X costs: in full passes over it, and in bytes read."""
-
-    passes: float
-    bytes: int
-
-
-class Statistics(NamedTuple):
-    """Per column: ``anchor`` (p,) and ``table`` (moments.ROWS, p); see ``loops.moments``."""
-
-    anchor: np.ndarray
-    table: np.ndarray
 
 
 class Design(ABC):
@@ -192,7 +178,7 @@ class Design(ABC):
             raise OutOfTime(0.0)
         total, begun, merged, late = reducer, 0, False, False  # begun: columns of the pieces handed out so far
 
-        def jobs(pieces: Iterable[Piece]) -> Iterator[tuple]:
+        def jobs(pieces: Iterable[Job]) -> Iterator[tuple]:
             nonlocal begun
             for piece in pieces:
                 if late:  # not when all are handed out: a finished scan is not thrown away
@@ -404,5 +390,5 @@ class Design(ABC):
         return positions
 
 
-def _reduced(piece: Piece, *args: Any) -> Reducer:
+def _reduced(piece: Job, *args: Any) -> Reducer:
     return piece.reduced(*args)

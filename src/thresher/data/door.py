@@ -209,3 +209,12 @@ def _rows_not_finite(column: Any) -> np.ndarray:
 def _told(rows: np.ndarray) -> str:
     one = rows.size == 1
     return f"That column has {rows.size} such value{'' if one else 's'}, {'' if one else 'first '}in row {rows[0]}."
+
+
+def stored_block(columns: Any) -> CscBlock | DenseBlock:
+    """Columns of X as given, an array or a sparse matrix, as a block."""
+    if sparse.issparse(columns):
+        columns = sparse.csc_array(columns)
+        columns.sort_indices()
+        return CscBlock(columns.shape, columns.indptr, columns.indices, columns.data)
+    return DenseBlock(np.asfortranarray(columns))

@@ -12,16 +12,13 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from thresher.data.block import Block
-from thresher.data.columns import take_columns
-from thresher.data.compressed import CscBlock
-from thresher.data.dense import DenseBlock
-from thresher.data.design import Cost, Design
-from thresher.data.door import check_columns
+from thresher.data.design import Design
+from thresher.data.door import check_columns, stored_block
 from thresher.data.kernels import Kernel
 from thresher.data.maps import Inputs, as_stored, check_signs, maps_of
-from thresher.data.pieces import Opened, Piece
+from thresher.data.pieces import Cost, Opened, Piece
 from thresher.data.scaled import ScaledDesign
-from thresher.data.space import ColumnSpace, Label, Space
+from thresher.data.space import Label, MadeSpace
 from thresher.data.thermometer import whole_inputs
 from thresher.errors import InvalidDataError
 
@@ -181,13 +178,13 @@ class Expansion:
         Raises InvalidDataError where a value is not finite, or negative and the kernel does not allow that.
         """
         check_columns(columns, lambda place: called(int(ids[place])))
-        stored = _stored(columns)
+        stored = stored_block(columns)
         check_signs(self.kernel, stored, lambda place: called(int(ids[place])))
         return maps_of(self.kernel).block(stored, self.inputs.take(np.searchsorted(self.columns, ids)), self.size)
 
 
 @dataclass(frozen=True)
-class ExpandedSpace(Space):
+class ExpandedSpace(MadeSpace):
     """Numbers made of the columns of X by an Expansion."""
 
     n_columns: int
@@ -199,30 +196,9 @@ class ExpandedSpace(Space):
         """See Space."""
         return self.n_columns * self.expansion.size
 
-    @property
-    def n_inputs(self) -> int:
-        """See Space."""
-        return self.n_columns
-
-    @property
-    def _given(self) -> ColumnSpace:
-        return ColumnSpace(self.n_columns, column_names=self.column_names)
-
-    def called(self, j: int) -> str:
-        """See Space: the column ``j`` of X."""
-        return self._given.called(j)
-
     def inputs(self, ids: np.ndarray) -> np.ndarray:
         """See Space."""
         return np.unique(ids // self.expansion.size)
-
-    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
-        """See Space."""
-        return self._given.columns(X, inputs)
-
-    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
-        """See Space."""
-        return self._given.names(inputs, label)
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See Space: the name of the column, and which of its numbers."""
@@ -263,17 +239,3 @@ class ExpandedSpace(Space):
             part = columns if step >= n_rows else columns[lo : lo + step]
             out[lo : lo + step] = self.expansion.block(part, inputs, self.called).combine(W)
         return out + intercept
-
-    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
-        """(inputs of the features ``ids``, these columns of X as given)."""
-        inputs = self.inputs(ids)
-        return inputs, X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
-
-
-def _stored(columns: Any) -> CscBlock | DenseBlock:
-    """Columns of X as given, an array or a sparse matrix, as a block."""
-    if sparse.issparse(columns):
-        columns = sparse.csc_array(columns)
-        columns.sort_indices()
-        return CscBlock(columns.shape, columns.indptr, columns.indices, columns.data)
-    return DenseBlock(np.asfortranarray(columns))

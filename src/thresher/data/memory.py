@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.data.design import Cost, Design
-from thresher.data.pieces import MOST_WORK, SCORE_COST, Piece, Slice
+from thresher.data.design import Design
+from thresher.data.pieces import MOST_WORK, SCORE_COST, Cost, Piece, Slice
 from thresher.data.sides import Sides
 
 PER_WORKER = 2  # minimum number of pieces, so that no thread waits long for the last one; more cost on many threads

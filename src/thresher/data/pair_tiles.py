@@ -12,7 +12,7 @@ import numpy as np
 
 from thresher.data.block import readonly
 from thresher.data.design import Design
-from thresher.data.pieces import Opened, Piece, Stage
+from thresher.data.pieces import Job, Scattered, Stage
 from thresher.data.reducers import Reducer, largest, passing
 from thresher.loops import dense
 from thresher.results.products import numbers_of
@@ -158,22 +158,16 @@ class Gram:
 
 
 @dataclass(frozen=True)
-class TilePiece(Piece):
+class TilePiece(Scattered):
     """The pairs of tile ``a`` with tiles start..stop-1, which are not after it."""
 
     gram: Gram
     a: int
     start: int
     stop: int
-    first = 0  # what a scan counts are columns of X, which are not these
-    width = 0
-
-    def open(self) -> Opened:
-        """Not needed: pairs are scored tile by tile."""
-        raise NotImplementedError
 
     def reduced(self, score: Any, scaling: Any, reducer: Reducer, bar: np.ndarray) -> Reducer:
-        """See Piece."""
+        """See Job."""
         gates, part = reducer.gates(len(self.gram.V)), None
         for b in range(self.start, self.stop):
             if not passing(self.gram.bound(self.a, b), gates, bar)[0]:
@@ -233,7 +227,7 @@ class Tiles:
         each = float(n * gram.width**2 * len(V))  # multiplications of a tile
         count, gates = max(1, int(PIECE_WORK / each)), reducer.gates(len(V))
 
-        def pieces() -> Iterator[Piece]:
+        def pieces() -> Iterator[Job]:
             for a in range(gram.tiles if order.size > 1 else 0):
                 if passing(gram.reach(a), gates, bar())[0]:
                     for start in range(0, a + 1, count):

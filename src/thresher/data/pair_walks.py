@@ -14,7 +14,7 @@ import numpy as np
 
 from thresher.data.compressed import CscBlock, ranges_between
 from thresher.data.design import Design
-from thresher.data.pieces import Known, Opened, Piece, Stage
+from thresher.data.pieces import Known, Scattered, Stage
 from thresher.data.reducers import Reducer, best_first, passing
 from thresher.data.terms import SURE, Sifted, Terms, TermSums, raw_columns
 from thresher.loops import products
@@ -102,7 +102,6 @@ class Walk:
             )
         return at, found[:, :count], scores[:, :count]
 
-
     def grid(self, first: int, last: int, gates: np.ndarray, bar: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
         """As ``found``, by all rows in order: for columns with many entries."""
         sums = np.zeros((self.V.shape[1], last - first, last))
@@ -114,22 +113,16 @@ class Walk:
 
 
 @dataclass(frozen=True)
-class WalkPiece(Piece):
+class WalkPiece(Scattered):
     """The pairs of columns start..stop-1 of a walk with those before them; ``by_rows``: as a grid."""
 
     walk: Walk
     start: int
     stop: int
     by_rows: bool
-    first = 0  # what a scan counts are columns of X, which are not these
-    width = 0
-
-    def open(self) -> Opened:
-        """Not needed: pairs are scored as they are found."""
-        raise NotImplementedError
 
     def reduced(self, score: Any, scaling: Any, reducer: Reducer, bar: np.ndarray) -> Reducer:
-        """See Piece."""
+        """See Job."""
         gate, at, part = self.walk.gate, self.start, reducer.started(0, np.zeros((self.walk.gate.vectors, 0)))
         while at < self.stop:
             hopeful = np.flatnonzero(passing(self.walk.bounds[:, at : self.stop], gate.counts, gate.bar(bar)))

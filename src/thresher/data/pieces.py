@@ -13,6 +13,13 @@ MOST_WORK = 1 << 27  # entries and scores (times SCORE_COST), times vectors, of 
 SCORE_COST = 4  # what ranking and merging a score costs, in times that an entry takes
 
 
+class Cost(NamedTuple):
+    """What reading X costs: in full passes over it, and in bytes read."""
+
+    passes: float
+    bytes: int
+
+
 class OutOfTime(Exception):
     """A scan was stopped by its deadline, after about ``share`` of the columns; nothing is known of their scores."""
 
@@ -29,11 +36,35 @@ class Opened(NamedTuple):
     hi: int
 
 
-class Piece(ABC):
+class Job(ABC):
+    """What a scan hands to a worker: it reduces the scores of some features.
+
+    ``first`` and ``width`` are the range of these, which tells how far the scan has come.
+    """
+
+    first: int
+    width: int
+
+    @abstractmethod
+    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any) -> Reducer:
+        """A new reducer of the scores of this job.
+
+        ``scaling`` holds shift and factor of the columns, or is None. A job that prunes may omit the features that
+        ``reducer.may_keep(bounds, bar)`` rules out.
+        """
+
+
+class Scattered(Job):
+    """A job whose features are no range."""
+
+    first, width = 0, 0
+
+
+class Piece(Job):
     """A description of the ``width`` features first, first + 1, ...: small, and opened by the worker that scores it.
 
     A generated piece computes its block in ``open``, a stored one memory-maps it there; a description of remote columns
-    is sent to where they are. A design that can prune overrides ``reduced`` in its pieces.
+    is sent to where they are.
     """
 
     first: int
@@ -44,11 +75,7 @@ class Piece(ABC):
         """The columns, for as long as they are being scored."""
 
     def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any) -> Reducer:
-        """A new reducer of the scores of this piece.
-
-        ``scaling`` holds shift and factor of the columns, or is None. A piece that prunes may omit the features that
-        ``reducer.may_keep(bounds, bar)`` rules out.
-        """
+        """See Job: all scores."""
         block, lo, hi = self.open()
         return reducer.started(self.first, score.of(block, lo, hi, scaling))
 
@@ -56,7 +83,7 @@ class Piece(ABC):
 class Stage(NamedTuple):
     """Pieces of a scan that are worked on side by side, and their work, which decides how many threads they get."""
 
-    pieces: Iterable[Piece]
+    pieces: Iterable[Job]
     work: float
 
 
@@ -80,17 +107,12 @@ class Slice(Piece):
 
 
 @dataclass(frozen=True)
-class Known(Piece):
+class Known(Scattered):
     """A reducer that has been filled already."""
 
     reducer: Reducer
-    first = 0
-    width = 1
+    width = 1  # a scan that ends after it has come somewhere
 
-    def open(self) -> Opened:
-        """Not needed: everything is known."""
-        raise NotImplementedError
-
-    def reduced(self, score: Any, scaling: Any, reducer: Any, bar: Any) -> Reducer:
-        """See Piece."""
+    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any) -> Reducer:
+        """See Job."""
         return self.reducer

@@ -10,19 +10,18 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from thresher.data.block import Block
-from thresher.data.columns import take_columns
 from thresher.data.compressed import CscBlock, index_dtype
 from thresher.data.dense import DenseBlock
-from thresher.data.design import Cost, Design
-from thresher.data.door import check_columns
+from thresher.data.design import Design
+from thresher.data.door import check_columns, stored_block
 from thresher.data.pair_tiles import Tiles
 from thresher.data.pair_walks import Walks
 from thresher.data.pairs import Polynomial
-from thresher.data.pieces import Known, Opened, Piece, Stage
+from thresher.data.pieces import Cost, Known, Opened, Piece, Stage
 from thresher.data.reducers import Reducer, distinct
 from thresher.data.scaled import ScaledBlock, Scaling
 from thresher.data.scores import ColumnScaling, Correlation, Score
-from thresher.data.space import ColumnSpace, Label, Space
+from thresher.data.space import Label, MadeSpace
 from thresher.data.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
 from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.loops import products
@@ -229,7 +228,7 @@ def products_of(
 
 
 @dataclass(frozen=True)
-class ProductSpace(Space):
+class ProductSpace(MadeSpace):
     """Linear terms, squares and products of the scaled columns of X, without the factors of the kernel."""
 
     copies = False
@@ -243,31 +242,10 @@ class ProductSpace(Space):
         """See Space; the constant has a number, too."""
         return n_numbers(self.n_columns)
 
-    @property
-    def n_inputs(self) -> int:
-        """See Space."""
-        return self.n_columns
-
-    @property
-    def _given(self) -> ColumnSpace:
-        return ColumnSpace(self.n_columns, column_names=self.column_names)
-
-    def called(self, j: int) -> str:
-        """See Space: the column ``j`` of X."""
-        return self._given.called(j)
-
     def inputs(self, ids: np.ndarray) -> np.ndarray:
         """See Space."""
         pairs = pairs_of(ids)
         return distinct(pairs[pairs >= 0])
-
-    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
-        """See Space."""
-        return self._given.columns(X, inputs)
-
-    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
-        """See Space."""
-        return self._given.names(inputs, label)
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See Space: "a*b", "a^2" or "a"."""
@@ -316,12 +294,11 @@ class ProductSpace(Space):
         scaling = Scaling(self.products.factor[at], shift if shift.any() else None)
         if sparse.issparse(columns) and scaling.shift is not None:
             columns = columns.toarray()  # few columns: those of the selection
-        return product_block(_stored(columns), scaling, inputs, pairs, np.ones(len(pairs)))
+        return product_block(stored_block(columns), scaling, inputs, pairs, np.ones(len(pairs)))
 
     def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
-        """(inputs of the features ``ids``, these columns of X as given)."""
-        inputs = self.inputs(ids)
-        columns = X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
+        """See MadeSpace; InvalidDataError where one of these columns is not finite."""
+        inputs, columns = super()._inputs_of(X, ids)
         check_columns(columns, lambda place: self.called(int(inputs[place])))
         return inputs, columns
 
@@ -352,12 +329,3 @@ def product_block(
         products.meeting(*arrays, indices, out)
     out *= np.repeat(factors, np.diff(ends))
     return CscBlock((columns.shape[0], len(pairs)), ends, indices, out, columns.workers)
-
-
-def _stored(columns: Any) -> CscBlock | DenseBlock:
-    """Columns of X as given, an array or a sparse matrix, as a block."""
-    if sparse.issparse(columns):
-        columns = sparse.csc_array(columns)
-        columns.sort_indices()
-        return CscBlock(columns.shape, columns.indptr, columns.indices, columns.data)
-    return DenseBlock(np.asfortranarray(columns))

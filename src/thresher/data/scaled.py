@@ -7,8 +7,9 @@ from typing import Self
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.data.design import Cost, Design, Statistics
-from thresher.data.pieces import Piece
+from thresher.data.design import Design
+from thresher.data.pieces import Cost, Piece
+from thresher.data.scores import Statistics
 from thresher.data.sides import Sides
 
 

@@ -1,7 +1,7 @@
 """Scores: what a scan computes for each column, for several vectors in one pass."""
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,6 +94,13 @@ class Pearson(Score):
             variation = np.maximum(table[moments.SQUARES] - table[moments.SUM] ** 2 / total, 0.0)
         length = np.sqrt(variation)
         return np.divide(out, length, out=np.zeros_like(out), where=(length > 0.0) & np.isfinite(length))
+
+
+class Statistics(NamedTuple):
+    """Per column: ``anchor`` (p,) and ``table`` (moments.ROWS, p); see ``loops.moments``."""
+
+    anchor: np.ndarray
+    table: np.ndarray
 
 
 class Moments(Score):

@@ -142,6 +142,38 @@ class ColumnSpace(Space):
         return [label(int(j)) for j in ids]
 
 
+class MadeSpace(Space):
+    """Features that are made of columns of X, which are their inputs; ``column_names``, if known, are for messages."""
+
+    column_names: Sequence[str] | np.ndarray | None
+
+    @property
+    def n_inputs(self) -> int:
+        """See Space."""
+        return self.n_columns
+
+    @property
+    def _given(self) -> ColumnSpace:
+        return ColumnSpace(self.n_columns, column_names=self.column_names)
+
+    def called(self, j: int) -> str:
+        """See Space: the column ``j`` of X."""
+        return self._given.called(j)
+
+    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
+        """See Space."""
+        return self._given.columns(X, inputs)
+
+    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See Space."""
+        return self._given.names(inputs, label)
+
+    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
+        """(inputs of the features ``ids``, these columns of X as given)."""
+        inputs = self.inputs(ids)
+        return inputs, X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
+
+
 @dataclass(frozen=True)
 class NumberedSpace(ColumnSpace):
     """Columns identified by index alone: X may have fewer or more columns than in fit; missing columns are zero."""

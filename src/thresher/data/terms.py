@@ -87,15 +87,8 @@ class TermSums(Score):
         self._side_by_side = np.ascontiguousarray(np.concatenate([V, peaks[None]]).T)
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
-        """See Score."""
+        """See Score: of dense columns."""
         k = len(self.V)
-        if isinstance(block, CscBlock):
-            return self.of_columns(block, np.arange(lo, hi), scaling)
-        if isinstance(block, CsrBlock):
-            factor, sums = np.ones(hi - lo) if scaling is None else scaling.factor, np.zeros((4, k, hi - lo))
-            arrays = block.indptr, block.indices, block.values, factor, self._side_by_side
-            products.column_sums_by_rows(*arrays, lo, hi, sums)
-            return self._scores(sums)
         out, size = np.zeros((3 * k, hi - lo)), np.abs(self.V)
         for start, columns in _arrays(block, lo, hi):
             z = np.ascontiguousarray(scaled_values(columns, scaling, slice(start - lo, start - lo + DENSE_COLUMNS)).T)
@@ -110,7 +103,7 @@ class TermSums(Score):
 
 
     def of_columns(self, block: CscBlock, columns: np.ndarray, scaling: ColumnScaling | None) -> np.ndarray:
-        """As ``of``, for some columns of a block, whose scaling is given."""
+        """As ``of``, for some columns of a sparse block, whose scaling is given."""
         factor = np.ones(columns.size) if scaling is None else scaling.factor
         sums = np.empty((4, len(self.V), columns.size))
         arrays = block.indptr, block.indices, block.values, factor, columns, self._side_by_side

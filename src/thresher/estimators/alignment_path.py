@@ -24,6 +24,7 @@ from thresher.estimators.base import MatrixLike
 from thresher.estimators.folds import held_out_parts
 from thresher.estimators.judging import Clock, Judge, Options, Source, chosen_point, reason_of
 from thresher.estimators.kernel_machine import Machine, Training, constant, trained
+from thresher.estimators.linear import LinearClassifier
 from thresher.estimators.scoring import fold_scorer
 from thresher.estimators.selector import ColumnSelector
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
@@ -383,19 +384,4 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         new = columns_of(self.space_.design(columns, keep=places).take(places))
         return self.training_.scores(new, self.path_.point(self.point_), self.machine_)
 
-    @available_if(lambda self: self.svm is not None)
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Class labels of the samples.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+    predict = available_if(lambda self: self.svm is not None)(LinearClassifier.predict)

@@ -35,27 +35,6 @@ def column_sums(indptr, indices, values, factor, columns, V, lo, hi, out):
             out[0, r, c], out[1, r, c], out[2, r, c], out[3, r, c] = linear, square, up, down
 
 
-@compiled(uses=compressed)
-def column_sums_by_rows(indptr, indices, values, factor, V, lo, hi, out):
-    """As ``column_sums``, and equal to it bit for bit, of CSR."""
-    for i in range(indptr.size - 1):
-        start = first_at_least(indices, indptr[i], indptr[i + 1], lo)
-        for r in range(V.shape[1] - 1):
-            v = V[i, r]
-            if v != 0.0:
-                t = start
-                while t < indptr[i + 1] and indices[t] < hi:
-                    c = indices[t] - lo
-                    z = values[t] * factor[c]
-                    a = v * z
-                    b = a * V[i, -1]
-                    out[0, r, c] += a
-                    out[1, r, c] += v * (z * z)
-                    out[2, r, c] += max(b, 0.0)
-                    out[3, r, c] -= min(b, 0.0)
-                    t += 1
-
-
 @compiled
 def peaks_by_columns(indptr, indices, values, factor, lo, hi, peaks):
     """peaks[i] = the largest |z| of row i in the columns lo <= j < hi of CSC, if it is larger."""
