@@ -1,9 +1,6 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
-import functools
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,30 +9,27 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.design import Design
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
 from thresher.data.kernels import AdditiveChi2, Intersection
 from thresher.data.maps import maps_of
 from thresher.data.pairs import Polynomial
 from thresher.data.products import ProductSpace
 from thresher.data.space import Space
+from thresher.data.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
-from thresher.estimators.choice import chosen_C
 from thresher.estimators.fgm_options import check_heredity, made_by, options_of
-from thresher.estimators.folds import CS, held_out_parts
+from thresher.estimators.fitting import Task, fit_design, set_or_remove
 from thresher.estimators.linear import PathClassifier
-from thresher.estimators.progress import Progress
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.sentences import groups_of_classes, sentence_of, shortfalls
+from thresher.estimators.sentences import sentence_of
 from thresher.estimators.warm_start import Previous, largest_model
-from thresher.families.fgm import fgm, growth_target, overshoot_for
-from thresher.optim.losses import LOSSES
-from thresher.optim.problem import MarginProblem
-from thresher.results import Path, Trace
+from thresher.families.fgm import growth_target, overshoot_for
+from thresher.results import Path, Selection, Trace
 
 
 class FGMClassifier(ColumnSelector, PathClassifier):
@@ -248,51 +242,15 @@ class FGMClassifier(ColumnSelector, PathClassifier):
                 kernel=polynomial or kernel, exclude=given.excluded,
             )  # fmt: skip
             options |= given.in_design(design)
-            labels = options.pop("labels")
-            signs = check.signs_of(codes, classes.size)
-            tried: dict[str, np.ndarray] = {}
-            if C == "auto":
-                make = functools.partial(self._problems, signs)
-                folds = held_out_parts(self.cv, codes, weights)
-                C, accuracies = chosen_C(design, make, folds, codes, weights, trace, bool(self.debias), options)
-                tried = {"Cs_": np.array(CS), "scores_": accuracies}
-            separate = 1 if signs.ndim == 1 or self.support == "shared" else classes.size
-            starts = None
+            labels, starts = options.pop("labels"), None
             if previous is not None:
                 exclude = given.excluded if labels is None and polynomial is None else options["exclude"]
                 how = {"shared": self.support == "shared", "units": options["units"], "exclude": exclude}
                 starts = previous.starts(design, classes.size, labels, **how)
-            progress = Progress(self.verbose, target and target * separate, given.noun)
-            selection = fgm(
-                design,
-                self._problems(signs, check.costs(C, weights)),
-                trace,
-                starts=starts,
-                watch=progress,
-                spread=spread,
-                labels=labels,
-                debias=bool(self.debias),
-                **options,
+            task = Task(
+                design, codes, classes, weights, given.noun, target, options, labels, spread, starts, scale, digest
             )
-            progress.close(selection)
-            groups = None
-            if selection.units is not None and selection.units.size:
-                columns, sizes = options["units"].members(selection.units)
-                groups = groups_of_classes(selection, design.ids_in_X(columns), sizes)
-            expansion = None
-            if isinstance(design, ExpandedDesign) and selection.labels is not None:  # of all inputs on the path
-                expansion = design.expansion(options["units"].members(selection.labels.units).columns)
-        self._set("expansion_", expansion)
-        self.classes_, self.C_, self.fingerprint_ = classes, C, digest
-        for name in ("Cs_", "scores_"):
-            self._set(name, tried.get(name))
-        self._set_selection(replace(selection, scale=scale))
-        self.n_iter_ = max(1, len(trace.turns) - 1)
-        if selection.interrupted:
-            raise KeyboardInterrupt
-        per_class = self.support == "per_class"
-        for message in shortfalls(self.selection_, wanted, self.classes_, per_class=per_class, groups=groups):
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=2)
+            fit_design(self, task, C, trace)
         return self
 
     @available_if(lambda self: self.loss == "logistic")
@@ -333,21 +291,13 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         )
         return tags
 
-    def _set(self, name: str, value: Any) -> None:
-        """Set a fitted attribute, or remove that of an earlier fit if the value is None."""
-        if value is not None:
-            setattr(self, name, value)
-        elif hasattr(self, name):
-            delattr(self, name)
-
-    def _problems(self, signs: np.ndarray, cost: np.ndarray) -> list[MarginProblem]:
-        """The problems to solve: one for two classes or a shared support, else one for each class."""
-        loss, shift = LOSSES[self.loss], bool(self.fit_intercept)
-        if signs.ndim == 1:
-            return [MarginProblem(signs, cost, loss, shift)]
-        if self.support == "shared":
-            return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
-        return [MarginProblem(y, cost, loss, shift) for y in signs]
+    def _set_space(self, design: Design, selection: Selection, units: Units | None) -> None:
+        """Fitted attributes that say what the ids of features stand for."""
+        expansion = None
+        if isinstance(design, ExpandedDesign) and selection.labels is not None and units is not None:
+            # of all inputs on the path
+            expansion = design.expansion(units.members(selection.labels.units).columns)
+        set_or_remove(self, "expansion_", expansion)
 
     def _previous(self, X: MatrixLike) -> Previous | None:
         """The last fit if this one starts from it; checked before anything is overwritten."""

@@ -1,0 +1,109 @@
+"""The fit of a design, for all estimators that select by FGM: problems, C, the selection, attributes, warnings."""
+
+import functools
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from thresher.data.design import Design
+from thresher.errors import FewerFeaturesWarning
+from thresher.estimators import parameters as check
+from thresher.estimators.choice import chosen_C
+from thresher.estimators.folds import CS, held_out_parts
+from thresher.estimators.progress import Progress
+from thresher.estimators.sentences import groups_of_classes, shortfalls
+from thresher.estimators.warm_start import Starts
+from thresher.families.fgm import fgm
+from thresher.optim.losses import LOSSES
+from thresher.optim.problem import MarginProblem
+from thresher.results import Trace
+
+
+@dataclass(frozen=True)
+class Task:
+    """A design that is ready to be selected from, and what is known of its samples and features.
+
+    ``codes`` are the numbers of the samples' ``classes``. Growth takes ``target`` of what is called ``noun``, or any
+    number if it is None. ``options`` are those of ``planned``, with ``wanted``, ``overshoot`` and ``units``, and
+    ``labels``, ``spread`` and ``starts`` as in fgm(). ``scale`` and ``fingerprint`` are told, not used.
+    """
+
+    design: Design
+    codes: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    noun: str
+    target: int | None
+    options: dict[str, Any]
+    labels: np.ndarray | None
+    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None
+    starts: Starts | None
+    scale: str | None
+    fingerprint: dict
+
+
+def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
+    """Select by FGM from the design of ``task``, and set the fitted attributes of ``clf``, which calls it in ``fit``.
+
+    ``clf`` has the parameters ``loss``, ``support``, ``debias``, ``fit_intercept``, ``cv``, ``verbose``, and a method
+    ``_set_space(design, selection, units)``. A fit that Ctrl-C ended raises KeyboardInterrupt once the attributes of
+    the model before are set.
+    """
+    options, classes, weights = task.options, task.classes, task.weights
+    signs = check.signs_of(task.codes, classes.size)
+    make = functools.partial(problems_of, clf, signs)
+    tried: dict[str, np.ndarray] = {}
+    if C == "auto":
+        folds = held_out_parts(clf.cv, task.codes, weights)
+        C, accuracies = chosen_C(task.design, make, folds, task.codes, weights, trace, bool(clf.debias), options)
+        tried = {"Cs_": np.array(CS), "scores_": accuracies}
+    separate = 1 if signs.ndim == 1 or clf.support == "shared" else classes.size
+    progress = Progress(clf.verbose, task.target and task.target * separate, task.noun)
+    selection = fgm(
+        task.design,
+        make(check.costs(float(C), weights)),
+        trace,
+        starts=task.starts,
+        watch=progress,
+        spread=task.spread,
+        labels=task.labels,
+        debias=bool(clf.debias),
+        **options,
+    )
+    progress.close(selection)
+    groups = None
+    if selection.units is not None and selection.units.size:
+        columns, sizes = options["units"].members(selection.units)
+        groups = groups_of_classes(selection, task.design.ids_in_X(columns), sizes)
+    clf._set_space(task.design, selection, options.get("units"))
+    clf.classes_, clf.C_, clf.fingerprint_ = classes, C, task.fingerprint
+    for name in ("Cs_", "scores_"):
+        set_or_remove(clf, name, tried.get(name))
+    clf._set_selection(replace(selection, scale=task.scale))
+    clf.n_iter_ = max(1, len(trace.turns) - 1)
+    if selection.interrupted:
+        raise KeyboardInterrupt
+    per_class = clf.support == "per_class"
+    for message in shortfalls(clf.selection_, options["wanted"], classes, per_class=per_class, groups=groups):
+        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)  # of the call of fit
+
+
+def problems_of(clf: Any, signs: np.ndarray, cost: np.ndarray) -> list[MarginProblem]:
+    """The problems to solve: one for two classes or a shared support, else one for each class."""
+    loss, shift = LOSSES[clf.loss], bool(clf.fit_intercept)
+    if signs.ndim == 1:
+        return [MarginProblem(signs, cost, loss, shift)]
+    if clf.support == "shared":
+        return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
+    return [MarginProblem(y, cost, loss, shift) for y in signs]
+
+
+def set_or_remove(estimator: Any, name: str, value: Any) -> None:
+    """Set a fitted attribute, or remove that of an earlier fit if the value is None."""
+    if value is not None:
+        setattr(estimator, name, value)
+    elif hasattr(estimator, name):
+        delattr(estimator, name)
