@@ -30,6 +30,16 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.estimators.stream import StreamClassifier
     from thresher.io.table import Source
     from thresher.models import load, load_checkpoint, save, save_checkpoint
+    from thresher.optim.measures import (
+        F1,
+        PRBEP,
+        AveragePrecision,
+        ErrorRate,
+        FBeta,
+        PrecisionAtK,
+        RecallAtK,
+        RocArea,
+    )
     from thresher.report.grid_display import GridDisplay
     from thresher.report.path_display import PathDisplay
     from thresher.results import (
@@ -54,17 +64,21 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         Turn,
     )
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
     "AdditiveChi2",
     "AdditiveGaussian",
     "AlignmentPath",
     "AlignmentPathClassifier",
     "AlignmentPoint",
+    "AveragePrecision",
     "Certificate",
     "ColumnsLeftOutWarning",
     "CompilationCacheWarning",
     "ContinuousLabelsWarning",
     "Design",
+    "ErrorRate",
+    "F1",
+    "FBeta",
     "FGMClassifier",
     "FeaturePath",
     "FewerFeaturesWarning",
@@ -80,10 +94,14 @@ __all__ = [
     "InvalidDataTypeError",
     "Milestone",
     "ModelFileError",
+    "PRBEP",
     "Path",
     "PathDisplay",
     "Polynomial",
+    "PrecisionAtK",
     "Products",
+    "RecallAtK",
+    "RocArea",
     "Selection",
     "Source",
     "SparseSVC",
@@ -115,11 +133,15 @@ _MODULES = {
     "AlignmentPath": "thresher.results",
     "AlignmentPathClassifier": "thresher.estimators.alignment_path",
     "AlignmentPoint": "thresher.results",
+    "AveragePrecision": "thresher.optim.measures",
     "Certificate": "thresher.results",
     "ColumnsLeftOutWarning": "thresher.errors",
     "CompilationCacheWarning": "thresher.errors",
     "ContinuousLabelsWarning": "thresher.errors",
     "Design": "thresher.data.design",
+    "ErrorRate": "thresher.optim.measures",
+    "F1": "thresher.optim.measures",
+    "FBeta": "thresher.optim.measures",
     "FGMClassifier": "thresher.estimators.fgm",
     "FeaturePath": "thresher.results",
     "FewerFeaturesWarning": "thresher.errors",
@@ -135,10 +157,14 @@ _MODULES = {
     "InvalidDataTypeError": "thresher.errors",
     "Milestone": "thresher.results",
     "ModelFileError": "thresher.errors",
+    "PRBEP": "thresher.optim.measures",
     "Path": "thresher.results",
     "PathDisplay": "thresher.report.path_display",
     "Polynomial": "thresher.data.pairs",
+    "PrecisionAtK": "thresher.optim.measures",
     "Products": "thresher.results",
+    "RecallAtK": "thresher.optim.measures",
+    "RocArea": "thresher.optim.measures",
     "Selection": "thresher.results",
     "Source": "thresher.io.table",
     "SparseSVC": "thresher.estimators.sparse_svm",

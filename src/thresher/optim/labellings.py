@@ -1,0 +1,161 @@
+"""Most violated labellings for measures of the contingency table, exactly, in the time of sorting.
+
+With a true positives and b false ones, loss(a, b) + sum_i (y'_i - y_i) s_i / (2n) is largest where the a best positives
+and the b best negatives are labelled positive: so prefix sums of the sorted scores give its value for every (a, b).
+Equal scores: the lower row is the better one. Equally violated labellings: the fewest true positives, then the fewest
+false ones.
+"""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from thresher.optim.planes import LabelPlane, Oracle, Rows
+
+
+class LabellingOracle(Oracle):
+    """What the searches for labellings share."""
+
+    @abstractmethod
+    def plane(self, scores: np.ndarray) -> LabelPlane:
+        """See Oracle."""
+
+    def most_violated(self, scores: np.ndarray) -> np.ndarray:
+        """See Oracle."""
+        return self.plane(scores).labels()
+
+
+class ErrorOracle(LabellingOracle):
+    """The error rate: each row by itself, so that the risk is the weighted mean of max(0, 1 - y_i s_i)."""
+
+    shift = True
+
+    def plane(self, scores: np.ndarray) -> LabelPlane:
+        """See Oracle."""
+        rows = self.rows
+        return self._labelled((rows.y * self.checked(scores) < 1.0) & (rows.weights > 0.0))
+
+    def everything(self, positive: bool) -> LabelPlane:
+        """See Oracle."""
+        rows = self.rows
+        return self._labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
+
+    def _labelled(self, flips: np.ndarray) -> LabelPlane:
+        weights = self.rows.weights
+        return LabelPlane.of(self.rows, weights[flips].sum() / weights.sum(), flips)
+
+
+class FBetaOracle(LabellingOracle):
+    """F-beta: 1 - (1 + beta^2) a / (a + b + beta^2 P).
+
+    For each a, loss and prefix sum are concave in b: the best b is where their differences cease to be positive. It
+    moves with a in one direction for beta >= 1 alone, so that each a has a binary search of its own, all at once.
+    """
+
+    shift = True
+
+    def __init__(self, rows: Rows, beta: float):
+        super().__init__(rows)
+        self.square = beta * beta
+
+    def plane(self, scores: np.ndarray) -> LabelPlane:
+        """See Oracle."""
+        scores = self.checked(scores)
+        best = _Sorted(self.rows, scores)
+        a = np.arange(self.rows.n_positive + 1)
+        b = self._best_false_positives(best.negatives)
+        value = self.loss(a, b) + best.true_part + best.false_part[b]
+        chosen = int(np.argmax(value))
+        return self._labelled(scores, best, chosen, int(b[chosen]))
+
+    def everything(self, positive: bool) -> LabelPlane:
+        """See Oracle."""
+        rows = self.rows
+        flips = np.zeros(rows.y.size, dtype=bool)
+        flips[rows.negatives if positive else rows.positives] = True
+        loss = self.loss(rows.n_positive, rows.n_negative) if positive else 1.0
+        return LabelPlane.of(rows, float(loss), flips)
+
+    def loss(self, a, b):
+        """1 - F-beta of a true and b false positives; numbers or arrays."""
+        missed = self.square * (self.rows.n_positive - a)
+        return (b + missed) / (b + missed + (1.0 + self.square) * a)
+
+    def _best_false_positives(self, negatives: np.ndarray) -> np.ndarray:
+        """For a = 0 .. P the number of false positives that maximises the value; ``negatives`` fall."""
+        a = np.arange(self.rows.n_positive + 1, dtype=np.float64)
+        n, base = self.rows.n, a + self.square * self.rows.n_positive
+        top = (1.0 + self.square) * a  # the loss rises by top / ((base + b - 1) (base + b)) when b is reached
+        # Negatives above 0 always pay, and those never do for which even the largest rise is too small.
+        most = float((top / (base * (base + 1.0))).max())
+        low = np.full(a.size, np.searchsorted(-negatives, 0.0, side="left"))
+        high = np.full(a.size, np.searchsorted(-negatives, n * most, side="left"))
+        while True:
+            active = np.flatnonzero(low < high)
+            if active.size == 0:
+                return low
+            middle = (low[active] + high[active]) // 2
+            reached = base[active] + middle
+            pays = top[active] / (reached * (reached + 1.0)) + negatives[middle] / n > 0.0
+            low[active] = np.where(pays, middle + 1, low[active])
+            high[active] = np.where(pays, high[active], middle)
+
+    def _labelled(self, scores: np.ndarray, best: "_Sorted", a: int, b: int) -> LabelPlane:
+        return LabelPlane.of(self.rows, float(self.loss(a, b)), best.flips(scores, a, b))
+
+
+class FixedCountOracle(LabellingOracle):
+    """Exactly k rows are labelled positive and the loss is 1 - a / ``divisor``: PRBEP, precision and recall at k.
+
+    The entries of y - y' sum to 2 (P - k) for every such labelling. Unless that is zero, a constant added to all scores
+    would remove the loss; therefore the direction loses its mean, which moves all labellings alike.
+    """
+
+    def __init__(self, rows: Rows, k: int, divisor: int):
+        super().__init__(rows)
+        self.k, self.divisor = k, divisor
+        self.mean = (rows.n_positive - k) / rows.n**2
+
+    def plane(self, scores: np.ndarray) -> LabelPlane:
+        """See Oracle."""
+        scores, rows, k = self.checked(scores), self.rows, self.k
+        best = _Sorted(rows, scores)
+        a = np.arange(max(0, k - rows.n_negative), min(k, rows.n_positive) + 1)
+        value = 1.0 - a / self.divisor + best.true_part[a] + best.false_part[k - a]
+        chosen = int(a[np.argmax(value)])
+        loss = 1.0 - chosen / self.divisor
+        return LabelPlane.of(rows, loss, best.flips(scores, chosen, k - chosen), self.mean)
+
+
+class _Sorted:
+    """Scores of both classes from the best one down, and what the sum over rows is made of.
+
+    ``true_part[a]`` is the sum where all but the a best positives are flipped, ``false_part[b]`` that where the b best
+    negatives are.
+    """
+
+    def __init__(self, rows: Rows, scores: np.ndarray):
+        self.rows = rows
+        self.positives = np.sort(scores[rows.positives])[::-1]
+        self.negatives = np.sort(scores[rows.negatives])[::-1]
+        below = np.cumsum(self.positives[::-1])[::-1]
+        self.true_part = -np.append(below, 0.0) / rows.n
+        self.false_part = np.concatenate([[0.0], np.cumsum(self.negatives)]) / rows.n
+
+    def flips(self, scores: np.ndarray, a: int, b: int) -> np.ndarray:
+        """Where the labelling with the a best positives and the b best negatives differs from y."""
+        rows = self.rows
+        flips = np.zeros(scores.size, dtype=bool)
+        flips[rows.positives] = True
+        flips[rows.positives[best_rows(scores[rows.positives], self.positives, a)]] = False
+        flips[rows.negatives[best_rows(scores[rows.negatives], self.negatives, b)]] = True
+        return flips
+
+
+def best_rows(scores: np.ndarray, falling: np.ndarray, count: int) -> np.ndarray:
+    """The ``count`` best rows, of equal ones the lower; ``falling`` are the scores, sorted from the best one down."""
+    if count == 0:
+        return np.zeros(0, dtype=np.intp)
+    last = falling[count - 1]
+    above = np.flatnonzero(scores > last)
+    return np.concatenate([above, np.flatnonzero(scores == last)[: count - above.size]])

@@ -1,0 +1,196 @@
+"""Cutting planes of a measure: what is known of its risk from one labelling or ranking of the rows.
+
+The risk of scores s is the maximum over labellings (or rankings) y' of loss(y') - v(y').s. Each y' gives the constraint
+v.s >= loss - xi, which holds whatever columns the scores are made of: so a plane keeps y', in few bytes, and no
+gradient.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thresher.errors import InvalidDataError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """The labels and weights that all planes of a problem share. Rows of weight zero are not there.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Labels -1.0 and +1.0.
+    weights : ndarray of shape (n_rows,)
+        Not negative.
+    positives, negatives : ndarray of int
+        The rows of each class that are there, in order.
+    steps : ndarray of shape (n_rows,)
+        y times the share of a row in the sum of all weights.
+    """
+
+    y: np.ndarray
+    weights: np.ndarray
+    positives: np.ndarray
+    negatives: np.ndarray
+    steps: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weights: np.ndarray | None = None) -> "Rows":
+        """The rows of labels and weights, checked."""
+        y = signs("y", y)
+        weights = np.ones(y.size) if weights is None else checked_weights(weights, y.size)
+        there = weights > 0.0
+        positives, negatives = np.flatnonzero(there & (y > 0)), np.flatnonzero(there & (y < 0))
+        for rows, sign in ((positives, "positive"), (negatives, "negative")):
+            if rows.size == 0:
+                raise InvalidDataError(f"y has no {sign} rows of weight above 0: a measure needs both classes")
+        return cls(y, weights, positives, negatives, y * weights / weights.sum())
+
+    @property
+    def n_positive(self) -> int:
+        """Number of positive rows that are there."""
+        return self.positives.size
+
+    @property
+    def n_negative(self) -> int:
+        """Number of negative rows that are there."""
+        return self.negatives.size
+
+    @property
+    def n(self) -> int:
+        """Number of rows that are there."""
+        return self.positives.size + self.negatives.size
+
+    @property
+    def counted(self) -> bool:
+        """Whether every weight is 0 or 1."""
+        return bool(np.all((self.weights == 0.0) | (self.weights == 1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Plane(ABC):
+    """The constraint v.s >= loss - xi of one labelling or ranking; planes with equal ``key`` are equal.
+
+    Attributes
+    ----------
+    loss : float
+        Delta(y, y').
+    key : bytes
+        The labelling or ranking, packed.
+    rows : Rows
+        What all planes of an oracle share.
+    """
+
+    loss: float
+    key: bytes = field(repr=False)
+    rows: Rows = field(repr=False)
+
+    @abstractmethod
+    def vector(self) -> np.ndarray:
+        """The direction v, float64 of shape (n_rows,); rows that are not there have 0."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory, without the rows, which are shared."""
+        return len(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPlane(Plane):
+    """A labelling, one bit a row: whether it differs from y. v_i = w_i (y_i - y'_i) / (2 sum w) less ``mean``."""
+
+    mean: float = 0.0
+
+    @classmethod
+    def of(cls, rows: Rows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelPlane":
+        """The plane of the labelling that differs from y where ``flips`` is true."""
+        return cls(float(loss), np.packbits(flips).tobytes(), rows, float(mean))
+
+    def flips(self) -> np.ndarray:
+        """Where the labelling differs from y: bool of shape (n_rows,)."""
+        packed = np.frombuffer(self.key, dtype=np.uint8)
+        return np.unpackbits(packed, count=self.rows.y.size).view(bool)
+
+    def labels(self) -> np.ndarray:
+        """The labelling y'; rows that are not there keep their label."""
+        return np.where(self.flips(), -self.rows.y, self.rows.y)
+
+    def vector(self) -> np.ndarray:
+        """See Plane."""
+        v = np.where(self.flips(), self.rows.steps, 0.0)
+        if self.mean != 0.0:
+            v -= self.mean * self.rows.weights  # weights are 0 or 1 where the mean is taken off
+        return v
+
+
+class Oracle(ABC):
+    """The search for the most violated labelling or ranking of given rows.
+
+    Attributes
+    ----------
+    rows : Rows
+        Labels and weights.
+    shift : bool
+        Whether a shift of all scores changes the risk: where the number of predicted positives is free.
+    """
+
+    shift: bool = False
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+
+    @abstractmethod
+    def plane(self, scores: np.ndarray) -> Plane:
+        """The plane of the most violated labelling or ranking at ``scores`` of shape (n_rows,)."""
+
+    @abstractmethod
+    def most_violated(self, scores: np.ndarray) -> np.ndarray:
+        """The labelling or the ranks themselves."""
+
+    def risk(self, scores: np.ndarray) -> float:
+        """Max over all labellings or rankings of loss - v.s, at least 0."""
+        plane = self.plane(scores)
+        return max(0.0, plane.loss - float(plane.vector() @ scores))
+
+    def everything(self, positive: bool) -> Plane:
+        """The plane of the labelling that is all positive, or all negative; where the number of positives is free."""
+        raise ValueError("the number of predicted positives is fixed: not all rows can have one label")
+
+    def checked(self, scores: np.ndarray) -> np.ndarray:
+        """``scores`` as finite float64 of shape (n_rows,)."""
+        return checked_scores(scores, self.rows.y.size)
+
+
+def signs(name: str, y: np.ndarray) -> np.ndarray:
+    """``y`` as float64, if it is a vector of -1 and +1."""
+    values = np.asarray(y)
+    if values.ndim != 1 or not np.all((values == 1) | (values == -1)):
+        raise InvalidDataError(f"{name} must be a vector of -1 and +1; got {values!r}")
+    return values.astype(np.float64)
+
+
+def checked_scores(scores: np.ndarray, n_rows: int) -> np.ndarray:
+    """``scores`` as float64, if it is a vector of n_rows finite numbers."""
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != (n_rows,):
+        raise InvalidDataError(f"scores must be a vector, one for each row: expected {(n_rows,)}, got {values.shape}")
+    if not np.isfinite(values).all():
+        raise InvalidDataError("scores contain NaN or infinity; a measure needs finite scores")
+    return values
+
+
+def checked_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
+    """``weights`` as float64, if it is a vector of n_rows finite numbers that are not negative."""
+    values = np.array(weights, dtype=np.float64)
+    if values.shape != (n_rows,):
+        raise InvalidDataError(f"weights must be a vector, one for each row: expected {(n_rows,)}, got {values.shape}")
+    if not np.isfinite(values).all() or values.min(initial=0.0) < 0.0:
+        raise InvalidDataError("weights must be finite and not negative")
+    return values
