@@ -141,9 +141,7 @@ def fitted(reporter, clf, table, bar, out, file, label_column):
                 raise
             interrupted = True
     clf.verbose = 0
-    source = Source(
-        os.path.basename(file), table.kind, table.index_base, label_column, left_out=list(table.left_out)
-    )
+    source = Source(os.path.basename(file), table.kind, table.index_base, label_column, left_out=list(table.left_out))
     return interrupted, *saved(clf, out, names=table.names, source=source)
 
 

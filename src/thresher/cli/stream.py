@@ -255,9 +255,7 @@ def classes_in(batches, name, at_last=False):
         return tidy_labels(labels)
     if common:
         return common[0]
-    raise InvalidDataError(
-        f"{name}: the only label so far is {tidy_labels(labels)[0]}; list all labels with --classes"
-    )
+    raise InvalidDataError(f"{name}: the only label so far is {tidy_labels(labels)[0]}; list all labels with --classes")
 
 
 def report(reporter, work, model, progressive, file, lost):
@@ -290,9 +288,7 @@ def record_of(clf):
 
 def show_trace(reporter, clf):
     """Print a table with one row for each milestone."""
-    table = new_table(
-        "examples", "loss", "accuracy", "features", "truncation error", title="\nProgressive results"
-    )
+    table = new_table("examples", "loss", "accuracy", "features", "truncation error", title="\nProgressive results")
     for milestone in record_of(clf):
         add(
             table, f"{milestone.examples:,}", f"{milestone.loss:.4g}", f"{milestone.accuracy:.4f}", milestone.features,

@@ -106,9 +106,7 @@ class _CompressedBlock(Block):
         compressed.pick_rows(self.indptr, self.indices, self.values, ids, indices, values)
         return indptr, indices, values
 
-    def _filtered(
-        self, lines: np.ndarray, ids: np.ndarray, across: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _filtered(self, lines: np.ndarray, ids: np.ndarray, across: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, indices, values) of the stored ``lines``, restricted to the sorted ``ids`` out of ``across``."""
         place = np.full(across, -1, dtype=np.int32 if across < 2**31 else np.int64)
         place[ids] = np.arange(len(ids))
@@ -323,9 +321,7 @@ class CsrBlock(_CompressedBlock):
         indices = np.empty(int(indptr[-1]), dtype=index_dtype(self.shape[0]))
         values, arrays = np.empty(indices.size, dtype=self.dtype), (self.indptr, self.indices, self.values)
         self.workers.map(
-            lambda part, first, last: compressed.pick_columns(
-                *arrays, place, first, last, at[part], indices, values
-            ),
+            lambda part, first, last: compressed.pick_columns(*arrays, place, first, last, at[part], indices, values),
             [(part, *rows) for part, rows in enumerate(ranges)],
             entries=self.work(1),
         )

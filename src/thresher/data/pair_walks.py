@@ -80,9 +80,7 @@ class Walk:
     begin: int
     by_columns: CscBlock
 
-    def found(
-        self, first: int, last: int, gates: np.ndarray, bar: np.ndarray
-    ) -> tuple[int, np.ndarray, np.ndarray]:
+    def found(self, first: int, last: int, gates: np.ndarray, bar: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
         """(where to go on, pairs (2, m) of places, scores (k, m)) of columns ``first`` to ``last`` - 1."""
         width, k = self.columns.size, self.V.shape[1]
         room = max(ROOM, width)

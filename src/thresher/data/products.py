@@ -250,9 +250,7 @@ class ProductSpace(MadeSpace):
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See Space: "a*b", "a^2" or "a"."""
         pairs = pairs_of(np.asarray(ids, dtype=np.int64)).tolist()
-        return [
-            label(i) if j < 0 else f"{label(i)}^2" if i == j else f"{label(i)}*{label(j)}" for i, j in pairs
-        ]
+        return [label(i) if j < 0 else f"{label(i)}^2" if i == j else f"{label(i)}*{label(j)}" for i, j in pairs]
 
     def output(self, X: Any, ids: np.ndarray) -> Any:
         """See Space: the products themselves, in the precision of X."""

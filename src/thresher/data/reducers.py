@@ -89,9 +89,7 @@ class TopK:
     one list. ``exclude`` is a sorted int64 array.
     """
 
-    def __init__(
-        self, size: int, exclude: ArrayLike = (), *, summed: bool = False, lists: list[Ranked] | None = None
-    ):
+    def __init__(self, size: int, exclude: ArrayLike = (), *, summed: bool = False, lists: list[Ranked] | None = None):
         self.size, self.summed = int(size), summed
         self.exclude = np.asarray(exclude, dtype=np.int64)
         self.lists = lists

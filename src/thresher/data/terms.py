@@ -101,7 +101,6 @@ class TermSums(Score):
             out[:, start - lo : start - lo + len(z)] = part
         return out
 
-
     def of_columns(self, block: CscBlock, columns: np.ndarray, scaling: ColumnScaling | None) -> np.ndarray:
         """As ``of``, for some columns of a sparse block, whose scaling is given."""
         factor = np.ones(columns.size) if scaling is None else scaling.factor
@@ -193,5 +192,3 @@ def _arrays(block: Scannable, lo: int, hi: int) -> Any:
         raise TypeError(f"products need columns that can be taken, which {type(block).__name__} has not")
     for start in range(lo, hi, DENSE_COLUMNS):
         yield start, block.take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
-
-

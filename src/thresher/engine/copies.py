@@ -113,9 +113,7 @@ class Copies:
                 groups += self._compared(np.sort(run), before.size, block, taken)
         return groups
 
-    def _compared(
-        self, run: np.ndarray, first: int, block: Block, taken: Taken
-    ) -> list[tuple[int | None, np.ndarray]]:
+    def _compared(self, run: np.ndarray, first: int, block: Block, taken: Taken) -> list[tuple[int | None, np.ndarray]]:
         """The groups among columns of equal fingerprints: those below ``first`` are taken, the others in the block."""
         leaders: list[tuple[int, np.ndarray]] = []
         members: dict[int, list[int]] = {}

@@ -21,6 +21,7 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
 LARGE = 1 << 20  # entries above which the columns taken are a large block
+WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
 
 Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, classes) as solvers have them
@@ -273,7 +274,7 @@ class Machine(ABC):
         W[self.taken.layout.columns(positions)] = weights
         return W
 
-    def solve(self, tol: float, taken: Taken | None = None) -> None:
+    def solve(self, tol: float, taken: Taken | None = None, *, final: bool = False) -> None:
         """Solve the master problem on the units taken (or on ``taken``), from where the last solve ended.
 
         When the deadline has passed, a model that there is stays as it is; the first one gets a single step.
@@ -288,6 +289,8 @@ class Machine(ABC):
             tol = COARSE_TOL * self.at_zero
         else:
             tol *= max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
+        if self.plan.inner_tol is None and not final:  # but below the gap that growth is to reach
+            tol = max(tol, min(self.problem.accuracy, WITHIN * self.plan.tol) * self.at_zero)
         penalty = self.plan.penalty(taken, self.budget)
         block = taken.columns_of_classes
         solver = solver_for(block, self.problem, penalty)

@@ -122,7 +122,8 @@ class Grower(Machine):
     def grown(self) -> None:
         """See Machine; as soon as enough units have weight, the model is solved to the final accuracy."""
         self.last_objective = self.taken.solution.objective
-        self.solve(self.growing_tol if self.gap > self.plan.tol else self.final_tol)
+        near = self.gap <= self.plan.tol
+        self.solve(self.final_tol if near else self.growing_tol, final=near)
         wanted = self.plan.wanted
         if wanted is not None and self.taken.used >= wanted:
             self.settle()
@@ -135,10 +136,10 @@ class Grower(Machine):
 
     def settle(self) -> None:
         """Solve to the final accuracy; if more units than wanted have weight, keep the largest and solve again."""
-        self.solve(self.final_tol)
+        self.solve(self.final_tol, final=True)
         wanted = self.plan.wanted
         if wanted is not None and self.taken.used > wanted:
-            self.solve(self.final_tol, self.taken.heaviest(self.problem, wanted))
+            self.solve(self.final_tol, self.taken.heaviest(self.problem, wanted), final=True)
 
     def is_stuck(self) -> bool:
         """Whether the optimum under this budget seems to have fewer units than wanted, and ``loosen`` can help."""
@@ -195,7 +196,7 @@ class Grower(Machine):
         rank = np.sqrt(self.taken.squares)
         rank[self.taken.positions] = np.inf
         keep = np.sort(np.argsort(-rank, kind="stable")[: self.plan.wanted])
-        self.solve(self.final_tol, self.taken.restricted(self.problem, keep))
+        self.solve(self.final_tol, self.taken.restricted(self.problem, keep), final=True)
 
     def result(self, interrupted: bool) -> Grown:
         """See Machine; if ``wanted`` is None, the final model is the last turn."""

@@ -9,7 +9,7 @@ from thresher.data.repeated import for_classes
 from thresher.data.stacked import stack
 from thresher.data.units import Members
 from thresher.optim.layout import Layout
-from thresher.optim.master import Solution, Start
+from thresher.optim.master import Divisible, Solution, Start
 from thresher.optim.problem import DualPoint, Problem
 
 
@@ -114,8 +114,10 @@ class Taken:
     def restricted(self, problem: Problem, keep: np.ndarray) -> "Taken":
         """Only the units at positions ``keep``, from memory."""
         columns = self.layout.columns(keep)
+        memory = self.solution.memory
+        memory = memory.fewer_columns(columns) if isinstance(memory, Divisible) else None
         fewer = self.fewer(keep, self.in_memory.take(columns))
-        fewer = fewer.solved(replace(self.solution, memory=None)).at(self.weights[columns])
+        fewer = fewer.solved(replace(self.solution, memory=memory)).at(self.weights[columns])
         b, loss, dual = problem.at(fewer.solution.z, self.solution.b)
         return fewer.solved(replace(fewer.solution, b=b, loss=loss, dual=dual))
 

@@ -10,7 +10,7 @@ import numpy as np
 from thresher.engine.machines import is_large
 from thresher.engine.taken import Taken
 from thresher.optim.layout import Layout
-from thresher.optim.master import DeadlinePassed, Solution, Start, evaluated, out_of_time
+from thresher.optim.master import DeadlinePassed, Divisible, Solution, Start, evaluated, out_of_time
 from thresher.optim.needs import Needs
 from thresher.optim.penalties import KSupport
 from thresher.optim.problem import Problem
@@ -54,8 +54,9 @@ def thresh(
         return
     eliminate = eliminator_for(problem, taken.in_memory).eliminate
     solutions = apart(taken.solution, taken.layout.classes)
-    starts = [Start(solution.w, solution.z, solution.b) for solution in solutions]
+    starts = [Start(solution.w, solution.z, solution.b, solution.memory) for solution in solutions]
     first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
+    first_tol, tol = max(first_tol, problem.accuracy), max(tol, problem.accuracy)
     options: dict[str, Any] = {"forced": taken.forced, "pool": pool, "layout": Layout(taken.layout.sizes)}
     options["needs"] = None if needs is None else needs(taken.units)
     options |= {"tol": tol * at_zero, "first_tol": first_tol * at_zero, "deadline": deadline}
@@ -76,7 +77,7 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
     """
     penalty, solutions = KSupport(taken.columns.size), []
     for part, old in zip(problem.per_class(), apart(taken.solution, taken.layout.classes), strict=True):
-        start = Start(old.w, old.z, old.b)
+        start = Start(old.w, old.z, old.b, old.memory)
         if out_of_time(deadline):
             solutions.append(evaluated(taken.in_memory, part, penalty, old.w, old.z, old.b))
             continue
@@ -86,12 +87,14 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
 
 
 def apart(solution: Solution, classes: int) -> list[Solution]:
-    """The solution of each class; only w, z and b are split."""
+    """The solution of each class; only w, z, b and the memory are split, which is dropped if that cannot be."""
+    memory = solution.memory if isinstance(solution.memory, Divisible) else None
     if classes == 1:
-        return [solution]
+        return [replace(solution, memory=memory)]
+    memories = [None if memory is None else memory.of_class(c) for c in range(classes)]
     shifts = np.broadcast_to(solution.b, classes)
-    rows = zip(solution.w.reshape(classes, -1), solution.z.reshape(classes, -1), shifts, strict=True)
-    return [replace(solution, w=w, z=z, b=float(b)) for w, z, b in rows]
+    rows = zip(solution.w.reshape(classes, -1), solution.z.reshape(classes, -1), shifts, memories, strict=True)
+    return [replace(solution, w=w, z=z, b=float(b), memory=kept) for w, z, b, kept in rows]
 
 
 def end_to_end(solutions: Sequence[Solution]) -> Solution:
@@ -100,5 +103,7 @@ def end_to_end(solutions: Sequence[Solution]) -> Solution:
         return solutions[0]
     parts: dict[str, Any] = {n: np.concatenate([getattr(s, n) for s in solutions]) for n in ("w", "z", "scores")}
     parts |= {n: sum(getattr(s, n) for s in solutions) for n in ("loss", "objective", "bound")}
-    dual = solutions[0].dual_point.joined([s.dual_point for s in solutions[1:]])
-    return Solution(**parts, dual=dual, b=np.array([s.b for s in solutions]))
+    first, *others = solutions
+    dual = first.dual_point.joined([s.dual_point for s in others])
+    memory = first.memory.joined([s.memory for s in others]) if isinstance(first.memory, Divisible) else None
+    return Solution(**parts, dual=dual, b=np.array([s.b for s in solutions]), memory=memory)

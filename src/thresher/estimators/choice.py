@@ -1,27 +1,41 @@
 """The choice of C by cross-validation inside a fit."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
-from thresher.estimators.folds import CS, accuracy
+from thresher.data.design import Design
 from thresher.estimators.parameters import costs
 from thresher.families.fgm import held_out
+from thresher.optim.problem import Problem
+from thresher.results import Trace
 
 
-def chosen_C(design, make_problems, folds, codes, weights, trace, debias, options):
-    """(C, accuracies (folds, values)): the best accuracy on held-out samples; the smallest C if there are ties.
-
-    ``make_problems(cost)`` are the problems of all classes; ``options`` are those of ``held_out``.
-    """
-    models = []  # of each fold and C the problems of its classes
+def costs_of_folds(Cs: np.ndarray, folds: Sequence[np.ndarray], weights: np.ndarray) -> Iterator[np.ndarray]:
+    """The costs of each fold and C: samples that are held out have none."""
     for test in folds:
-        for C in CS:
-            cost = costs(C, weights)
+        for C in Cs:
+            cost = costs(float(C), weights)
             cost[test] = 0.0
-            models.append(make_problems(cost))
-    if options["deadline"] is not None:  # half of the time is for the choice
+            yield cost
+
+
+def scores_of(
+    design: Design, models: Sequence[Sequence[Problem]], trace: Trace, debias: bool, options: dict[str, Any]
+) -> Iterator[np.ndarray]:
+    """Scores (samples, classes) of each of ``models``, which are the problems of all classes.
+
+    ``options`` are those of ``held_out``; half of the time is for the choice.
+    """
+    if options["deadline"] is not None:
         options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
     all_problems = [problem for problems in models for problem in problems]
     problem_scores = held_out(design, all_problems, trace, debias=debias, **options)
-    scores = [np.hstack([next(problem_scores) for _ in problems]) for problems in models]
-    accuracies = accuracy(scores, folds, codes, weights)
-    return CS[int(np.argmax(accuracies.mean(axis=0)))], accuracies
+    for problems in models:
+        yield np.hstack([next(problem_scores) for _ in problems])
+
+
+def best_C(Cs: np.ndarray, scores: np.ndarray) -> float:
+    """The C with the best mean of ``scores`` (folds, values); the smallest if there are ties."""
+    return float(Cs[int(np.argmax(scores.mean(axis=0)))])

@@ -23,12 +23,14 @@ from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.fgm_options import check_heredity, made_by, options_of
 from thresher.estimators.fitting import Task, fit_design, set_or_remove
+from thresher.estimators.goals import goal_of
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sentences import sentence_of
 from thresher.estimators.warm_start import Previous, largest_model
 from thresher.families.fgm import growth_target, overshoot_for
+from thresher.optim.measure_base import Measure
 from thresher.results import Path, Selection, Trace
 
 
@@ -163,7 +165,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
 
     def __init__(
         self, n_features_to_select: float | None = None, *, C: float | str | None = None, cv: Any = 5,
-        support: str = "shared", overshoot: float | str | None = "auto", loss: str = "squared_hinge",
+        support: str = "shared", overshoot: float | str | None = "auto", loss: str | Measure = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
         features: Any = "linear", groups: Any = None, always_include: Sequence[int | str] | None = None,
@@ -224,6 +226,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             space = self._column_space
             classes, codes = check.classes_of(y)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
+            goal_of(self.loss).check_weights(weights)
             size = None if kernel is None else maps_of(kernel).size(X.shape[0])
             if previous is not None and not previous.has(kernel, size, products=polynomial is not None):
                 previous = None  # weights of other features
@@ -253,7 +256,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             fit_design(self, task, C, trace)
         return self
 
-    @available_if(lambda self: self.loss == "logistic")
+    @available_if(lambda self: isinstance(self.loss, str) and self.loss == "logistic")
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Class probabilities, for ``loss="logistic"``.
 

@@ -7,10 +7,9 @@ from thresher.data.maps import maps_of
 from thresher.data.pairs import Polynomial
 from thresher.data.scales import SCALES
 from thresher.estimators import parameters as check
-from thresher.optim.losses import LOSSES
+from thresher.estimators.goals import goal_of
 from thresher.results import Trace
 
-DEFAULT_C = 1.0
 SUPPORTS = ("shared", "per_class")
 
 
@@ -30,8 +29,8 @@ def check_heredity(clf: Any, polynomial: Polynomial | None) -> None:
 
 
 def options_of(clf: Any, kernel: Kernel | None, trace: Trace) -> tuple[Any, dict[str, Any]]:
-    """C, and the other parameters that can be validated without the data, as fgm() takes them."""
-    check.one_of("loss", clf.loss, tuple(LOSSES))
+    """C (None: that of the loss), and the other parameters that can be validated without the data, for fgm()."""
+    goal_of(clf.loss)
     check.one_of("scale", clf.scale, SCALES)
     check.one_of("support", clf.support, SUPPORTS)
     if kernel is not None:
@@ -48,7 +47,7 @@ def options_of(clf: Any, kernel: Kernel | None, trace: Trace) -> tuple[Any, dict
     deadline = None if clf.max_time is None else trace.begun + check.positive("max_time", clf.max_time)
     if not callable(clf.verbose):
         check.integer("verbose", int(clf.verbose) if isinstance(clf.verbose, bool) else clf.verbose, least=0)
-    C = "auto" if auto_C else DEFAULT_C if clf.C is None else check.positive("C", clf.C)
+    C = "auto" if auto_C else None if clf.C is None else check.positive("C", clf.C)
     return C, {
         "overshoot": overshoot,
         "per_turn": None if auto_turn else check.integer("features_per_turn", clf.features_per_turn),

@@ -11,14 +11,13 @@ import numpy as np
 from thresher.data.design import Design
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
-from thresher.estimators.choice import chosen_C
+from thresher.estimators.choice import best_C, costs_of_folds, scores_of
 from thresher.estimators.folds import CS, held_out_parts
+from thresher.estimators.goals import goal_of
 from thresher.estimators.progress import Progress
 from thresher.estimators.sentences import groups_of_classes, shortfalls
 from thresher.estimators.warm_start import Starts
 from thresher.families.fgm import fgm
-from thresher.optim.losses import LOSSES
-from thresher.optim.problem import MarginProblem
 from thresher.results import Trace
 
 
@@ -45,7 +44,7 @@ class Task:
     fingerprint: dict
 
 
-def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
+def fit_design(clf: Any, task: Task, C: float | str | None, trace: Trace) -> None:
     """Select by FGM from the design of ``task``, and set the fitted attributes of ``clf``, which calls it in ``fit``.
 
     ``clf`` has the parameters ``loss``, ``support``, ``debias``, ``fit_intercept``, ``cv``, ``verbose``, and a method
@@ -54,17 +53,21 @@ def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
     """
     options, classes, weights = task.options, task.classes, task.weights
     signs = check.signs_of(task.codes, classes.size)
-    make = functools.partial(problems_of, clf, signs)
+    goal, shared = goal_of(clf.loss), clf.support == "shared"
+    make = functools.partial(goal.problems, signs, shared=shared, shift=bool(clf.fit_intercept))
     tried: dict[str, np.ndarray] = {}
+    C = goal.default_C(weights) if C is None else C
     if C == "auto":
-        folds = held_out_parts(clf.cv, task.codes, weights)
-        C, accuracies = chosen_C(task.design, make, folds, task.codes, weights, trace, bool(clf.debias), options)
-        tried = {"Cs_": np.array(CS), "scores_": accuracies}
-    separate = 1 if signs.ndim == 1 or clf.support == "shared" else classes.size
+        folds, Cs = held_out_parts(clf.cv, task.codes, weights), goal.default_C(weights) * np.array(CS)
+        models = [make(cost=held) for held in costs_of_folds(Cs, folds, weights)]
+        scores = list(scores_of(task.design, models, trace, bool(clf.debias), options))
+        judged = goal.judge(scores, folds, task.codes, weights)
+        C, tried = best_C(Cs, judged), {"Cs_": Cs, "scores_": judged}
+    separate = 1 if signs.ndim == 1 or shared else classes.size
     progress = Progress(clf.verbose, task.target and task.target * separate, task.noun)
     selection = fgm(
         task.design,
-        make(check.costs(float(C), weights)),
+        make(cost=check.costs(float(C), weights)),
         trace,
         starts=task.starts,
         watch=progress,
@@ -89,16 +92,6 @@ def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
     per_class = clf.support == "per_class"
     for message in shortfalls(clf.selection_, options["wanted"], classes, per_class=per_class, groups=groups):
         warnings.warn(message, FewerFeaturesWarning, stacklevel=3)  # of the call of fit
-
-
-def problems_of(clf: Any, signs: np.ndarray, cost: np.ndarray) -> list[MarginProblem]:
-    """The problems to solve: one for two classes or a shared support, else one for each class."""
-    loss, shift = LOSSES[clf.loss], bool(clf.fit_intercept)
-    if signs.ndim == 1:
-        return [MarginProblem(signs, cost, loss, shift)]
-    if clf.support == "shared":
-        return [MarginProblem(signs.ravel(), np.tile(cost, len(signs)), loss, shift, classes=len(signs))]
-    return [MarginProblem(y, cost, loss, shift) for y in signs]
 
 
 def set_or_remove(estimator: Any, name: str, value: Any) -> None:

@@ -1,6 +1,5 @@
 """A linear classifier over a feature space."""
 
-
 import copy
 from typing import Self
 

@@ -73,9 +73,7 @@ def largest_model(selection: Selection, most: int | None) -> Selection | Station
     return max(candidates, key=lambda station: station.number) if candidates else selection
 
 
-def starts_from(
-    previous: Selection, design: Design, n_scores: int, *, shared: bool, excluded: np.ndarray
-) -> Starts:
+def starts_from(previous: Selection, design: Design, n_scores: int, *, shared: bool, excluded: np.ndarray) -> Starts:
     """Where each problem starts, as a function of the maximum number of columns: a model on the path of ``previous``.
 
     ``n_scores`` is the number of scores for a sample: 1 for two classes, else one for each; ``shared``: they are
@@ -103,6 +101,7 @@ def group_starts(
     ``labels`` are those of the groups ``numbers``, which may be selected. The weight of a column that several groups
     share is divided among them: a start need not be a solution.
     """
+
     def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
         model = largest_model(previous, most)
         chosen = _called(numbers, labels, model.groups)

@@ -202,9 +202,7 @@ def planned(
     if wanted is not None and pool is not None:
         return GatherPlan(**common, reach=min(available, pool), at_least=2 * wanted)
     converges = penalty is k_support
-    return GrowthPlan(
-        **common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol
-    )
+    return GrowthPlan(**common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol)
 
 
 class _Model:

@@ -67,9 +67,7 @@ def _array(archive, member):
             raise ValueError(f"{member.filename} contains Python objects")
         size = int(np.prod(shape, dtype=object)) * dtype.itemsize
         if size != member.file_size - stream.tell():
-            raise ValueError(
-                f"{member.filename} declares {size} bytes, but has {member.file_size - stream.tell()}"
-            )
+            raise ValueError(f"{member.filename} declares {size} bytes, but has {member.file_size - stream.tell()}")
         content = stream.read(size)
         if len(content) != size:
             raise ValueError(f"{member.filename} is truncated")

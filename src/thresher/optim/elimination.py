@@ -21,6 +21,7 @@ from thresher.data.block import Block
 from thresher.optim import newton
 from thresher.optim.inverses import SINGULAR, ByColumns, ByRows
 from thresher.optim.layout import PLAIN, Layout
+from thresher.optim.leaving import Order, Station
 from thresher.optim.master import DeadlinePassed, Solution, Start, better, in_time, out_of_time
 from thresher.optim.needs import Needs
 from thresher.optim.penalties import KSupport
@@ -30,8 +31,6 @@ from thresher.optim.problem import Problem, QuadraticDual
 DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
 LARGEST_BATCH = 64  # stations
 SCORES = 1 << 22  # entries: limit of the scores of a batch on all samples
-TIE_DIGITS = 9  # decimals of the logarithm of squared weights; equal after rounding is a tie
-NEGLIGIBLE = 1e-24  # of the largest squared weight: less is a rounding error, and a tie with zero
 ROUNDS = 6  # Newton steps that a batch of stations gets
 STEPS = 30  # Newton steps of a single station before ``newton`` takes over
 WATCH = 5  # full steps that may fail to decrease the objective before a careful one
@@ -41,24 +40,6 @@ COMPACT = 0.8  # columns are copied together when fewer than this share of them 
 TALLEST = 2.0  # rows per column from which on products of all rows would cost more than they save
 CHEAP = 16.0  # a new second derivative is always worth this many evaluations
 PROGRESS = 0.1  # ... and more, once a step with the old one reduces the gap by less than this factor
-
-
-class Station(NamedTuple):
-    """Positions of the columns and of the units that are left, and the solution of each problem on them."""
-
-    kept: np.ndarray
-    units: np.ndarray
-    solutions: tuple[Solution, ...]
-
-    @property
-    def objective(self) -> float:
-        """Sum over the problems."""
-        return sum(solution.objective for solution in self.solutions)
-
-    @property
-    def gap(self) -> float:
-        """Duality gap on these columns."""
-        return sum(solution.gap for solution in self.solutions)
 
 
 def by_rows(rows: int, columns: int) -> bool:
@@ -88,8 +69,8 @@ def eliminate(
     station is at most ``tol``, that on all columns at most ``first_tol``: if this is small, the result does not depend
     on the starts. At the deadline the station being solved is given up: DeadlinePassed is raised.
     """
-    pool = forced if pool is None else max(pool, forced)
-    state = _Elimination(block, problems, starts, layout, forced, pool, tol, deadline, needs)
+    order = Order.of(layout, block.shape[1], forced, pool, needs)
+    state = _Elimination(block, problems, starts, order, tol, deadline)
     stops, most, size = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0])), 1
     state.begin(tol if first_tol is None else first_tol)
     if stops and stops[0] == state.here.units.size:
@@ -129,16 +110,13 @@ class _Place(NamedTuple):
 class _Elimination:
     """The columns in memory, the current place, and the inverses of the second derivatives there.
 
-    ``ids`` are the positions of the columns in memory, ``unit`` is the unit of each; weights and scores of those that
-    have left are zero. ``gone`` contains, for the batch ahead, the vectors u such that inverse - uu' is the inverse
-    without the removed columns.
+    ``ids`` are the positions of the columns in memory; weights and scores of those that have left are zero. ``gone``
+    contains, for the batch ahead, the vectors u such that inverse - uu' is the inverse without the removed columns.
     """
 
-    def __init__(self, block, problems, starts, layout, forced, pool, tol, deadline, needs=None):
-        self.block, self.problems, self.forced, self.pool, self.tol = block, problems, forced, pool, tol
-        self.deadline, self.needs = deadline, needs
+    def __init__(self, block, problems, starts, order, tol, deadline):
+        self.block, self.problems, self.order, self.tol, self.deadline = block, problems, order, tol, deadline
         self.columns, self.ids = block.densified(DENSE), np.arange(block.shape[1])
-        self.single, self.unit = layout.sizes is None, layout.unit_of(block.shape[1])  # single: a unit is a column
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, starts[c].w, left, starts[c].b) for c in self.each_problem()])
         (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]
@@ -153,8 +131,7 @@ class _Elimination:
 
     def at(self, left, solutions):
         """The _Place with the columns ``left``, which are whole units."""
-        kept = self.ids[left]
-        return _Place(left, kept if self.single else np.unique(self.unit[kept]), solutions)
+        return _Place(left, self.order.units(self.ids[left]), solutions)
 
     def curvature(self, c):
         """The curvature of problem ``c`` here."""
@@ -242,7 +219,7 @@ class _Elimination:
         places = np.flatnonzero(self.here.left)
         squares = sum(solution.w[places] ** 2 for solution in self.here.solutions)
         left = self.here.left.copy()
-        left[places[self.leaving(self.ids[places], squares, stop)]] = False
+        left[places[self.order.leaving(self.ids[places], squares, stop)]] = False
         self.move(self.at(left, [replace(s, w=np.where(left, s.w, 0.0)) for s in self.here.solutions]))
         left, old = self.here.left, self.here.solutions
         if self.can_pivot:
@@ -311,15 +288,15 @@ class _Elimination:
         """(weights, remaining columns) at each stop, predicted by the second-order model around this place."""
         left, places = self.here.left.copy(), np.flatnonzero(self.here.left)
         most = self.here.units.size - stops[-1]
-        if not self.single:  # the columns that so many units may have
-            sizes = np.bincount(self.unit[self.ids[places]])[self.here.units]
+        if not self.order.single:  # the columns that so many units may have
+            sizes = np.bincount(self.order.unit[self.ids[places]])[self.here.units]
             most = places.size - int(np.sort(sizes)[: sizes.size - most].sum())
         W = [s.w + G.times(s.scores - s.w) for s, G in zip(self.here.solutions, self.inverses, strict=True)]
         self.gone = [np.zeros((G.column(places[0]).size, most), order="F") for G in self.inverses]
         weights, masks = [np.zeros((len(stops), left.size)) for _ in W], np.zeros((len(stops), left.size), dtype=bool)
         t = 0
         for row, stop in enumerate(in_time(stops, self.deadline)):
-            leaving = self.leaving(self.ids[places], sum(w[places] ** 2 for w in W), stop)
+            leaving = self.order.leaving(self.ids[places], sum(w[places] ** 2 for w in W), stop)
             for j in places[leaving]:
                 for w, G, U in zip(W, self.inverses, self.gone, strict=True):
                     u = G.column(j) - U[:, :t] @ U[j, :t]
@@ -335,37 +312,10 @@ class _Elimination:
                 predicted[row, places] = w[places]
         return weights, masks
 
-    def leaving(self, kept, squares, stop):
-        """Positions in ``kept`` of the columns to remove until ``stop`` units are left: smallest weights first.
-
-        ``squares`` are the squared weights of the columns. Of tied units the one taken last is removed; the pool only
-        when no others are left, forced units never.
-        """
-        units, size, counts = (kept, squares, None) if self.single else self.summed(kept, squares)
-        later = (units >= self.pool) if units.size > self.pool else np.ones(units.size, dtype=bool)
-        size = np.where(size > NEGLIGIBLE * size.max(initial=0.0), size, 0.0)
-        rank = np.round(np.log(np.maximum(size, np.finfo(float).tiny)), TIE_DIGITS)
-        rank[units < self.forced] = np.inf
-        order = np.lexsort((-units, rank, ~later))
-        number = units.size - stop
-        lightest = np.sort(order[:number]) if self.needs is None else self.needs.first(units, order, number)
-        if counts is None:
-            return lightest
-        going = np.zeros(units.size, dtype=bool)
-        going[lightest] = True
-        return np.flatnonzero(np.repeat(going, counts))
-
-    def summed(self, kept, squares):
-        """(units, sums over their columns, numbers of columns) of the columns ``kept``."""
-        unit = self.unit[kept]
-        begins = np.flatnonzero(np.diff(unit, prepend=-1))
-        sums = np.add.reduceat(squares, begins) if begins.size else squares
-        return unit[begins], sums, np.diff(np.append(begins, unit.size))
-
     def is_right(self, place, following):
         """Whether the columns removed between two places are those that the weights of the first imply."""
         kept, squares = self.ids[place.left], sum(solution.w[place.left] ** 2 for solution in place.solutions)
-        leaving = self.leaving(kept, squares, following.units.size)
+        leaving = self.order.leaving(kept, squares, following.units.size)
         return np.array_equal(np.delete(kept, leaving), self.ids[following.left])
 
     def corrected(self, c, solution, mask):

@@ -10,7 +10,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from thresher.optim.planes import LabelPlane, Oracle, Rows
+from thresher.optim.planes import Along, Cut, LabelPlane, Oracle, Rows
 
 
 class LabellingOracle(Oracle):
@@ -32,17 +32,38 @@ class ErrorOracle(LabellingOracle):
 
     def plane(self, scores: np.ndarray) -> LabelPlane:
         """See Oracle."""
-        rows = self.rows
-        return self._labelled((rows.y * self.checked(scores) < 1.0) & (rows.weights > 0.0))
+        along = self.along(scores)
+        return along.plane(along.at(0.0))
+
+    def along(self, scores: np.ndarray) -> "_ErrorAlong":
+        """See Oracle."""
+        return _ErrorAlong(self, self.checked(scores))
 
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""
         rows = self.rows
-        return self._labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
+        return self.labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
 
-    def _labelled(self, flips: np.ndarray) -> LabelPlane:
+    def labelled(self, flips: np.ndarray) -> LabelPlane:
+        """The plane of the labelling that differs from y where ``flips`` is true."""
         weights = self.rows.weights
         return LabelPlane.of(self.rows, weights[flips].sum() / weights.sum(), flips)
+
+
+class _ErrorAlong(Along):
+    def __init__(self, oracle: ErrorOracle, scores: np.ndarray):
+        self.oracle, self.margins = oracle, 1.0 - oracle.rows.y * scores
+
+    def at(self, b: float) -> Cut:
+        """See Along."""
+        steps = self.oracle.rows.steps
+        slack = self.margins - b * self.oracle.rows.y
+        flips = (slack > 0.0) & (steps != 0.0)
+        return Cut(float(np.abs(steps[flips]) @ slack[flips]), float(steps[flips].sum()), flips)
+
+    def plane(self, cut: Cut) -> LabelPlane:
+        """See Along."""
+        return self.oracle.labelled(cut.counts)
 
 
 class FBetaOracle(LabellingOracle):
@@ -60,13 +81,12 @@ class FBetaOracle(LabellingOracle):
 
     def plane(self, scores: np.ndarray) -> LabelPlane:
         """See Oracle."""
-        scores = self.checked(scores)
-        best = _Sorted(self.rows, scores)
-        a = np.arange(self.rows.n_positive + 1)
-        b = self._best_false_positives(best.negatives)
-        value = self.loss(a, b) + best.true_part + best.false_part[b]
-        chosen = int(np.argmax(value))
-        return self._labelled(scores, best, chosen, int(b[chosen]))
+        along = self.along(scores)
+        return along.plane(along.at(0.0))
+
+    def along(self, scores: np.ndarray) -> "_FBetaAlong":
+        """See Oracle."""
+        return _FBetaAlong(self, self.checked(scores))
 
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""
@@ -81,7 +101,7 @@ class FBetaOracle(LabellingOracle):
         missed = self.square * (self.rows.n_positive - a)
         return (b + missed) / (b + missed + (1.0 + self.square) * a)
 
-    def _best_false_positives(self, negatives: np.ndarray) -> np.ndarray:
+    def best_false_positives(self, negatives: np.ndarray) -> np.ndarray:
         """For a = 0 .. P the number of false positives that maximises the value; ``negatives`` fall."""
         a = np.arange(self.rows.n_positive + 1, dtype=np.float64)
         n, base = self.rows.n, a + self.square * self.rows.n_positive
@@ -100,8 +120,26 @@ class FBetaOracle(LabellingOracle):
             low[active] = np.where(pays, middle + 1, low[active])
             high[active] = np.where(pays, high[active], middle)
 
-    def _labelled(self, scores: np.ndarray, best: "_Sorted", a: int, b: int) -> LabelPlane:
-        return LabelPlane.of(self.rows, float(self.loss(a, b)), best.flips(scores, a, b))
+
+class _FBetaAlong(Along):
+    def __init__(self, oracle: FBetaOracle, scores: np.ndarray):
+        self.oracle, self.scores, self.best = oracle, scores, _Sorted(oracle.rows, scores)
+
+    def at(self, b: float) -> Cut:
+        """See Along."""
+        rows, best = self.oracle.rows, self.best
+        true = np.arange(rows.n_positive + 1)
+        false = self.oracle.best_false_positives(best.negatives + b)
+        lean = (rows.n_positive - true - false) / rows.n
+        value = self.oracle.loss(true, false) + best.true_part + best.false_part[false] - b * lean
+        chosen = int(np.argmax(value))
+        return Cut(float(value[chosen]), float(lean[chosen]), (chosen, int(false[chosen])))
+
+    def plane(self, cut: Cut) -> LabelPlane:
+        """See Along."""
+        true, false = cut.counts
+        loss = float(self.oracle.loss(true, false))
+        return LabelPlane.of(self.oracle.rows, loss, self.best.flips(self.scores, true, false))
 
 
 class FixedCountOracle(LabellingOracle):
@@ -115,6 +153,11 @@ class FixedCountOracle(LabellingOracle):
         super().__init__(rows)
         self.k, self.divisor = k, divisor
         self.mean = (rows.n_positive - k) / rows.n**2
+
+    @property
+    def count(self) -> int:
+        """See Oracle."""
+        return self.k
 
     def plane(self, scores: np.ndarray) -> LabelPlane:
         """See Oracle."""

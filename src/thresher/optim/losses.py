@@ -81,9 +81,7 @@ class Loss(ABC):
                 return b
             low, high = (b, high) if slope < 0 else (low, b)
             far = 10.0 * (1.0 + abs(b))
-            step = (
-                b - slope / curvature if curvature * far > abs(slope) else np.inf
-            )  # longer steps are not reliable
+            step = b - slope / curvature if curvature * far > abs(slope) else np.inf  # longer steps are not reliable
             if not low < step < high:
                 if np.isinf(low) or np.isinf(high):  # no bracket yet: increase the step
                     step = b + np.sign(-slope) * (1.0 + 2.0 * abs(b))

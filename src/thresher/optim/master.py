@@ -1,15 +1,29 @@
 """The start and the solution of every solver of the master problem on the taken columns."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from thresher.data.block import Block
 from thresher.optim.penalties import Penalty
 from thresher.optim.problem import DualPoint, Problem
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """Memory of a solver that also serves on fewer columns, and for single classes; other memory does not."""
+
+    def fewer_columns(self, columns: np.ndarray) -> Self:
+        """That of some of the columns."""
+
+    def of_class(self, c: int) -> Self:
+        """That of one class."""
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """That of this and other classes."""
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,13 @@ class Measure(ABC):
         The name by which ``loss=`` knows it.
     free : bool
         Whether the number of predicted positives is free.
+    is_weighted : bool
+        Whether weights other than 0 and 1 have a meaning.
     """
 
     name: ClassVar[str]
     free: ClassVar[bool] = False
-    _weighted: ClassVar[bool] = False  # whether weights other than 0 and 1 have a meaning
+    is_weighted: ClassVar[bool] = False
 
     def loss(self, y: np.ndarray, labels: np.ndarray) -> float:
         """Delta(y, labels): one less the measure, in [0, 1].
@@ -66,6 +68,39 @@ class Measure(ABC):
         """
         y = signs("y", y)
         return float(self._score(y, checked_scores(scores, y.size)))
+
+    def weighted_score(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+        """As ``score``, of samples with weights, where these have a meaning; samples of weight 0 are left out.
+
+        Parameters
+        ----------
+        y, scores : array-like of shape (n_samples,)
+            See ``score``.
+        weights : array-like of shape (n_samples,)
+            Not negative.
+
+        Returns
+        -------
+        float
+            The measure.
+        """
+        there = np.asarray(weights) > 0.0
+        return self.score(np.asarray(y)[there], np.asarray(scores)[there])
+
+    def of_share(self, share: float) -> "Measure":
+        """The measure for a share of the samples, such as a fold: a number of samples is that share of it.
+
+        Parameters
+        ----------
+        share : float
+            In (0, 1].
+
+        Returns
+        -------
+        Measure
+            Itself, unless it counts samples.
+        """
+        return self
 
     def label(self, scores: np.ndarray, n_positive: int | None = None) -> np.ndarray:
         """Labels of new samples: by count where the number of predicted positives is fixed, otherwise by sign.
@@ -129,7 +164,7 @@ class Measure(ABC):
             With ``plane(scores)`` and ``risk(scores)``.
         """
         rows = Rows.of(y, weights)
-        if not self._weighted and not rows.counted:
+        if not self.is_weighted and not rows.counted:
             raise InvalidDataError(
                 f"{self!r} takes weights 0 and 1 only: with others, the most violated prediction would be the solution "
                 "of a knapsack problem. Use ErrorRate() or RocArea(), or repeat samples"

@@ -53,7 +53,7 @@ class ErrorRate(_OfTable):
 
     name: ClassVar[str] = "error"
     free: ClassVar[bool] = True
-    _weighted: ClassVar[bool] = True
+    is_weighted: ClassVar[bool] = True
 
     def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
         return (n_positive + k - 2 * true) / n
@@ -176,6 +176,10 @@ class _AtK(_OfTable):
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    def of_share(self, share: float) -> Measure:
+        """See Measure."""
+        return type(self)(max(1, round(share * self.k))) if isinstance(self.k, int) and share < 1.0 else self  # type: ignore[call-arg]
+
     def _count(self, n_positive: int | None, n: int) -> int:
         if isinstance(self.k, int):
             if self.k > n:
@@ -259,13 +263,17 @@ class RocArea(Measure):
     """
 
     name: ClassVar[str] = "auc"
-    _weighted: ClassVar[bool] = True
+    is_weighted: ClassVar[bool] = True
 
     def _loss(self, y: np.ndarray, labels: np.ndarray) -> float:
         return rankings.swapped_share(y, labels)
 
     def _score(self, y: np.ndarray, scores: np.ndarray) -> float:
-        return rankings.roc_area(y, scores)
+        return rankings.roc_area(y, scores, np.ones(y.size))
+
+    def weighted_score(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+        """See Measure."""
+        return rankings.roc_area(np.asarray(y), np.asarray(scores), np.asarray(weights))
 
     def _oracle(self, rows: Rows) -> Oracle:
         return rankings.RocOracle(rows)
@@ -302,6 +310,11 @@ MEASURES: dict[str, Callable[..., Measure]] = {
     measure.name: measure
     for measure in (ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision)
 }
+
+
+def plain_names() -> tuple[str, ...]:
+    """The names of the measures that have no parameter."""
+    return tuple(name for name, kind in MEASURES.items() if not fields(kind))  # type: ignore[arg-type]
 
 
 def as_measure(measure: Any) -> Measure:

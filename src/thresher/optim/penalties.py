@@ -55,6 +55,23 @@ class Pieced(Proximal, Protocol):
         """The smooth piece of the penalty on which prox(u, step) lies."""
 
 
+@runtime_checkable
+class Budgeted(Penalty, Protocol):
+    """The smallest 1/2 sum_g ||w_g||^2 / d_g over scalings 0 <= d <= 1 with sum d = k; those of forced units are 1."""
+
+    @property
+    def k(self) -> int:
+        """The budget of the scalings."""
+
+    @property
+    def forced(self) -> int:
+        """The first units, whose scaling is 1."""
+
+    @property
+    def layout(self) -> Layout:
+        """Coordinates to units."""
+
+
 @dataclass(frozen=True)
 class KSupport:
     """1/2 ||w_forced||^2 + 1/2 ||w_rest||_k^2: the converged feature generating machine with budget k.
@@ -106,6 +123,16 @@ class GroupSum:
 
     sizes: tuple[int, ...]
     forced: int = 0
+
+    @property
+    def k(self) -> int:
+        """The budget of the scalings: the sum of lengths is the norm with budget 1."""
+        return 1
+
+    @property
+    def layout(self) -> Layout:
+        """Coordinates to groups."""
+        return Layout(np.array([*[1] * self.forced, *self.sizes], dtype=np.int64))
 
     @property
     def starts(self) -> np.ndarray:

@@ -7,6 +7,8 @@ gradient.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,6 +93,11 @@ class Plane(ABC):
         """The direction v, float64 of shape (n_rows,); rows that are not there have 0."""
 
     @property
+    def lean(self) -> float:
+        """The sum of the direction; 0 where a shift of all scores changes nothing."""
+        return 0.0
+
+    @property
     def nbytes(self) -> int:
         """Bytes of memory, without the rows, which are shared."""
         return len(self.key)
@@ -113,6 +120,11 @@ class LabelPlane(Plane):
         """The plane of the labelling that differs from y where ``flips`` is true."""
         return cls(float(loss), np.packbits(flips).tobytes(), rows, float(mean))
 
+    @cached_property
+    def lean(self) -> float:  # type: ignore[override]
+        """See Plane."""
+        return float(self.rows.steps[self.flips()].sum()) if self.mean == 0.0 else 0.0
+
     def flips(self) -> np.ndarray:
         """Where the labelling differs from y: bool of shape (n_rows,)."""
         packed = np.frombuffer(self.key, dtype=np.uint8)
@@ -128,6 +140,26 @@ class LabelPlane(Plane):
         if self.mean != 0.0:
             v -= self.mean * self.rows.weights  # weights are 0 or 1 where the mean is taken off
         return v
+
+
+class Cut(NamedTuple):
+    """The most violated labelling at some shift: what it is violated by, the sum of its vector, and its counts."""
+
+    value: float
+    lean: float
+    counts: Any
+
+
+class Along(ABC):
+    """Most violated labellings of scores s + b for any shift b of all of them: s is sorted once."""
+
+    @abstractmethod
+    def at(self, b: float) -> Cut:
+        """The most violated labelling at s + b."""
+
+    @abstractmethod
+    def plane(self, cut: Cut) -> Plane:
+        """Its plane."""
 
 
 class Oracle(ABC):
@@ -158,6 +190,15 @@ class Oracle(ABC):
         """Max over all labellings or rankings of loss - v.s, at least 0."""
         plane = self.plane(scores)
         return max(0.0, plane.loss - float(plane.vector() @ scores))
+
+    def along(self, scores: np.ndarray) -> Along:
+        """The search at ``scores`` plus any shift; where that changes the risk."""
+        raise ValueError("a shift of all scores does not change the risk")
+
+    @property
+    def count(self) -> int:
+        """How many rows are to be predicted positive where a shift is only a threshold."""
+        return self.rows.n_positive
 
     def everything(self, positive: bool) -> Plane:
         """The plane of the labelling that is all positive, or all negative; where the number of positives is free."""

@@ -64,6 +64,7 @@ class Problem(ABC):
 
     classes: int = 1
     fit_intercept: bool = True
+    accuracy: float = 0.0  # of the objective without units: smaller gaps are worth their price in the final model only
 
     @property
     @abstractmethod

@@ -153,14 +153,18 @@ def precision_of_ranks(y: np.ndarray, ranks: np.ndarray) -> float:
     return float((np.arange(1, places.size + 1) / places).mean())
 
 
-def roc_area(y: np.ndarray, scores: np.ndarray) -> float:
-    """The share of pairs in right order, those with equal scores counted half."""
-    positive = y > 0
-    pairs = _pairs(positive)
-    negatives = np.sort(scores[~positive])
-    below = np.searchsorted(negatives, scores[positive], side="left").sum()
-    upto = np.searchsorted(negatives, scores[positive], side="right").sum()
-    return float(0.5 * (below + upto) / pairs)
+def roc_area(y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+    """The share of pairs in right order, those with equal scores counted half; a pair weighs the product of two."""
+    positive, negative = (y > 0) & (weights > 0.0), (y < 0) & (weights > 0.0)
+    if not (positive.any() and negative.any()):
+        raise InvalidDataError("ROC area is undefined: y must have positive and negative rows")
+    order = np.argsort(scores[negative], kind="stable")
+    sorted_scores = scores[negative][order]
+    sums = np.concatenate([[0.0], np.cumsum(weights[negative][order])])
+    below = sums[np.searchsorted(sorted_scores, scores[positive], side="left")]
+    upto = sums[np.searchsorted(sorted_scores, scores[positive], side="right")]
+    own = weights[positive]
+    return float(0.5 * (own @ (below + upto)) / (own.sum() * sums[-1]))
 
 
 def average_precision(y: np.ndarray, scores: np.ndarray) -> float:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thresher.data.block import Block
-from thresher.optim import apg, elimination, newton
+from thresher.optim import apg, bundle, elimination, newton, plane_elimination
 from thresher.optim.layout import Layout
+from thresher.optim.leaving import Station
 from thresher.optim.master import Solution, Start
-from thresher.optim.penalties import Penalty, Pieced, Proximal
+from thresher.optim.penalties import Budgeted, Penalty, Pieced, Proximal
+from thresher.optim.plane_problem import PlaneProblem
 from thresher.optim.problem import Curved, Problem, Smooth
 
 
@@ -50,7 +52,7 @@ class Eliminate(Protocol):
         tol: float,
         first_tol: float | None,
         deadline: float | None,
-    ) -> Iterator[elimination.Station]:
+    ) -> Iterator[Station]:
         """A Station for each number of units in ``stops``."""
 
 
@@ -87,8 +89,12 @@ class Eliminator:
 SOLVERS = (
     Solver("newton", newton.solve, Curved, Pieced),
     Solver("accelerated proximal gradient", apg.solve, Smooth, Proximal),
+    Solver("bundle method", bundle.solve, PlaneProblem, Budgeted),
 )
-ELIMINATORS = (Eliminator("second-order model", elimination.eliminate, Curved),)
+ELIMINATORS = (
+    Eliminator("second-order model", elimination.eliminate, Curved),
+    Eliminator("planes", plane_elimination.eliminate, PlaneProblem),
+)
 
 
 def solver_for(block: Block, problem: Problem, penalty: Penalty) -> Solver:
@@ -104,7 +110,8 @@ def eliminator_for(problem: Problem, block: Block | None = None) -> Eliminator:
     for eliminator in ELIMINATORS:
         if isinstance(problem, eliminator.problem) and (block is None or eliminator.fits(block)):
             return eliminator
-    raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: the problem has no second derivative")
+    needed = "a second derivative, or a loss that is a maximum over planes"
+    raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: the problem needs {needed}")
 
 
 def _needs() -> str:

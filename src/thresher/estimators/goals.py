@@ -1,0 +1,125 @@
+"""What a fit by FGM minimises: a smooth loss, or that of a measure; its problems, its C, and how folds are judged."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import InvalidDataError
+from thresher.estimators.folds import accuracy
+from thresher.optim.losses import LOSSES, Loss
+from thresher.optim.measures import ErrorRate, Measure, as_measure, plain_names
+from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.problem import MarginProblem, Problem
+
+DEFAULT_C = 1.0
+DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure
+
+
+class Goal(ABC):
+    """A loss of ``FGMClassifier``."""
+
+    @abstractmethod
+    def default_C(self, weights: np.ndarray) -> float:
+        """The C that None stands for."""
+
+    def check_weights(self, weights: np.ndarray) -> None:  # noqa: B027 (a loss of margins takes all)
+        """Raise InvalidDataError for weights that the loss does not take."""
+
+    @abstractmethod
+    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> Problem:
+        """The problem of labels and costs, class after class."""
+
+    @abstractmethod
+    def judge(
+        self, scores: Sequence[np.ndarray], folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Scores of the held-out samples, (folds, values); ``scores`` run over values within folds."""
+
+    def problems(self, signs: np.ndarray, *, shared: bool, shift: bool, cost: np.ndarray) -> list[Problem]:
+        """The problems to solve: one for two classes or a shared support, else one for each class."""
+        if signs.ndim == 1:
+            return [self.problem(signs, cost, shift=shift)]
+        if shared:
+            return [self.problem(signs.ravel(), np.tile(cost, len(signs)), shift=shift, classes=len(signs))]
+        return [self.problem(y, cost, shift=shift) for y in signs]
+
+
+@dataclass(frozen=True)
+class OfMargins(Goal):
+    """A smooth loss, judged by accuracy."""
+
+    loss: Loss
+
+    def default_C(self, weights: np.ndarray) -> float:
+        """See Goal."""
+        return DEFAULT_C
+
+    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> MarginProblem:
+        """See Goal."""
+        return MarginProblem(y, cost, self.loss, shift, classes)
+
+    def judge(
+        self, scores: Sequence[np.ndarray], folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """See Goal."""
+        return accuracy(scores, folds, codes, weights)
+
+
+@dataclass(frozen=True)
+class OfMeasure(Goal):
+    """A measure, which also judges; the mean over the classes, each against all others."""
+
+    measure: Measure
+
+    def default_C(self, weights: np.ndarray) -> float:
+        """See Goal."""
+        return DEFAULT_TOTAL / float(weights.sum())
+
+    def check_weights(self, weights: np.ndarray) -> None:
+        """See Goal."""
+        if not self.measure.is_weighted and not np.isin(weights, (0.0, 1.0)).all():
+            raise InvalidDataError(
+                f"loss={self.measure.name!r} takes sample weights 0 and 1 only, and no class_weight: with others, the "
+                "most violated labelling would be the solution of a knapsack problem. Use loss='error' or 'auc', "
+                "'squared_hinge' or 'logistic', or repeat samples"
+            )
+
+    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> PlaneProblem:
+        """See Goal."""
+        share = np.count_nonzero(cost) / cost.size
+        return PlaneProblem(y, cost, self.measure.of_share(share), shift, classes)
+
+    def judge(
+        self, scores: Sequence[np.ndarray], folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """See Goal."""
+        if isinstance(self.measure, ErrorRate):
+            return accuracy(scores, folds, codes, weights)
+        out, present = np.zeros((len(folds), len(scores) // len(folds))), np.count_nonzero(weights)
+        for position, decision in enumerate(scores):
+            fold, value = divmod(position, out.shape[1])
+            test = folds[fold]
+            measure, labels = self.measure.of_share(test.size / present), codes[test]
+            classes = [1] if decision.shape[1] == 1 else [int(c) for c in np.unique(labels)]
+            out[fold, value] = np.mean([
+                measure.weighted_score(
+                    np.where(labels == c, 1.0, -1.0), decision[test, 0 if len(classes) == 1 else c], weights[test]
+                )
+                for c in classes
+            ])  # fmt: skip
+        return out
+
+
+def goal_of(loss: Any) -> Goal:
+    """The goal of the parameter ``loss``; ValueError if it is none."""
+    if isinstance(loss, Measure):
+        return OfMeasure(loss)
+    if isinstance(loss, str) and loss in LOSSES:
+        return OfMargins(LOSSES[loss])
+    if isinstance(loss, str) and loss in plain_names():
+        return OfMeasure(as_measure(loss))
+    names = ", ".join(map(repr, (*LOSSES, *plain_names())))
+    raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")

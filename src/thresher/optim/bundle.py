@@ -1,0 +1,340 @@
+"""A bundle method for losses that are a maximum over planes: labellings and rankings of the samples.
+
+Each iteration gives weights to the planes found so far (``plane_program``), looks for the planes that are most violated
+at the model that follows, and again between that model and the best one so far: a step that is too long is common, and
+planes found there are needed. It costs one product with the columns each way, and some sorts. A plane is a labelling,
+not a gradient: it holds on any columns, so the planes of one solve are those that the next one begins with.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from thresher.data.block import Block
+from thresher.optim.layout import Layout
+from thresher.optim.master import Solution, Start, out_of_time
+from thresher.optim.penalties import Budgeted
+from thresher.optim.plane_problem import Found, Mixture, PlaneProblem
+from thresher.optim.plane_program import Planes, Weighted, scaled_weights
+from thresher.optim.planes import Plane
+
+
+class Columns(Protocol):
+    """What is needed of a block here."""
+
+    shape: tuple[int, int]
+
+    def correlate(self, V: np.ndarray) -> np.ndarray:
+        """X'V."""
+
+    def combine(self, W: np.ndarray) -> np.ndarray:
+        """XW."""
+
+    def of_a_class(self) -> "Columns":
+        """The columns of each class, which are the same."""
+
+
+FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
+CENTRED = 0.5  # of the gap: accuracy of the small program
+SHIFT = 0.02  # of the gap: accuracy of the best shift
+BETWEEN = 0.5, 0.2, 0.05  # where a step that does not decrease the objective is looked at
+IN_USE = 0.95  # of all weights: the planes that have this share of them are in use
+PATIENCE = 6  # iterations with progress that a plane is kept without use
+PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress
+IDLE = 60  # iterations without any progress after which only rounding errors are left
+KEPT = 0.5  # of the trace of GG' that must be left of what was summed up
+TINY = np.finfo(float).tiny
+VECTORS = 1 << 24  # entries of the vectors of planes that are written out at a time
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The planes of one class, their products with the columns, and how long each has not been in use.
+
+    ``Q`` is GG', where it has been asked for, and ``summed`` its trace when it was last summed up. Where the shift is a
+    variable, the first two planes are those of the labellings that are all positive and all negative, which are always
+    kept: they take up what is left of sums'a = 0.
+    """
+
+    planes: tuple[Plane, ...]
+    G: np.ndarray
+    age: np.ndarray
+    Q: np.ndarray | None = None
+    summed: float = 0.0
+
+    @property
+    def losses(self) -> np.ndarray:
+        """The loss of each plane."""
+        return np.array([plane.loss for plane in self.planes])
+
+    @property
+    def sums(self) -> np.ndarray:
+        """The sum of each plane's vector."""
+        return np.array([plane.lean for plane in self.planes])
+
+    @classmethod
+    def empty(cls, problem: PlaneProblem, c: int, block: Columns) -> "Bundle":
+        """The bundle with which the first solve begins."""
+        bundle = cls((), np.zeros((0, block.shape[1])), np.zeros(0, dtype=np.int64))
+        if not problem.shifted:
+            return bundle
+        return bundle.joined([problem.oracles[c].everything(positive=sign) for sign in (True, False)], block)
+
+    def joined(self, planes: Sequence[Plane], block: Columns) -> "Bundle":
+        """With more planes; those that are there already are not added, but begin anew."""
+        known = {plane.key: at for at, plane in enumerate(self.planes)}
+        age, new = self.age.copy(), {}
+        for plane in planes:
+            if plane.key in known:
+                age[known[plane.key]] = 0
+            elif plane.loss > 0.0:
+                new[plane.key] = plane
+        if not new:
+            return replace(self, age=age)
+        G, Q, summed = np.vstack([self.G, products(list(new.values()), block)]), None, 0.0
+        if self.Q is not None:
+            beside = G[len(age) :] @ G.T
+            Q = np.block([[self.Q, beside[:, : len(age)].T], [beside]])
+            summed = self.summed + float(beside[:, len(age) :].trace())
+        age = np.append(age, np.zeros(len(new), dtype=np.int64))
+        return Bundle((*self.planes, *new.values()), G, age, Q, summed)
+
+    def on(self, block: Block) -> "Bundle":
+        """On a block with more columns after those that were there."""
+        known = self.G.shape[1]
+        if known == block.shape[1] or not isinstance(block, Block):
+            return self
+        more = block.take(np.arange(known, block.shape[1]))
+        return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
+
+    def fewer_columns(self, columns: np.ndarray) -> "Bundle":
+        """On some of the columns: GG' loses one rank with each that leaves.
+
+        It is summed up anew when half of it is gone, since digits are lost with it.
+        """
+        G, Q = np.ascontiguousarray(self.G[:, columns]), None
+        if self.Q is not None:
+            left = np.delete(self.G, columns, axis=1)
+            Q = self.Q - left @ left.T
+            Q = Q if Q.trace() > KEPT * self.summed else None
+        return replace(self, G=G, Q=Q)
+
+    def gram(self) -> "Bundle":
+        """With GG'."""
+        if self.Q is not None:
+            return self
+        Q = self.G @ self.G.T
+        return replace(self, Q=Q, summed=float(Q.trace()))
+
+    def used(self, a: np.ndarray, always: int, progress: bool) -> "Bundle":
+        """Without the planes that have not been in use for long; the first ``always`` stay.
+
+        Only iterations with ``progress`` count: where there is none, planes that were left out would come again.
+        """
+        heaviest = np.argsort(-a, kind="stable")
+        in_use = np.empty(a.size, dtype=bool)
+        in_use[heaviest] = np.cumsum(a[heaviest]) - a[heaviest] < IN_USE * a.sum()
+        age = np.where(in_use, 0, self.age + progress)
+        keep = (age < PATIENCE) | (np.arange(a.size) < always)
+        if keep.all():
+            return replace(self, age=age)
+        planes, Q, summed = tuple(plane for plane, stays in zip(self.planes, keep, strict=True) if stays), None, 0.0
+        if self.Q is not None:
+            Q = self.Q[np.ix_(keep, keep)]
+            summed = self.summed * float(Q.trace()) / max(float(self.Q.trace()), TINY)
+        return Bundle(planes, self.G[keep], age[keep], Q, summed)
+
+
+class Memory(tuple[Bundle, ...]):
+    """The bundle of each class: what a solve passes on to the next."""
+
+    def fewer_columns(self, columns: np.ndarray) -> "Memory":
+        """See Divisible."""
+        return Memory(bundle.fewer_columns(columns) for bundle in self)
+
+    def of_class(self, c: int) -> "Memory":
+        """See Divisible."""
+        return Memory(self[c : c + 1])
+
+    def joined(self, others: "Sequence[Memory]") -> "Memory":
+        """See Divisible."""
+        return Memory(bundle for memory in (self, *others) for bundle in memory)
+
+
+def products(planes: Sequence[Plane], block: Columns) -> np.ndarray:
+    """The products of the planes' vectors with the columns, (planes, columns)."""
+    step, out = max(1, VECTORS // max(block.shape[0], 1)), np.zeros((len(planes), block.shape[1]))
+    for lo in range(0, len(planes), step):
+        vectors = np.array([plane.vector() for plane in planes[lo : lo + step]])
+        out[lo : lo + step] = block.correlate(vectors.T).T
+    return out
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model and what its evaluation found: shifts and planes of each class."""
+
+    w: np.ndarray
+    z: np.ndarray
+    objective: float
+    loss: float
+    found: list[Found]
+
+    @property
+    def shifts(self) -> np.ndarray:
+        """The best shift of each class."""
+        return np.array([each.shift for each in self.found])
+
+
+def solve(
+    block: Block,
+    problem: PlaneProblem,
+    penalty: Budgeted,
+    start: Start | None = None,
+    *,
+    tol: float,
+    deadline: float | None = None,
+) -> Solution:
+    """Minimise until objective - bound <= tol or FINEST of the objective; the gap of the Solution is what was reached.
+
+    At least one iteration is made, however late it is, so that the first solve of a fit has a model.
+    """
+    return search(block, problem, penalty, start, tol=tol, deadline=deadline).solution()
+
+
+def search(
+    block: Columns,
+    problem: PlaneProblem,
+    penalty: Budgeted,
+    start: Start | None = None,
+    *,
+    tol: float,
+    deadline: float | None = None,
+) -> "Search":
+    """As ``solve``: the search when it has ended."""
+    if start is None:
+        start = Start(np.zeros(block.shape[1]), np.zeros(block.shape[0]))
+    state = Search(block, problem, penalty, start)
+    while not state.is_settled(tol) and not (state.iterations and out_of_time(deadline)):
+        state.iterate()
+    return state
+
+
+class Search:
+    """The best point so far, the best bound with the weights of planes that give it, and the planes."""
+
+    def __init__(self, block, problem, penalty, start):
+        self.block, self.problem, self.penalty = block, problem, penalty
+        self.columns, self.classes = block.of_a_class(), range(problem.classes)
+        self.always = 2 if problem.shifted else 0
+        memory = start.memory
+        self.bundles = [
+            Bundle.empty(problem, c, self.columns) if memory is None else memory[c].on(self.columns)
+            for c in self.classes
+        ]
+        self.bound, self.mixed, self.idle, self.iterations = 0.0, None, 0, 0
+        self.best = self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)
+        self.add([self.best])
+
+    @property
+    def gap(self):
+        """Objective of the best point less the bound."""
+        return self.best.objective - self.bound
+
+    def is_settled(self, tol):
+        """Whether the gap is at most ``tol`` or FINEST of the objective, or cannot be made smaller."""
+        return self.gap <= max(tol, FINEST * self.best.objective) or self.idle == IDLE
+
+    def at(self, w, z, shifts, gap):
+        """The Point at w; its shifts are as accurate as the ``gap`` deserves."""
+        slack = SHIFT * gap / self.problem.totals.sum()
+        parts = zip(self.classes, self.problem.by_class(z), shifts, strict=True)
+        found = [self.problem.found(c, scores, float(b), slack) for c, scores, b in parts]
+        loss = float(sum(total * each.risk for total, each in zip(self.problem.totals, found, strict=True)))
+        return Point(w, z, self.penalty.value(w) + loss, loss, found)
+
+    def add(self, points):
+        """The planes that were found at ``points``."""
+        for c in self.classes:
+            planes = [plane for point in points for plane in point.found[c].planes]
+            self.bundles[c] = self.bundles[c].joined(planes, self.columns)
+
+    def iterate(self):
+        """Weights of the planes, the model that follows, its planes, and those between it and the best one."""
+        before, self.iterations = (self.best.objective, self.bound), self.iterations + 1
+        weighted = self.weigh()
+        z = self.block.combine(weighted.w)
+        trial = self.at(weighted.w, z, weighted.shifts, self.gap)
+        points = [trial, *self.between(self.best, trial)]
+        self.best = min((self.best, *points), key=lambda point: point.objective)
+        self.add(points)
+        progress = self.best.objective < before[0] or self.bound > before[1]
+        self.idle = 0 if progress else self.idle + 1
+
+    def weigh(self) -> Weighted:
+        """The solution of the small program; the bound that it gives, and planes that are not in use left out."""
+        problem, penalty = self.problem, self.penalty
+        if penalty.layout.count(self.columns.shape[1]) - penalty.forced <= penalty.k:  # the plain penalty
+            self.bundles = [bundle.gram() for bundle in self.bundles]
+        parts = [
+            Planes(bundle.G, bundle.losses, bundle.sums, total, bundle.Q)
+            for bundle, total in zip(self.bundles, problem.totals, strict=True)
+        ]
+        layout = Layout(penalty.layout.sizes)
+        options = {"shifted": problem.shifted, "tol": CENTRED * self.gap}
+        weighted = scaled_weights(parts, layout, penalty.forced, penalty.k, **options)
+        a = [feasible(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
+        gain = float(sum(part.losses @ weights for part, weights in zip(parts, a, strict=True)))
+        scores = np.concatenate([part.G.T @ weights for part, weights in zip(parts, a, strict=True)])
+        room = min(part.total / max(weights.sum(), TINY) for part, weights in zip(parts, a, strict=True))
+        bound = Mixture(scores, gain, room).bound(2.0 * penalty.conjugate(scores))
+        progress = bound > self.bound + PROGRESS * self.gap
+        if bound > self.bound or self.mixed is None:
+            self.bound = max(bound, self.bound)
+            self.mixed = [(bundle.planes, weights) for bundle, weights in zip(self.bundles, a, strict=True)], scores
+        self.bundles = [bundle.used(w, self.always, progress) for bundle, w in zip(self.bundles, a, strict=True)]
+        return weighted
+
+    def between(self, best: Point, trial: Point) -> Iterator[Point]:
+        """Points on the way from the best one to a trial that is no better, until one is better."""
+        if trial.objective < best.objective:
+            return
+        for share in BETWEEN:
+            w, z = best.w + share * (trial.w - best.w), best.z + share * (trial.z - best.z)
+            point = self.at(w, z, best.shifts + share * (trial.shifts - best.shifts), self.gap)
+            yield point
+            if point.objective < best.objective:
+                return
+
+    def solution(self) -> Solution:
+        """The best point, with the dual point that gives the best bound."""
+        problem, best = self.problem, self.best
+        if self.mixed is None:
+            shares = [total * np.array(f.shares) for total, f in zip(problem.totals, best.found, strict=True)]
+            duals = [problem.mixture(c, best.found[c].planes, shares[c]) for c in self.classes]
+            dual = duals[0].joined(duals[1:]) if len(duals) > 1 else duals[0]
+            scores = self.block.correlate(dual.vector)
+            self.bound = max(self.bound, dual.bound(2.0 * self.penalty.conjugate(scores)))
+        else:
+            mixed, scores = self.mixed
+            duals = [problem.mixture(c, *mixed[c]) for c in self.classes]
+            dual = duals[0].joined(duals[1:]) if len(duals) > 1 else duals[0]
+        parts = zip(self.classes, problem.by_class(best.z), best.shifts, strict=True)
+        shifts = np.array([problem.threshold(c, z, float(b)) for c, z, b in parts])
+        b = shifts if problem.classes > 1 else float(shifts[0])
+        return Solution(
+            best.w, best.z, b, dual, scores, best.loss, best.objective, self.bound,
+            self.iterations, 2 * self.iterations, Memory(self.bundles),
+        )  # fmt: skip
+
+
+def feasible(a: np.ndarray, planes: Planes, shifted: bool) -> np.ndarray:
+    """Weights that obey the constraints: what is left of sums'a = 0 goes to the first two planes, all of one label."""
+    a = np.maximum(a, 0.0)
+    if shifted:
+        rest = float(planes.sums @ a)
+        a[0 if rest > 0.0 else 1] += abs(rest / planes.sums[0 if rest > 0.0 else 1])
+    total = a.sum()
+    return a * min(1.0, planes.total / total) if total > 0.0 else a

@@ -1,0 +1,369 @@
+"""The small program of a bundle method: which weights to give to the planes found so far.
+
+    minimise over a:   max over d of  1/2 sum_u d_u ||c_u||^2 - losses'a,      c = G'a,  a >= 0
+
+with sum a = total and, with a shift, sums'a = 0, both for each class. G has the products of the planes with the
+columns; d, 0 <= d <= 1 and sum d = k, are the scalings of the units behind the k-support norm (those of forced units
+are 1). Where there are no more units than k, all scalings are 1: then GG' is all that is needed, and classes are apart.
+
+An interior point method, as in ``interior``: about ten steps, whatever the number of planes that change. Solutions that
+are not quite optimal are better centred, and need fewer planes in the end.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from thresher.optim.barrier import SmallerSide, longest
+from thresher.optim.layout import Layout
+
+MOST_STEPS = 60
+NEAR = 0.995  # share of the way to the boundary that a step goes at most
+SHORTEST = 1e-8  # shorter steps do not lead anywhere
+INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
+IDLE = 3  # steps without progress after which only rounding errors are left
+LEAST = 1e-13  # tolerance, of the total: less is lost in rounding errors
+
+
+class Planes(NamedTuple):
+    """The planes of one class as numbers: products (planes, columns), losses, sums of their vectors, and the total.
+
+    ``Q`` is GG', which the plain penalty needs instead of G.
+    """
+
+    G: np.ndarray
+    losses: np.ndarray
+    sums: np.ndarray
+    total: float
+    Q: np.ndarray | None = None
+
+
+class Weighted(NamedTuple):
+    """The result: weights of the planes of each class, weights of the columns (class after class), shifts."""
+
+    a: list[np.ndarray]
+    w: np.ndarray
+    shifts: np.ndarray
+
+
+def plain_weights(planes: Planes, *, shifted: bool, tol: float) -> tuple[np.ndarray, float]:
+    """(weights of the planes, shift) under the plain penalty, for one class."""
+    scale = planes.total
+    inside = _Plain(
+        scale * (planes.G @ planes.G.T if planes.Q is None else planes.Q), planes.losses, planes.sums, shifted
+    )
+    inside.solve(max(tol / scale, LEAST))
+    return scale * inside.of_planes[0], inside.shifts[0]
+
+
+def scaled_weights(
+    classes: Sequence[Planes], layout: Layout, forced: int, k: int, *, shifted: bool, tol: float
+) -> Weighted:
+    """The solution under the k-support norm of units; ``layout`` is that of the columns."""
+    if layout.count(classes[0].G.shape[1]) - forced <= k:
+        found = [plain_weights(each, shifted=shifted, tol=tol / len(classes)) for each in classes]
+        a = [weights for weights, _ in found]
+        w = np.concatenate([each.G.T @ weights for each, weights in zip(classes, a, strict=True)])
+        return Weighted(a, w, np.array([shift for _, shift in found]))
+    scale = max(each.total for each in classes)
+    inside = _Scaled(classes, scale, layout, forced, k, shifted)
+    inside.solve(max(tol / scale, LEAST))
+    return Weighted([scale * a for a in inside.of_planes], np.sqrt(scale) * inside.w, inside.shifts)
+
+
+class _Move(NamedTuple):
+    """A direction: of the weights, the multipliers of the sums, and those of a >= 0; with scalings the rest."""
+
+    a: np.ndarray
+    border: np.ndarray
+    push: np.ndarray
+    d: Any = 0.0
+    c: Any = 0.0
+    low: Any = 0.0
+    high: Any = 0.0
+
+
+class _Inside:
+    """A point with a > 0, multipliers ``push`` of that and ``border`` of the sums, and the steps from it.
+
+    Rows are the planes of all classes, and after those of each class one of loss zero, which takes what is left of the
+    total. ``E a = sums`` are the constraints; the first rows of E are those of the totals.
+    """
+
+    def __init__(self, parts, totals, shifted):
+        counts = [losses.size + 1 for losses, _ in parts]
+        ends = np.cumsum(counts)
+        self.rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+        self.losses, self.shifted, classes = np.zeros(ends[-1]), shifted, len(parts)
+        self.E, self.a = np.zeros((classes * (2 if shifted else 1), ends[-1])), np.zeros(ends[-1])
+        self.sums = np.concatenate([totals, np.zeros(classes if shifted else 0)])
+        for c, ((losses, sums), rows) in enumerate(zip(parts, self.rows, strict=True)):
+            self.losses[rows][:-1], self.E[c, rows], self.a[rows] = losses, 1.0, totals[c] / counts[c]
+            if shifted:
+                self.E[classes + c, rows][:-1] = sums
+        self.border = np.zeros(len(self.E))
+
+    def begin(self, mu):
+        """Multipliers for the start."""
+        slack = self.losses - self.curve()
+        self.border[: len(self.rows)] = [max(0.0, slack[rows].max()) for rows in self.rows]
+        self.push = np.maximum(self.residual(0.0), 0.0) + mu / self.a
+
+    @property
+    def of_planes(self):
+        return [self.a[rows][:-1] for rows in self.rows]
+
+    @property
+    def shifts(self):
+        classes = len(self.rows)
+        return self.border[classes:] if self.shifted else np.zeros(classes)
+
+    @property
+    def constraints(self):
+        """(values that must be positive, their multipliers)."""
+        return [(self.a, self.push)]
+
+    def changes(self, move):
+        """Changes of ``constraints`` along a direction."""
+        return [(move.a, move.push)]
+
+    def curve(self):
+        """The derivative of the quadratic term: G w."""
+        raise NotImplementedError
+
+    def residual(self, push):
+        return self.curve() - self.losses + self.E.T @ self.border - push
+
+    def solve(self, tol):
+        """Steps until what is left of all conditions is at most ``tol``, or rounding errors forbid more.
+
+        Where digits are lost, later points are worse than earlier ones: the best one counts.
+        """
+        best, least, idle = self.__dict__.copy(), np.inf, 0
+        for _ in range(MOST_STEPS):
+            rest = sum(float(value @ multiplier) for value, multiplier in self.constraints)
+            left = max(np.abs(self.residual(self.push)).max(), np.abs(self.sums - self.E @ self.a).max())
+            idle = 0 if max(rest, left) < least else idle + 1
+            if idle == 0:
+                best, least = self.__dict__.copy(), max(rest, left)
+            if least <= tol or idle == IDLE or not self.step(rest):
+                break
+        self.__dict__.update(best)
+
+    def step(self, before):
+        """Mehrotra's predictor and corrector, with one factorisation; False if rounding errors forbid it."""
+        if not self.factored():
+            return False
+        pairs = self.constraints
+        count = sum(value.size for value, _ in pairs)
+        predictor = self.direction(0.0)
+        length = longest(pairs, self.changes(predictor), 1.0)
+        after = sum(
+            float((value + length * change) @ (multiplier + length * other))
+            for (value, multiplier), (change, other) in zip(pairs, self.changes(predictor), strict=True)
+        )
+        move = self.direction(before / count * (after / before) ** 3, predictor)
+        length = NEAR * longest(pairs, self.changes(move), 1.0 / NEAR)
+        if not length > SHORTEST:
+            return False
+        self.go(move, length)
+        return True
+
+    def direction(self, mu, predictor=None):
+        """The step to where all products of constraints and multipliers are ``mu``, up to second-order terms.
+
+        Those of ``predictor`` are subtracted in advance.
+        """
+        raise NotImplementedError
+
+    def go(self, move, length):
+        """Move ``length`` along a direction."""
+        self.a, self.border = self.a + length * move.a, self.border + length * move.border[: len(self.border)]
+        self.push = self.push + length * move.push
+
+    def factored(self):
+        """Factor the system of Newton's method; False if rounding errors forbid it."""
+        raise NotImplementedError
+
+    def bordered(self, times, borders, corner):
+        """Keep the system with these borders, in columns, and ``corner`` in its last place."""
+        self.times, self.borders = times, borders
+        self.along = times(borders)
+        self.corner = borders.T @ self.along
+        self.corner[-1, -1] -= corner
+        return bool(np.isfinite(self.corner).all())
+
+    def solved(self, right, wanted):
+        """(a, border) with  S a + borders border = right,  borders'a - corner = wanted."""
+        plain = self.times(right)
+        try:
+            border = np.linalg.solve(self.corner, self.borders.T @ plain - wanted)
+        except np.linalg.LinAlgError:
+            border = np.full(len(wanted), np.nan)  # then the step has no length
+        return plain - self.along @ border, border
+
+    def pushed(self, push, a):
+        """The change of the multipliers ``push`` for a change of a."""
+        return push / self.a - self.push - self.push / self.a * a
+
+
+class _Plain(_Inside):
+    """All scalings are 1: one class, with Q = GG'."""
+
+    def __init__(self, Q, losses, sums, shifted):
+        super().__init__([(losses, sums)], np.ones(1), shifted)
+        self.Q = np.zeros((self.a.size, self.a.size))
+        self.Q[:-1, :-1] = Q
+        self.begin(INSIDE * (self.losses @ self.a + self.a @ self.curve()) / self.a.size + 1e-12)
+
+    def curve(self):
+        return self.Q @ self.a
+
+    def factored(self):
+        M = self.Q + np.diag(self.push / self.a)
+        factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)
+        return not failed and self.bordered(lambda right: dpotrs(factor, right, lower=1)[0], self.E.T, 0.0)
+
+    def direction(self, mu, predictor=None):
+        """See _Inside."""
+        push = mu if predictor is None else mu - predictor.a * predictor.push
+        right = push / self.a - self.push - self.residual(self.push)
+        a, border = self.solved(right, self.sums - self.E @ self.a)
+        return _Move(a, border, self.pushed(push, a))
+
+
+class _Scaled(_Inside):
+    """Scalings 0 < d < 1 of the units that are not forced, with their multipliers ``low``, ``high`` and ``tau``.
+
+    ``up`` is 1 - d, kept apart so that it does not round to zero.
+    """
+
+    def __init__(self, classes, scale, layout, forced, k, shifted):
+        super().__init__(
+            [(each.losses, each.sums) for each in classes],
+            np.array([each.total / scale for each in classes]),
+            shifted,
+        )
+        root, width = np.sqrt(scale), classes[0].G.shape[1]
+        self.G = [np.vstack([root * each.G, np.zeros((1, width))]) for each in classes]
+        self.layout, self.forced, self.k, self.single = layout, forced, k, layout.sizes is None
+        units = layout.count(width) - forced
+        self.d, self.up, self.c = np.full(units, k / units), np.full(units, 1.0 - k / units), self.products(self.a)
+        gain = self.gains()
+        self.tau = float(np.sort(gain)[-k])
+        mu = INSIDE * (float(self.losses @ self.a) + float(gain @ self.d)) / (self.a.size + 2 * units) + 1e-12
+        self.low = np.maximum(self.tau - gain, 0.0) + mu / self.d
+        self.high = np.maximum(gain - self.tau, 0.0) + mu / self.up
+        self.begin(mu)
+
+    def products(self, a):
+        """G'a of each class."""
+        return np.array([G.T @ a[rows] for G, rows in zip(self.G, self.rows, strict=True)])
+
+    def combined(self, c):
+        """G c over all rows."""
+        return np.concatenate([G @ values for G, values in zip(self.G, c, strict=True)])
+
+    @property
+    def spread(self):
+        """The scaling of each column."""
+        d = np.concatenate([np.ones(self.forced), self.d])
+        return d if self.single else np.repeat(d, self.layout.sizes)
+
+    @property
+    def w(self):
+        return (self.spread * self.c).ravel()
+
+    def curve(self):
+        return self.combined(self.spread * self.c)
+
+    def over_units(self, values):
+        """Sums over the columns of each unit that is not forced; ``values`` (..., columns)."""
+        if not self.single:
+            values = np.add.reduceat(values, self.layout.starts, axis=-1)
+        return values[..., self.forced :]
+
+    def gains(self):
+        return 0.5 * self.over_units((self.c**2).sum(axis=0))
+
+    @property
+    def constraints(self):
+        return [(self.a, self.push), (self.d, self.low), (self.up, self.high)]
+
+    def changes(self, move):
+        return [(move.a, move.push), (move.d, move.low), (-move.d, move.high)]
+
+    def go(self, move, length):
+        super().go(move, length)
+        self.d, self.up = self.d + length * move.d, self.up - length * move.d
+        self.tau = self.tau + length * move.border[-1]
+        self.low, self.high = self.low + length * move.low, self.high + length * move.high
+        self.c = self.products(self.a)
+
+    def factored(self):
+        self.q = self.low / self.d + self.high / self.up
+        self.T = np.concatenate([self.over_units(G * c) for G, c in zip(self.G, self.c, strict=True)])
+        times = self.system_of_one() if len(self.G) == 1 else self.system_of_classes()
+        if times is None:
+            return False
+        borders = np.column_stack([self.E.T, -(self.T / self.q).sum(axis=1)])
+        return self.bordered(times, borders, (1.0 / self.q).sum())
+
+    def system_of_one(self):
+        """The inverse of  G d G' + T q^-1 T' + D,  as a function; None if rounding errors forbid it."""
+        if self.single:  # T is G c: the columns of both terms are multiples of each other
+            curved = np.concatenate([np.zeros(self.forced), self.c[0, self.forced :] ** 2 / self.q])
+            B = self.G[0] * np.sqrt(self.spread + curved)
+        else:
+            B = np.hstack([self.G[0] * np.sqrt(self.spread), self.T / np.sqrt(self.q)])
+        system = SmallerSide(B, self.push / self.a)
+        return None if system.failed else system.times
+
+    def system_of_classes(self):
+        """The same where only T couples the classes: their own systems, and one of the size of the units."""
+        factors, D, inner = [], self.push / self.a, np.diag(self.q)
+        for G, rows in zip(self.G, self.rows, strict=True):
+            factor, failed = dpotrf(((G * self.spread) @ G.T + np.diag(D[rows])).T, lower=1, overwrite_a=1)
+            if failed:
+                return None
+            factors.append(factor)
+
+        def apart(right):
+            each = zip(factors, self.rows, strict=True)
+            return np.concatenate([dpotrs(factor, right[rows], lower=1)[0] for factor, rows in each])
+
+        behind = apart(self.T)
+        core, failed = dpotrf((inner + self.T.T @ behind).T, lower=1, overwrite_a=1)
+
+        def times(right):
+            first = apart(right)
+            return first - behind @ dpotrs(core, self.T.T @ first, lower=1)[0]
+
+        return None if failed else times
+
+    def direction(self, mu, predictor=None):
+        """See _Inside."""
+        d, up, q, gain, bend = self.d, self.up, self.q, self.gains(), 0.0
+        push = low = high = mu
+        if predictor is not None:
+            push, low = mu - predictor.a * predictor.push, mu - predictor.d * predictor.low
+            high = mu + predictor.d * predictor.high
+            gain = gain + 0.5 * self.over_units((predictor.c**2).sum(axis=0))
+            bend = self.combined(self.on_columns(predictor.d) * predictor.c)
+        in_d = gain - self.tau + low / d - high / up
+        right = push / self.a - self.push - self.residual(self.push) - bend - self.T @ (in_d / q)
+        wanted = np.append(self.sums - self.E @ self.a, (in_d / q).sum() + d.sum() - self.k)
+        a, border = self.solved(right, wanted)
+        move = (self.T.T @ a - border[-1] + in_d) / q
+        return _Move(
+            a, border, self.pushed(push, a), move, self.products(a),
+            low / d - self.low - self.low / d * move,
+            high / up - self.high + self.high / up * move,
+        )  # fmt: skip
+
+    def on_columns(self, d):
+        """One value per unit that is not forced as one per column; forced ones have 0."""
+        d = np.concatenate([np.zeros(self.forced), d])
+        return d if self.single else np.repeat(d, self.layout.sizes)
