@@ -1,7 +1,9 @@
 """Laws of the measures: exact searches against all labellings and rankings, weights, planes, values, scorers."""
 
+import functools
 import itertools
 import pickle
+import time
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -15,6 +17,7 @@ from sklearn.svm import LinearSVC
 
 import thresher
 from tests.oracles import measures as oracle
+from thresher.loops.measures import place_negatives
 from thresher.optim.measures import (
     F1,
     MEASURES,
@@ -51,13 +54,16 @@ def problems(draw, most):
     return y, np.array(draw(st.lists(value, min_size=n, max_size=n)))
 
 
+all_rankings = functools.cache(oracle.rankings)
+
+
 def parameters(measure):
     return {each.name: getattr(measure, each.name) for each in fields(measure)}
 
 
 def largest_violation(measure, y, scores):
     if measure in RANKINGS:
-        return oracle.largest_violation_of_ranks(measure.name, y, scores)
+        return oracle.largest_violation_of_ranks(measure.name, y, scores, all_rankings(y.size))
     return oracle.largest_violation(measure.name, y, scores, **parameters(measure))
 
 
@@ -87,14 +93,41 @@ def test_no_labelling_of_twelve_rows_is_more_violated(measure, share):
     assert plane.loss - plane.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
 
 
+@pytest.mark.parametrize("measure", TABLES, ids=repr)
+@pytest.mark.parametrize("share", [0.03, 0.3, 0.9])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 20.0])
+def test_no_numbers_of_true_and_false_positives_are_more_violated(measure, share, scale):
+    y, scores = random_problem(3, 70, share)
+    plane = measure.prepare(y).plane(scale * scores)
+    worst = oracle.largest_violation_by_counts(measure.name, y, scale * scores, **parameters(measure))
+    assert plane.loss - plane.vector() @ (scale * scores) == pytest.approx(worst, abs=1e-12 * (1 + scale))
+
+
+@pytest.mark.parametrize("share", [0.03, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("scale", [0.0, 0.05, 1.0, 20.0])
+def test_no_merging_is_more_violated(share, scale):
+    y, scores = random_problem(4, 90, share)
+    plane = AveragePrecision().prepare(y).plane(scale * scores)
+    worst = oracle.largest_violation_by_merging(y, scale * scores)
+    assert plane.loss - plane.vector() @ (scale * scores) == pytest.approx(worst, abs=1e-12 * (1 + scale))
+
+
 @pytest.mark.parametrize("measure", RANKINGS, ids=repr)
-@settings(max_examples=40, deadline=None)
-@given(problems(6))
+@settings(max_examples=80, deadline=None)
+@given(problems(7))
 def test_no_ranking_is_more_violated(measure, problem):
     y, scores = problem
     plane = measure.prepare(y).plane(scores)
     worst = largest_violation(measure, y, scores)
     assert plane.loss - plane.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
+
+
+@pytest.mark.parametrize("measure", RANKINGS, ids=repr)
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_no_ranking_of_nine_rows_is_more_violated(measure, share):
+    y, scores = random_problem(int(10 * share), 9, share)
+    plane = measure.prepare(y).plane(scores)
+    assert plane.loss - plane.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", TABLES, ids=repr)
@@ -112,8 +145,9 @@ def test_loss_equals_its_definition(measure, problem):
 @pytest.mark.parametrize("measure", RANKINGS, ids=repr)
 def test_loss_of_ranks_equals_its_definition(measure):
     y, _ = random_problem(1, 6, 0.5)
-    for ranks in oracle.rankings(y.size):
-        assert measure.loss(y, ranks) == pytest.approx(oracle.loss_of_ranks(measure.name, y, ranks), abs=1e-15)
+    ranks = all_rankings(y.size)
+    expected = oracle.loss_of_ranks(measure.name, y, ranks)
+    np.testing.assert_allclose([measure.loss(y, each) for each in ranks], expected, atol=1e-15)
 
 
 @by_name
@@ -457,3 +491,56 @@ def test_scorers_say_what_they_need():
         F1().scorer()(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="no label in y is a class of the estimator"):
         F1().scorer()(LogisticRegression().fit(X, y), X, np.full(150, "a"))
+
+
+class Counting:
+    """Scores that count how often they are read."""
+
+    def __init__(self, scores):
+        self.scores, self.size, self.reads = scores, scores.size, 0
+
+    def __getitem__(self, at):
+        self.reads += 1
+        return self.scores[at]
+
+
+@pytest.mark.parametrize("kind", ["random", "equal", "separated", "reversed"])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
+def test_steps_of_the_average_precision_grow_as_n_log_n(kind, share):
+    y, scores = random_problem(1, 1500, share)
+    scores = {"random": scores, "equal": 0.0 * y, "separated": 3.0 * y, "reversed": -3.0 * y}[kind]
+    positives, negatives = (np.sort(scores[y == sign])[::-1] for sign in (1.0, -1.0))
+    counting, above = Counting(positives), np.empty(negatives.size, dtype=np.int64)
+    place_negatives.py_func(counting, negatives, above)
+    rounds = np.ceil(np.log2(negatives.size)) + 1
+    assert 0 < counting.reads <= rounds * (positives.size + negatives.size)
+    compiled = np.empty_like(above)
+    place_negatives(positives, negatives, compiled)
+    np.testing.assert_array_equal(above, compiled)
+
+
+def seconds(measure, n, kind):
+    """Of the processor, for one search; the best of three."""
+    y, scores = random_problem(0, n, 0.5)
+    search = measure.prepare(y)
+    scores = {"random": scores, "equal": 0.0 * y, "separated": 3.0 * y}[kind]
+    taken = []
+    for _ in range(3):
+        begin = time.process_time()
+        search.plane(scores)
+        taken.append(time.process_time() - begin)
+    return min(taken)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["random", "equal", "separated"])
+@by_name
+def test_time_grows_as_n_log_n(measure, kind):
+    """16 times the rows take 20 times as long, and would take 256 times as long if each met each."""
+    assert seconds(measure, 1_600_000, kind) < 80 * seconds(measure, 100_000, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", [F1(), FBeta(0.5), FBeta(2.0)], ids=repr)
+def test_f_of_a_million_rows_takes_less_than_a_second(measure):
+    assert seconds(measure, 1_000_000, "random") < 1.0

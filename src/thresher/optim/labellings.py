@@ -41,8 +41,7 @@ class ErrorOracle(LabellingOracle):
         return self._labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
 
     def _labelled(self, flips: np.ndarray) -> LabelPlane:
-        weights = self.rows.weights
-        return LabelPlane.of(self.rows, weights[flips].sum() / weights.sum(), flips)
+        return LabelPlane.of(self.rows, self.rows.weights[flips].sum() / self.rows.total, flips)
 
 
 class FBetaOracle(LabellingOracle):

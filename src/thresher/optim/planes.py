@@ -7,6 +7,7 @@ gradient.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -62,7 +63,12 @@ class Rows:
         """Number of rows that are there."""
         return self.positives.size + self.negatives.size
 
-    @property
+    @cached_property
+    def total(self) -> float:
+        """Sum of the weights: what C is multiplied with, so that total times the risk is a sum over rows."""
+        return float(self.weights.sum())
+
+    @cached_property
     def counted(self) -> bool:
         """Whether every weight is 0 or 1."""
         return bool(np.all((self.weights == 0.0) | (self.weights == 1.0)))
