@@ -20,8 +20,8 @@ from thresher.optim.measures import (
 )
 
 TABLES = [
-    ErrorRate(), F1(), FBeta(0.3), FBeta(1.0), FBeta(3.0), PRBEP(), PrecisionAtK(1), PrecisionAtK(2), PrecisionAtK(0.5),
-    RecallAtK(2), RecallAtK(1.5), RecallAtK(2.0),
+    ErrorRate(), F1(), FBeta(1e-6), FBeta(0.3), FBeta(3.0), FBeta(1e6), PRBEP(), PrecisionAtK(1), PrecisionAtK(2),
+    PrecisionAtK(0.5), RecallAtK(2), RecallAtK(1.5), RecallAtK(2.0),
 ]  # fmt: skip
 RANKINGS = [RocArea(), AveragePrecision()]
 LIST = TABLES + RANKINGS

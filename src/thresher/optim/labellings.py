@@ -7,6 +7,7 @@ false ones.
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -64,8 +65,9 @@ class FBetaOracle(LabellingOracle):
         a = np.arange(self.rows.n_positive + 1)
         b = self._best_false_positives(best.negatives)
         value = self.loss(a, b) + best.true_part + best.false_part[b]
-        chosen = int(np.argmax(value))
-        return self._labelled(scores, best, chosen, int(b[chosen]))
+        true = int(np.argmax(value))
+        false = int(b[true])
+        return LabelPlane.of(self.rows, float(self.loss(true, false)), best.flips(scores, true, false))
 
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""
@@ -75,7 +77,7 @@ class FBetaOracle(LabellingOracle):
         loss = self.loss(rows.n_positive, rows.n_negative) if positive else 1.0
         return LabelPlane.of(rows, float(loss), flips)
 
-    def loss(self, a, b):
+    def loss(self, a: Any, b: Any) -> Any:
         """1 - F-beta of a true and b false positives; numbers or arrays."""
         missed = self.square * (self.rows.n_positive - a)
         return (b + missed) / (b + missed + (1.0 + self.square) * a)
@@ -98,9 +100,6 @@ class FBetaOracle(LabellingOracle):
             pays = top[active] / (reached * (reached + 1.0)) + negatives[middle] / n > 0.0
             low[active] = np.where(pays, middle + 1, low[active])
             high[active] = np.where(pays, high[active], middle)
-
-    def _labelled(self, scores: np.ndarray, best: "_Sorted", a: int, b: int) -> LabelPlane:
-        return LabelPlane.of(self.rows, float(self.loss(a, b)), best.flips(scores, a, b))
 
 
 class FixedCountOracle(LabellingOracle):

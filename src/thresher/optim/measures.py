@@ -108,7 +108,7 @@ class FBeta(_OfPrecisionAndRecall):
     Parameters
     ----------
     beta : float
-        Above 0; recall counts beta times as much as precision.
+        From 1e-6 to 1e6; recall counts beta times as much as precision.
 
     Examples
     --------
@@ -121,8 +121,8 @@ class FBeta(_OfPrecisionAndRecall):
     name: ClassVar[str] = "fbeta"
 
     def __post_init__(self) -> None:
-        if not _is_positive(self.beta):
-            raise ValueError(f"beta must be a finite number above 0, got {self.beta!r}")
+        if not _is_positive(self.beta) or not 1e-6 <= self.beta <= 1e6:
+            raise ValueError(f"beta must be a number from 1e-6 to 1e6, got {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
 
     @property
