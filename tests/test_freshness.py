@@ -21,7 +21,7 @@ FILES = {
     "benchmarks/book.py": "PAGE = 1\n",
     "benchmarks/speed.py": (
         '"""Speed."""\n\nfrom typing import TYPE_CHECKING\n\nfrom benchmarks import book, helper\n'
-        'from thresher import Tool\n\nif TYPE_CHECKING:\n    from thresher.tools.typed import TYPED\n\n'
+        "from thresher import Tool\n\nif TYPE_CHECKING:\n    from thresher.tools.typed import TYPED\n\n"
         'USES = ("thresher.tools.child",)\n'
     ),
     "benchmarks/helper.py": "def help():\n    import numpy\n    from thresher.deep.late import late\n",

@@ -236,8 +236,7 @@ def test_features_are_known_by_their_indices_and_files_without_such_are_refused(
     np.savez("table.npz", X=np.eye(3), y=[0, 1, 0])
     assert "expected svmlight text, got npz" in inside("predict", "model.json", "table.npz", check=1).stderr
     assert (
-        "indices are used as they are"
-        in inside("predict", "model.json", "test.svm", "--index-base", 1, check=2).stderr
+        "indices are used as they are" in inside("predict", "model.json", "test.svm", "--index-base", 1, check=2).stderr
     )
 
 

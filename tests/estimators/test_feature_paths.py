@@ -1,6 +1,5 @@
 """Whatever the family, ``path_`` has a length, models, and how many features each has."""
 
-
 import numpy as np
 import pytest
 

@@ -48,6 +48,7 @@ def formulation(way, lambda1=0.1, lambda2=0.1, **options):
 
 def root(f, a, p):
     """The weight of one kernel, by brentq in ln eta."""
+
     def slope(s):
         return float(f.slope(np.exp(np.array([s])), p, np.array([a]))[0])
 

@@ -88,9 +88,7 @@ def test_each_station_is_a_plain_solve_from_nothing(given_problem, rows):
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.integers(0, 10**6), st.integers(3, 40), st.integers(1, 60), st.sampled_from([1e-2, 1.0, 1e3]), st.booleans()
-)
+@given(st.integers(0, 10**6), st.integers(3, 40), st.integers(1, 60), st.sampled_from([1e-2, 1.0, 1e3]), st.booleans())
 def test_pivoting_ends_where_the_optimality_conditions_hold(seed, n, m, C, shifted):
     """From any feasible start: signs, the sum, margins of 1 less the slack inside and of at least 1 outside."""
     rng = np.random.default_rng(seed)

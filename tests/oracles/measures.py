@@ -54,9 +54,8 @@ def largest_violation(name, y, scores, beta=None, k=None):
 
 
 def rankings(n):
-    """All ranks of n rows."""
-    for ranks in itertools.permutations(range(1, n + 1)):
-        yield np.array(ranks)
+    """All ranks of n rows, (n!, n)."""
+    return np.array(list(itertools.permutations(range(1, n + 1))))
 
 
 def pairs(y):
@@ -65,27 +64,54 @@ def pairs(y):
 
 
 def loss_of_ranks(name, y, ranks):
-    """The share of pairs in wrong order, or 1 - average precision."""
+    """The share of pairs in wrong order, or 1 - average precision; of one ranking, or of each row of many."""
     if name == "auc":
-        return float(np.mean([ranks[i] > ranks[j] for i, j in pairs(y)]))
-    precisions = [np.mean(y[ranks <= ranks[i]] > 0) for i in np.flatnonzero(y > 0)]
-    return 1.0 - float(np.mean(precisions))
+        return np.mean([ranks[..., i] > ranks[..., j] for i, j in pairs(y)], axis=0)
+    precisions = []
+    for i in np.flatnonzero(y > 0):
+        reached = ranks <= ranks[..., i : i + 1]
+        precisions.append((reached & (y > 0)).sum(axis=-1) / reached.sum(axis=-1))
+    return 1.0 - np.mean(precisions, axis=0)
 
 
 def psi(y, ranks, scores):
     """(1 / (2PN)) sum of y_ij (s_i - s_j), y_ij = 1 where i is above j and -1 otherwise."""
-    return sum((1 if ranks[i] < ranks[j] else -1) * (scores[i] - scores[j]) for i, j in pairs(y)) / (2 * len(pairs(y)))
+    signs = (np.where(ranks[..., i] < ranks[..., j], 1.0, -1.0) * (scores[i] - scores[j]) for i, j in pairs(y))
+    return sum(signs) / (2 * len(pairs(y)))
 
 
-def largest_violation_of_ranks(name, y, scores):
-    """Max over rankings of loss - (Psi(y) - Psi(y')); Psi(y) is that of a perfect ranking."""
+def largest_violation_of_ranks(name, y, scores, ranks):
+    """Max over ``ranks``, all there are, of loss - (Psi(y) - Psi(y')); Psi(y) is that of a perfect ranking."""
     perfect = np.argsort(np.argsort(-y, kind="stable")) + 1
-    return max(
-        loss_of_ranks(name, y, ranks) + psi(y, ranks, scores) - psi(y, perfect, scores) for ranks in rankings(y.size)
-    )
+    return float((loss_of_ranks(name, y, ranks) + psi(y, ranks, scores) - psi(y, perfect, scores)).max())
 
 
 def pairwise_hinge(y, scores, weights):
     """The weighted mean over pairs of max(0, 1 - (s_i - s_j))."""
     total = sum(weights[i] * weights[j] for i, j in pairs(y))
     return sum(weights[i] * weights[j] * max(0.0, 1.0 - (scores[i] - scores[j])) for i, j in pairs(y)) / total
+
+
+def largest_violation_by_counts(name, y, scores, beta=None, k=None):
+    """As ``largest_violation``, over all numbers of true and false positives: the best rows of each class have them."""
+    k, n = count_of(name, k, y), y.size
+    best = [np.flatnonzero(y == sign)[np.argsort(-scores[y == sign], kind="stable")] for sign in (1, -1)]
+    values = []
+    for true, false in itertools.product(range(best[0].size + 1), range(best[1].size + 1)):
+        if k is None or true + false == k:
+            labels = -np.ones(n)
+            labels[best[0][:true]] = labels[best[1][:false]] = 1.0
+            values.append(loss_of_table(name, y, labels, beta, k) - direction(y, labels, k) @ scores)
+    return max(values)
+
+
+def largest_violation_by_merging(y, scores):
+    """As ``largest_violation_of_ranks`` for the average precision, over all ways to merge the two sorted classes."""
+    positives, negatives = (np.sort(scores[y == sign])[::-1] for sign in (1, -1))
+    n_pairs = positives.size * negatives.size
+    best = np.zeros(negatives.size + 1)  # by the number of negatives above the last positive placed
+    for m, score in enumerate(positives, start=1):
+        for c in range(negatives.size + 1):
+            best[c] += (1.0 - m / (m + c)) / positives.size - sum(score - each for each in negatives[:c]) / n_pairs
+        best = np.maximum.accumulate(best)  # the next positive has no fewer above it
+    return float(best[-1])

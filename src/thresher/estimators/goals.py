@@ -10,7 +10,7 @@ import numpy as np
 from thresher.errors import InvalidDataError
 from thresher.estimators.folds import accuracy
 from thresher.optim.losses import LOSSES, Loss
-from thresher.optim.measures import ErrorRate, Measure, as_measure, plain_names
+from thresher.optim.measures import ErrorRate, Measure, as_measure, of_share, plain_names, weighted_score
 from thresher.optim.plane_problem import PlaneProblem
 from thresher.optim.problem import MarginProblem, Problem
 
@@ -90,7 +90,7 @@ class OfMeasure(Goal):
     def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> PlaneProblem:
         """See Goal."""
         share = np.count_nonzero(cost) / cost.size
-        return PlaneProblem(y, cost, self.measure.of_share(share), shift, classes)
+        return PlaneProblem(y, cost, of_share(self.measure, share), shift, classes)
 
     def judge(
         self, scores: Sequence[np.ndarray], folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray
@@ -102,11 +102,11 @@ class OfMeasure(Goal):
         for position, decision in enumerate(scores):
             fold, value = divmod(position, out.shape[1])
             test = folds[fold]
-            measure, labels = self.measure.of_share(test.size / present), codes[test]
+            measure, labels = of_share(self.measure, test.size / present), codes[test]
             classes = [1] if decision.shape[1] == 1 else [int(c) for c in np.unique(labels)]
             out[fold, value] = np.mean([
-                measure.weighted_score(
-                    np.where(labels == c, 1.0, -1.0), decision[test, 0 if len(classes) == 1 else c], weights[test]
+                weighted_score(
+                    measure, np.where(labels == c, 1.0, -1.0), decision[test, 0 if len(classes) == 1 else c], weights[test]
                 )
                 for c in classes
             ])  # fmt: skip

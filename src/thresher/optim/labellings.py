@@ -7,6 +7,7 @@ false ones.
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -46,8 +47,7 @@ class ErrorOracle(LabellingOracle):
 
     def labelled(self, flips: np.ndarray) -> LabelPlane:
         """The plane of the labelling that differs from y where ``flips`` is true."""
-        weights = self.rows.weights
-        return LabelPlane.of(self.rows, weights[flips].sum() / weights.sum(), flips)
+        return LabelPlane.of(self.rows, self.rows.weights[flips].sum() / self.rows.total, flips)
 
 
 class _ErrorAlong(Along):
@@ -96,7 +96,7 @@ class FBetaOracle(LabellingOracle):
         loss = self.loss(rows.n_positive, rows.n_negative) if positive else 1.0
         return LabelPlane.of(rows, float(loss), flips)
 
-    def loss(self, a, b):
+    def loss(self, a: Any, b: Any) -> Any:
         """1 - F-beta of a true and b false positives; numbers or arrays."""
         missed = self.square * (self.rows.n_positive - a)
         return (b + missed) / (b + missed + (1.0 + self.square) * a)

@@ -69,39 +69,6 @@ class Measure(ABC):
         y = signs("y", y)
         return float(self._score(y, checked_scores(scores, y.size)))
 
-    def weighted_score(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-        """As ``score``, of samples with weights, where these have a meaning; samples of weight 0 are left out.
-
-        Parameters
-        ----------
-        y, scores : array-like of shape (n_samples,)
-            See ``score``.
-        weights : array-like of shape (n_samples,)
-            Not negative.
-
-        Returns
-        -------
-        float
-            The measure.
-        """
-        there = np.asarray(weights) > 0.0
-        return self.score(np.asarray(y)[there], np.asarray(scores)[there])
-
-    def of_share(self, share: float) -> "Measure":
-        """The measure for a share of the samples, such as a fold: a number of samples is that share of it.
-
-        Parameters
-        ----------
-        share : float
-            In (0, 1].
-
-        Returns
-        -------
-        Measure
-            Itself, unless it counts samples.
-        """
-        return self
-
     def label(self, scores: np.ndarray, n_positive: int | None = None) -> np.ndarray:
         """Labels of new samples: by count where the number of predicted positives is fixed, otherwise by sign.
 

@@ -108,7 +108,7 @@ class FBeta(_OfPrecisionAndRecall):
     Parameters
     ----------
     beta : float
-        Above 0; recall counts beta times as much as precision.
+        From 1e-6 to 1e6; recall counts beta times as much as precision.
 
     Examples
     --------
@@ -121,8 +121,8 @@ class FBeta(_OfPrecisionAndRecall):
     name: ClassVar[str] = "fbeta"
 
     def __post_init__(self) -> None:
-        if not _is_positive(self.beta):
-            raise ValueError(f"beta must be a finite number above 0, got {self.beta!r}")
+        if not _is_positive(self.beta) or not 1e-6 <= self.beta <= 1e6:
+            raise ValueError(f"beta must be a number from 1e-6 to 1e6, got {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
 
     @property
@@ -175,10 +175,6 @@ class _AtK(_OfTable):
 
     def __hash__(self) -> int:
         return hash(repr(self))
-
-    def of_share(self, share: float) -> Measure:
-        """See Measure."""
-        return type(self)(max(1, round(share * self.k))) if isinstance(self.k, int) and share < 1.0 else self  # type: ignore[call-arg]
 
     def _count(self, n_positive: int | None, n: int) -> int:
         if isinstance(self.k, int):
@@ -271,10 +267,6 @@ class RocArea(Measure):
     def _score(self, y: np.ndarray, scores: np.ndarray) -> float:
         return rankings.roc_area(y, scores, np.ones(y.size))
 
-    def weighted_score(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-        """See Measure."""
-        return rankings.roc_area(np.asarray(y), np.asarray(scores), np.asarray(weights))
-
     def _oracle(self, rows: Rows) -> Oracle:
         return rankings.RocOracle(rows)
 
@@ -310,6 +302,24 @@ MEASURES: dict[str, Callable[..., Measure]] = {
     measure.name: measure
     for measure in (ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision)
 }
+
+
+def of_share(measure: Measure, share: float) -> Measure:
+    """The measure for a share of the samples, such as a fold: a number of samples is that share of it."""
+    if isinstance(measure, (PrecisionAtK, RecallAtK)) and isinstance(measure.k, int) and share < 1.0:
+        return type(measure)(max(1, round(share * measure.k)))
+    return measure
+
+
+def weighted_score(measure: Measure, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+    """``measure.score`` of samples with weights: a pair of the ROC area weighs as much as the product of its two.
+
+    Elsewhere weights are 0 and 1, and samples of weight 0 are left out. The error rate is not for this.
+    """
+    if isinstance(measure, RocArea):
+        return rankings.roc_area(y, scores, weights)
+    there = weights > 0.0
+    return measure.score(y[there], scores[there])
 
 
 def plain_names() -> tuple[str, ...]:

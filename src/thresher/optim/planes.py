@@ -64,7 +64,12 @@ class Rows:
         """Number of rows that are there."""
         return self.positives.size + self.negatives.size
 
-    @property
+    @cached_property
+    def total(self) -> float:
+        """Sum of the weights: what C is multiplied with, so that total times the risk is a sum over rows."""
+        return float(self.weights.sum())
+
+    @cached_property
     def counted(self) -> bool:
         """Whether every weight is 0 or 1."""
         return bool(np.all((self.weights == 0.0) | (self.weights == 1.0)))
@@ -121,7 +126,7 @@ class LabelPlane(Plane):
         return cls(float(loss), np.packbits(flips).tobytes(), rows, float(mean))
 
     @cached_property
-    def lean(self) -> float:  # type: ignore[override]
+    def lean(self) -> float:
         """See Plane."""
         return float(self.rows.steps[self.flips()].sum()) if self.mean == 0.0 else 0.0
 

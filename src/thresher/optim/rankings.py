@@ -64,7 +64,7 @@ class RankingOracle(Oracle):
         swapped = np.zeros(self.rows.y.size, dtype=np.int32)
         swapped[merged.positives] = merged.negatives_above
         swapped[merged.negatives] = self.rows.n_positive - merged.positives_above
-        return RankPlane.of(self.rows, self._loss(merged, swapped), swapped)
+        return RankPlane.of(self.rows, self._loss(merged), swapped)
 
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
         """Ranks, 1 for the best row; rows that are not there have 0."""
@@ -78,7 +78,7 @@ class RankingOracle(Oracle):
         """The most violated ranking."""
 
     @abstractmethod
-    def _loss(self, merged: "Merged", swapped: np.ndarray) -> float:
+    def _loss(self, merged: "Merged") -> float:
         """The loss of a ranking."""
 
 
@@ -106,11 +106,10 @@ class RocOracle(RankingOracle):
             np.searchsorted(rising[0], rising[1], side="right"),
         )
 
-    def _loss(self, merged: Merged, swapped: np.ndarray) -> float:
-        rows = self.rows
-        if rows.counted:
-            return float(merged.negatives_above.sum() / (rows.n_positive * rows.n_negative))
-        return float(swapped_weights(rows, swapped)[rows.positives].sum())
+    def _loss(self, merged: Merged) -> float:
+        true, false = self.rows.weights[merged.positives], self.rows.weights[merged.negatives]
+        above = np.concatenate([[0.0], np.cumsum(false)])
+        return min(1.0, float(true @ above[merged.negatives_above] / (true.sum() * above[-1])))
 
 
 class PrecisionOracle(RankingOracle):
@@ -128,7 +127,7 @@ class PrecisionOracle(RankingOracle):
         before = np.searchsorted(above, np.arange(rows.n_positive), side="right")
         return Merged(positives, before, negatives, above)
 
-    def _loss(self, merged: Merged, swapped: np.ndarray) -> float:
+    def _loss(self, merged: Merged) -> float:
         hits = np.arange(1, merged.positives.size + 1)
         return 1.0 - float((hits / (hits + merged.negatives_above)).mean())
 
