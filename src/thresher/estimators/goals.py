@@ -103,12 +103,11 @@ class OfMeasure(Goal):
             fold, value = divmod(position, out.shape[1])
             test = folds[fold]
             measure, labels = of_share(self.measure, test.size / present), codes[test]
-            classes = [1] if decision.shape[1] == 1 else [int(c) for c in np.unique(labels)]
+            # column 0 is about class 1 of two
+            columns = {1: 0} if decision.shape[1] == 1 else {int(c): int(c) for c in np.unique(labels)}
             out[fold, value] = np.mean([
-                weighted_score(
-                    measure, np.where(labels == c, 1.0, -1.0), decision[test, 0 if len(classes) == 1 else c], weights[test]
-                )
-                for c in classes
+                weighted_score(measure, np.where(labels == c, 1.0, -1.0), decision[test, column], weights[test])
+                for c, column in columns.items()
             ])  # fmt: skip
         return out
 
