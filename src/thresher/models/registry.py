@@ -17,6 +17,16 @@ from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
+from thresher.optim.measures import (
+    F1,
+    PRBEP,
+    AveragePrecision,
+    ErrorRate,
+    FBeta,
+    PrecisionAtK,
+    RecallAtK,
+    RocArea,
+)
 from thresher.results import Trace
 
 
@@ -128,3 +138,4 @@ def register(*classes: type) -> None:
 
 
 register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial)
+register(ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision)
