@@ -13,6 +13,8 @@ import numpy as np
 
 from thresher.optim.planes import LabelPlane, Oracle, Rows
 
+ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
+
 
 class LabellingOracle(Oracle):
     """What the searches for labellings share."""
@@ -62,11 +64,10 @@ class FBetaOracle(LabellingOracle):
         """See Oracle."""
         scores = self.checked(scores)
         best = _Sorted(self.rows, scores)
-        a = np.arange(self.rows.n_positive + 1)
-        b = self._best_false_positives(best.negatives)
-        value = self.loss(a, b) + best.true_part + best.false_part[b]
-        true = int(np.argmax(value))
-        false = int(b[true])
+        a, low, high = self._candidates(best)
+        b = self._best_false_positives(a, low, high, best.negatives)
+        chosen = int(np.argmax(self.loss(a, b) + best.true_part[a] + best.false_part[b]))
+        true, false = int(a[chosen]), int(b[chosen])
         return LabelPlane.of(self.rows, float(self.loss(true, false)), best.flips(scores, true, false))
 
     def everything(self, positive: bool) -> LabelPlane:
@@ -82,24 +83,36 @@ class FBetaOracle(LabellingOracle):
         missed = self.square * (self.rows.n_positive - a)
         return (b + missed) / (b + missed + (1.0 + self.square) * a)
 
-    def _best_false_positives(self, negatives: np.ndarray) -> np.ndarray:
-        """For a = 0 .. P the number of false positives that maximises the value; ``negatives`` fall."""
-        a = np.arange(self.rows.n_positive + 1, dtype=np.float64)
-        n, base = self.rows.n, a + self.square * self.rows.n_positive
-        top = (1.0 + self.square) * a  # the loss rises by top / ((base + b - 1) (base + b)) when b is reached
-        # Negatives above 0 always pay, and those never do for which even the largest rise is too small.
-        most = float((top / (base * (base + 1.0))).max())
-        low = np.full(a.size, np.searchsorted(-negatives, 0.0, side="left"))
-        high = np.full(a.size, np.searchsorted(-negatives, n * most, side="left"))
+    def _candidates(self, best: "_Sorted") -> tuple[np.ndarray, int, int]:
+        """The numbers of true positives that may be the best, and between which numbers the false ones are.
+
+        Negatives above 0 always pay, and those never do for which even the largest rise of the loss is too small. The
+        loss at these two numbers then bounds the value of each a from both sides.
+        """
+        a = np.arange(self.rows.n_positive + 1)
+        most = float(self._rise(a, 0).max())
+        low = int(np.searchsorted(-best.negatives, 0.0, side="left"))
+        high = int(np.searchsorted(-best.negatives, self.rows.n * most, side="left"))
+        least, largest = (self.loss(a, b) + best.true_part for b in (low, high))
+        bar = float(least.max())
+        return np.flatnonzero(largest >= bar - ROUNDING * (1.0 + abs(bar))), low, high
+
+    def _best_false_positives(self, a: np.ndarray, least: int, most: int, negatives: np.ndarray) -> np.ndarray:
+        """For each a the number of false positives that maximises the value; ``negatives`` fall."""
+        low, high = np.full(a.size, least), np.full(a.size, most)
         while True:
             active = np.flatnonzero(low < high)
             if active.size == 0:
                 return low
             middle = (low[active] + high[active]) // 2
-            reached = base[active] + middle
-            pays = top[active] / (reached * (reached + 1.0)) + negatives[middle] / n > 0.0
+            pays = self._rise(a[active], middle) + negatives[middle] / self.rows.n > 0.0
             low[active] = np.where(pays, middle + 1, low[active])
             high[active] = np.where(pays, high[active], middle)
+
+    def _rise(self, a: np.ndarray, b: Any) -> np.ndarray:
+        """loss(a, b + 1) - loss(a, b)."""
+        reached = a + b + self.square * self.rows.n_positive
+        return (1.0 + self.square) * a / (reached * (reached + 1.0))
 
 
 class FixedCountOracle(LabellingOracle):
