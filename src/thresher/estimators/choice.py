@@ -1,13 +1,12 @@
 """The choice of C by cross-validation inside a fit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from thresher.data.design import Design
 from thresher.estimators.parameters import costs
-from thresher.families.fgm import held_out
 from thresher.optim.problem import Problem
 from thresher.results import Trace
 
@@ -22,16 +21,20 @@ def costs_of_folds(Cs: np.ndarray, folds: Sequence[np.ndarray], weights: np.ndar
 
 
 def scores_of(
-    design: Design, models: Sequence[Sequence[Problem]], trace: Trace, debias: bool, options: dict[str, Any]
+    held_out: Callable[..., Iterator[np.ndarray]],
+    design: Design,
+    models: Sequence[Sequence[Problem]],
+    trace: Trace,
+    options: dict[str, Any],
 ) -> Iterator[np.ndarray]:
     """Scores (samples, classes) of each of ``models``, which are the problems of all classes.
 
-    ``options`` are those of ``held_out``; half of the time is for the choice.
+    ``options`` are those of ``held_out``, which fits them; half of the time is for the choice.
     """
     if options["deadline"] is not None:
         options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
     all_problems = [problem for problems in models for problem in problems]
-    problem_scores = held_out(design, all_problems, trace, debias=debias, **options)
+    problem_scores = held_out(design, all_problems, trace, **options)
     for problems in models:
         yield np.hstack([next(problem_scores) for _ in problems])
 

@@ -23,7 +23,7 @@ from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.fgm_options import check_heredity, made_by, options_of
 from thresher.estimators.fitting import Task, fit_design, set_or_remove
-from thresher.estimators.goals import goal_of
+from thresher.estimators.goals import check_all, goal_of, is_all
 from thresher.estimators.linear import PathClassifier
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
@@ -164,7 +164,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     path_: Path
 
     def __init__(
-        self, n_features_to_select: float | None = None, *, C: float | str | None = None, cv: Any = 5,
+        self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
         support: str = "shared", overshoot: float | str | None = "auto", loss: str | Measure = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
@@ -220,6 +220,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         kernel, polynomial = made_by(self.features)
         C, options = options_of(self, kernel, trace)
         check_heredity(self, polynomial)
+        check_all(self)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
@@ -231,7 +232,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             if previous is not None and not previous.has(kernel, size, products=polynomial is not None):
                 previous = None  # weights of other features
             given = self._candidates(size, polynomial)
-            options["wanted"] = wanted = given.wanted(self.n_features_to_select)
+            everything = is_all(self.n_features_to_select)
+            options["wanted"] = wanted = None if everything else given.wanted(self.n_features_to_select)
             overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
             options["overshoot"] = overshoot
             target = growth_target(wanted, overshoot, given.available, given.mean_size)

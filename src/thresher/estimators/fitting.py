@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +13,13 @@ from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.choice import best_C, costs_of_folds, scores_of
 from thresher.estimators.folds import CS, held_out_parts
-from thresher.estimators.goals import goal_of
+from thresher.estimators.goals import goal_of, is_all
 from thresher.estimators.progress import Progress
 from thresher.estimators.sentences import groups_of_classes, shortfalls
 from thresher.estimators.warm_start import Starts
-from thresher.families.fgm import fgm
-from thresher.results import Trace
+from thresher.families.fgm import fgm, held_out
+from thresher.families.fgm_all import fgm_all, held_out_all
+from thresher.results import Selection, Trace
 
 
 @dataclass(frozen=True)
@@ -60,22 +61,14 @@ def fit_design(clf: Any, task: Task, C: float | str | None, trace: Trace) -> Non
     if C == "auto":
         folds, Cs = held_out_parts(clf.cv, task.codes, weights), goal.default_C(weights) * np.array(CS)
         models = [make(cost=held) for held in costs_of_folds(Cs, folds, weights)]
-        scores = list(scores_of(task.design, models, trace, bool(clf.debias), options))
+        held = held_out_all if is_all(clf.n_features_to_select) else functools.partial(held_out, debias=clf.debias)
+        scores = list(scores_of(held, task.design, models, trace, options))
         judged = goal.judge(scores, folds, task.codes, weights)
         C, tried = best_C(Cs, judged), {"Cs_": Cs, "scores_": judged}
     separate = 1 if signs.ndim == 1 or shared else classes.size
     progress = Progress(clf.verbose, task.target and task.target * separate, task.noun)
-    selection = fgm(
-        task.design,
-        make(cost=check.costs(float(C), weights)),
-        trace,
-        starts=task.starts,
-        watch=progress,
-        spread=task.spread,
-        labels=task.labels,
-        debias=bool(clf.debias),
-        **options,
-    )
+    problems = make(cost=check.costs(float(C), weights))
+    selection = selected(clf, task, problems, progress, trace)
     progress.close(selection)
     groups = None
     if selection.units is not None and selection.units.size:
@@ -92,6 +85,24 @@ def fit_design(clf: Any, task: Task, C: float | str | None, trace: Trace) -> Non
     per_class = clf.support == "per_class"
     for message in shortfalls(clf.selection_, options["wanted"], classes, per_class=per_class, groups=groups):
         warnings.warn(message, FewerFeaturesWarning, stacklevel=3)  # of the call of fit
+
+
+def selected(clf: Any, task: Task, problems: Sequence[Any], progress: Progress, trace: Trace) -> Selection:
+    """The selection from the design of ``task``; with all features nothing is selected."""
+    options = task.options
+    if is_all(clf.n_features_to_select):
+        return fgm_all(task.design, problems, trace, watch=progress, **options)
+    return fgm(
+        task.design,
+        problems,
+        trace,
+        starts=task.starts,
+        watch=progress,
+        spread=task.spread,
+        labels=task.labels,
+        debias=bool(clf.debias),
+        **options,
+    )
 
 
 def set_or_remove(estimator: Any, name: str, value: Any) -> None:

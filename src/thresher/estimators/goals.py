@@ -122,3 +122,24 @@ def goal_of(loss: Any) -> Goal:
         return OfMeasure(as_measure(loss))
     names = ", ".join(map(repr, (*LOSSES, *plain_names())))
     raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")
+
+
+def is_all(n_features_to_select: Any) -> bool:
+    """Whether all features are asked for."""
+    return isinstance(n_features_to_select, str) and n_features_to_select == "all"
+
+
+def check_all(clf: Any) -> None:
+    """Raise ValueError if all features are asked for together with what they do not go with."""
+    if not is_all(clf.n_features_to_select):
+        return
+    if isinstance(goal_of(clf.loss), OfMargins):
+        raise ValueError(
+            f'n_features_to_select="all" is for measures; with loss={clf.loss!r} use scikit-learn\'s LinearSVC or '
+            "LogisticRegression, which solve that problem"
+        )
+    for name in ("groups", "always_include"):
+        if getattr(clf, name) is not None:
+            raise ValueError(f'{name} has no meaning with n_features_to_select="all": all features are in the model')
+    if clf.features != "linear":
+        raise ValueError(f'n_features_to_select="all" needs features="linear", got {clf.features!r}')

@@ -150,6 +150,11 @@ class Bundle:
 class Memory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
 
+    @property
+    def n_planes(self) -> int:
+        """Number of planes of all classes."""
+        return sum(len(bundle.planes) for bundle in self)
+
     def fewer_columns(self, columns: np.ndarray) -> "Memory":
         """See Divisible."""
         return Memory(bundle.fewer_columns(columns) for bundle in self)
@@ -242,6 +247,11 @@ class Search:
     def gap(self):
         """Objective of the best point less the bound."""
         return self.best.objective - self.bound
+
+    @property
+    def n_planes(self):
+        """Number of planes of all classes."""
+        return Memory(self.bundles).n_planes
 
     def is_settled(self, tol):
         """Whether the gap is at most ``tol`` or FINEST of the objective, or cannot be made smaller."""
