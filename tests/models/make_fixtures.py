@@ -70,6 +70,7 @@ def models():
     yield "recall", thresher.FGMClassifier(loss=thresher.RecallAtK(2.0), C=100.0, **few).fit(X, rare), {}
     yield "precision", thresher.FGMClassifier(loss=thresher.PrecisionAtK(5), C=100.0, **few).fit(X, two), {}
     yield "measures", thresher.FGMClassifier(loss=thresher.FBeta(2.0), C=10.0, **few).fit(X, three), {}
+    yield "all", thresher.FGMClassifier("all", loss="auc", C=1.0).fit(X, two), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
 
 

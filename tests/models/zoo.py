@@ -93,6 +93,7 @@ MAKERS = {
     "precision": lambda: FGMClassifier(3, loss=PrecisionAtK(5), C="auto", cv=3, overshoot=2.0).fit(X, Y),
     "measures": lambda: FGMClassifier(3, loss=FBeta(2), C=10.0, overshoot=2.0).fit(Z, CODES),
     "rankings": lambda: FGMClassifier(2, loss="auc", C=10.0, support="per_class", overshoot=None).fit(Z, CODES),
+    "all": lambda: FGMClassifier("all", loss="average_precision", C=1.0).fit(X, Y),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
