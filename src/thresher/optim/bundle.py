@@ -112,8 +112,11 @@ class Bundle:
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
 
-        It is summed up anew when half of it is gone, since digits are lost with it.
+        It is summed up anew when half of it is gone, since digits are lost with it. Columns that were taken after the
+        last solve have no products yet: then all are computed anew.
         """
+        if columns.size and columns.max() >= self.G.shape[1]:
+            return replace(self, G=self.G[:, :0], Q=None)
         G, Q = np.ascontiguousarray(self.G[:, columns]), None
         if self.Q is not None:
             left = np.delete(self.G, columns, axis=1)

@@ -23,7 +23,7 @@ MOST_STEPS = 60
 NEAR = 0.995  # share of the way to the boundary that a step goes at most
 SHORTEST = 1e-8  # shorter steps do not lead anywhere
 INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
-IDLE = 3  # steps without progress after which only rounding errors are left
+IDLE = 10  # steps without progress after which only rounding errors are left; at first residuals may grow
 LEAST = 1e-13  # tolerance, of the total: less is lost in rounding errors
 
 
