@@ -13,10 +13,13 @@ from thresher import (
     AdditiveGaussian,
     AlignmentPath,
     AlignmentPathClassifier,
+    FBeta,
     FGMClassifier,
     Groups,
     Intersection,
     Polynomial,
+    PrecisionAtK,
+    RecallAtK,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
@@ -34,6 +37,7 @@ Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FRAME = pd.DataFrame(X, columns=[f"gene {j} [µg]" for j in range(40)])
 FOREST, WEIGHTS = np.concatenate([30 + np.arange(30) // 3, np.full(10, -1)]), np.linspace(0.5, 3.0, 40)
 WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
+RARE = np.where(X[:, :3].sum(axis=1) > 1.8, "yes", "no")
 
 
 def interrupted():
@@ -84,6 +88,12 @@ MAKERS = {
         3, features=Polynomial(0.5, 0.0, interaction_only=True), loss="logistic", support="per_class", overshoot=3.0
     ).fit(sparse.csr_array(Z), CODES),
     "product_names": lambda: FGMClassifier(4, features="polynomial", always_include=["gene 7 [µg]"]).fit(FRAME, Y),
+    "f1": lambda: FGMClassifier(3, loss="f1", overshoot=2.0).fit(X, Y),
+    "recall": lambda: FGMClassifier(3, loss=RecallAtK(2.0), C=100.0, overshoot=2.0).fit(FRAME, RARE),
+    "precision": lambda: FGMClassifier(3, loss=PrecisionAtK(5), C="auto", cv=3, overshoot=2.0).fit(X, Y),
+    "measures": lambda: FGMClassifier(3, loss=FBeta(2), C=10.0, overshoot=2.0).fit(Z, CODES),
+    "rankings": lambda: FGMClassifier(2, loss="auc", C=10.0, support="per_class", overshoot=None).fit(Z, CODES),
+    "all": lambda: FGMClassifier("all", loss="average_precision", C=1.0).fit(X, Y),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
@@ -124,9 +134,9 @@ def data_for(kind):
     if kind in ("intersection", "exact", "chi2"):
         return np.abs(Z if kind == "chi2" else X)
     many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree", "interactions",
-            "kernels_classes")  # fmt: skip
+            "kernels_classes", "measures", "rankings")  # fmt: skip
     framed = ("frame", "singles", "gaussian", "product_names", "grid_cv", "grid_at", "stream_settings", "kernels",
-              "kernels_at")  # fmt: skip
+              "kernels_at", "recall")  # fmt: skip
     return Z if kind in many else FRAME if kind in framed else X
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
+from thresher.cli.losses import loss_facts, loss_in_words, measure_of, title_of
 from thresher.cli.show import Reporter, add, counted, new_table
 from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
@@ -163,7 +164,8 @@ def say_score(reporter, clf):
     elif isinstance(clf, SparseSVCPath):
         score, measure, what = clf.best_score_, scoring_name(clf), f"the best of {clf.path_.alphas.size:,} points"
     else:
-        score, measure, what = clf.scores_.mean(axis=0).max(), "accuracy", f"the best of {clf.Cs_.size} values of C"
+        measure = "accuracy" if measure_of(clf.loss) is None else title_of(clf.loss)
+        score, what = clf.scores_.mean(axis=0).max(), f"the best of {clf.Cs_.size} values of C"
     reporter.say(
         f"cross-validation: {measure} {score:.4f}, {what}. It was chosen by this score, which is therefore too high: "
         "not\nan estimate for new data. For one, score samples that were not in the training data (thresher predict)."
@@ -183,6 +185,7 @@ def origin(reporter, model):
     reporter.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
     reporter.say(f"parameters: {', '.join(f'{k}={shortened(v)}' for k, v in changed.items()) or 'defaults'}")
     if isinstance(clf, FGMClassifier):
+        reporter.say(f"loss: {loss_in_words(clf)}")
         reporter.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} {clf.selection_.noun}s")
     elif isinstance(clf, SparseSVCPath):
         i, j = point_of(clf)
@@ -258,7 +261,7 @@ def own_facts(clf):
     """Values that only this type of model has."""
     if isinstance(clf, FGMClassifier):
         groups = {} if clf.selection_.groups is None else {"groups": clf.selection_.groups.tolist()}
-        return {"C": clf.C_, "path": clf.path_.numbers} | groups
+        return loss_facts(clf.loss) | {"C": clf.C_, "path": clf.path_.numbers} | groups
     if isinstance(clf, StreamClassifier):
         names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
         return {name: getattr(clf, f"{name}_") for name in names}

@@ -8,8 +8,10 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import check_out, known_labels, more_data, not_written, path_of
 from thresher.cli.inspect import chosen
+from thresher.cli.losses import measure_of, title_of, undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
+from thresher.estimators.fgm import FGMClassifier
 from thresher.models import read as read_model
 
 
@@ -38,6 +40,7 @@ def run(
     y, known = (None, np.zeros(1)) if table.y is None else known_labels(reporter, table.y, clf.classes_)
     if known.any():
         report |= measures(y, known, predicted, decided, clf.classes_)
+        report |= of_loss(reporter, clf, table.X, y)
         show(reporter, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
@@ -111,11 +114,28 @@ def measures(y, known, predicted, decided, classes):
     }
 
 
+def of_loss(reporter, clf, X, y):
+    """The measure that the model was fitted for, if it was, with its name."""
+    measure = measure_of(clf.loss) if isinstance(clf, FGMClassifier) else None
+    if measure is None:
+        return {}
+    value = None
+    try:
+        value = measure.scorer()(clf, X, y)
+    except ValueError as error:
+        undefined(reporter, clf.loss, error)
+    return {"measure": title_of(clf.loss), "value": value}
+
+
 def show(reporter, report, classes):
     """Print the measures."""
     area = "" if report["roc_area"] is None else f"; area under the ROC curve {report['roc_area']:.4f}"
     of = " (mean over the classes)" if area and len(classes) > 2 else ""
-    reporter.say(f"accuracy {report['accuracy']:.4f} on {counted(report['rows'], 'row')}{area}{of}\n")
+    reporter.say(f"accuracy {report['accuracy']:.4f} on {counted(report['rows'], 'row')}{area}{of}")
+    if report.get("value") is not None:
+        over = ", the mean over the classes" if len(classes) > 2 else f" of class {classes[1]}"
+        reporter.say(f"{report['measure']} {report['value']:.4f}{over}: what the model was fitted for")
+    reporter.say()
     table = new_table("class", "precision", "recall", "F1", "rows", "predicted")
     for label, values in report["by_class"].items():
         shares = (f"{values[measure]:.4f}" for measure in ("precision", "recall", "f1"))

@@ -9,6 +9,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved
 from thresher.cli.group_files import read_groups, read_tree
 from thresher.cli.inspect import describe, facts
+from thresher.cli.losses import check_loss, loss_of, measure_of, title_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.data.pairs import Polynomial
@@ -22,8 +23,8 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, kernel, polynomial, heredity, groups, tree, ungrouped,
-    always, exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting,
+    file, features, C, loss, at, beta, support, growth_alone, scale, kernel, polynomial, heredity, groups, tree,
+    ungrouped, always, exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
@@ -31,7 +32,8 @@ def run(
     check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names), groups, tree)
     if ungrouped != "error" and groups is None:
         raise WrongUsage("--ungrouped needs --groups")
-    made_by = features_of(kernel, polynomial, heredity)
+    made_by, loss = features_of(kernel, polynomial, heredity), loss_of(loss, at, beta)
+    check_loss(loss, features, fitting.balanced)
     table = training_data(reporter, file, reading, jobs)
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
@@ -159,17 +161,32 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
     y, _ = known_labels(reporter, table.y, clf.classes_)
-    numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, y)
+    numbers, scores = clf.path_.numbers, {"accuracy": path_scores(clf, table.X, y)}
+    scores |= of_measure(reporter, clf, table.X, y)
     selection = clf.selection_
     selected = selection.features if selection.units is None else selection.units
-    shown = new_table(f"{selection.noun}s", "accuracy", title=f"\nAccuracy on {test} ({counted(table.y.size, 'row')})")
-    best, chosen = int(np.argmax(accuracies)), selected.size
+    shown = new_table(f"{selection.noun}s", *scores, title=f"\nScores on {test} ({counted(table.y.size, 'row')})")
+    judged = list(scores.values())  # the last one is what the model was fitted for
+    best, chosen = int(np.argmax(judged[-1])), selected.size
     for place in spread(numbers, NUMBERS_SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
         mark = "  chosen" if numbers[place] == chosen else "  best" if place == best else ""
-        add(shown, f"{numbers[place]}{mark}", f"{accuracies[place]:.4f}")
+        add(shown, f"{numbers[place]}{mark}", *(f"{values[place]:.4f}" for values in judged))
     reporter.table(shown)
-    return {"test": test, "path_numbers": numbers, "path_accuracies": accuracies,
+    measures = {"path_measures": judged[1]} if len(judged) > 1 else {}
+    return {"test": test, "path_numbers": numbers, "path_accuracies": judged[0], **measures,
             "accuracy": float(clf.score(table.X, y))}  # fmt: skip
+
+
+def of_measure(reporter, clf, X, y):
+    """{name: the measure that the model was fitted for, of every model of the path}; empty if there is none."""
+    measure = measure_of(clf.loss)
+    if measure is None:
+        return {}
+    try:
+        return {title_of(clf.loss): path_scores(clf, X, y, scoring=measure.scorer())}
+    except ValueError as error:
+        undefined(reporter, clf.loss, error)
+        return {}
 
 
 def spread(numbers, most, also):

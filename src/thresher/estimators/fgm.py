@@ -43,17 +43,21 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     using only those in memory. ``path_`` has the model with each number of features. Of features that are equal or
     opposite after scaling only the first is selected, as long as any other feature has a non-zero score.
 
+    With a measure as the loss, such as F1, 1/2 ||w||_B^2 + C n xi is minimised, where xi bounds one less the measure on
+    the n training samples. C means the same for every loss: ``loss="error"`` is the hinge-loss SVM with that C.
+
     More than two classes are fitted one-vs-rest, all in the same scans.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
+    n_features_to_select : int, float, "all" or None, default=None
         Number of features to select, or a fraction of all features. Exactly this many are selected; otherwise a
-        FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``.
+        FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``. "all": no selection,
+        as a baseline, for measures only (of other losses that is LinearSVC or LogisticRegression of scikit-learn).
     C : float or "auto", default=None
-        Weight of the loss relative to the penalty. None: the default of the loss, 1.0 for both losses. "auto": chosen
-        from 0.01, 0.1, 1, 10 and 100 by cross-validation, for the requested number of features; all folds and values
-        share one scan per turn.
+        Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n, where n is the number of samples
+        (the sum of their weights). "auto": chosen from 0.01, 0.1, 1, 10 and 100 times that by cross-validation, for the
+        requested number of features; all folds and values share one scan per turn.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds for ``C="auto"``.
     support : {"shared", "per_class"}, default="shared"
@@ -66,8 +70,14 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Of groups and inputs of a kernel the larger set has at most 1000 columns; where rows times columns times the
         smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth only, with a path of its
         turns; several times faster.
-    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-        Loss function.
+    loss : str or Measure, default="squared_hinge"
+        What is minimised. "squared_hinge", "logistic", or one less a measure: "error" (hinge loss), "f1", "prbep",
+        "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,
+        ``AveragePrecision()``; ``FBeta(beta)``; ``PrecisionAtK(k)`` and ``RecallAtK(k)`` of the k samples with the
+        largest scores (an integer), or of k times as many as there are positives (a float). The positive class is
+        ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
+        ``class_weight``, are for "error" and "auc" alone, and rows of weight 0 are not there. Measures take more time
+        than the other losses.
     features_per_turn : int or "auto", default="auto"
         Budget B, which is also the number of features taken per turn. "auto": a tenth of the number to grow to, at
         most 100 (10 if there is no such number); in growth only, it is doubled if the optimum has too few features.
@@ -133,13 +143,16 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. With PRBEP, measures at k and of rankings, which go by the order of samples, minus the score that as
+        many training samples exceed as the measure counts (of rankings: as are positive). ``measure.label(scores)``
+        labels new samples by count instead.
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
-        The C used; with ``C="auto"`` also the values tried and their accuracy on the held-out samples. The best mean of
-        ``scores_`` is not an estimate for new data, since the same folds chose C (on pure noise it was up to 0.57): for
-        that use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples ``fit`` did not see.
+        The C used; with ``C="auto"`` also the values tried and their accuracy, or the measure of ``loss``, on the
+        held-out samples. The best mean of ``scores_`` is not an estimate for new data, since the same folds chose C (on
+        pure noise it was up to 0.57): for that use ``cross_val_score`` on the whole estimator (nested cross-validation)
+        or samples ``fit`` did not see.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
@@ -153,12 +166,16 @@ class FGMClassifier(ColumnSelector, PathClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from thresher import FGMClassifier
     >>> from thresher.datasets import make_wide
     >>> data = make_wide(300, 2000, n_relevant=5, random_state=0)
     >>> clf = FGMClassifier(n_features_to_select=5).fit(data.X, data.y)
     >>> clf.selection_.features, data.relevant
     (array([ 539,  615, 1021, 1272, 1697]), array([ 539,  615, 1021, 1272, 1697]))
+    >>> rare = data.X[:, data.relevant] @ np.sign(data.weights) > 2.5      # 44 of 300 samples
+    >>> FGMClassifier(n_features_to_select=5, loss="f1", overshoot=None).fit(data.X, rare).selection_.features
+    array([ 539,  615, 1021, 1272, 1697])
     """
 
     path_: Path
@@ -200,7 +217,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """Select features of X and fit the model on them.
 
         Cost: one pass over X for validation and statistics, one per turn and one more (with ``C="auto"`` as many
-        again); memory for the features taken. X is neither modified nor kept.
+        again); memory for the features taken; with a measure also for each plane, of which there are some ten to some
+        hundred, n / 8 bytes (of rankings 4 n) and 8 for each feature taken. X is neither modified nor kept.
 
         Parameters
         ----------

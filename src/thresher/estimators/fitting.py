@@ -91,7 +91,7 @@ def selected(clf: Any, task: Task, problems: Sequence[Any], progress: Progress, 
     """The selection from the design of ``task``; with all features nothing is selected."""
     options = task.options
     if is_all(clf.n_features_to_select):
-        return fgm_all(task.design, problems, trace, watch=progress, **options)
+        return fgm_all(task.design, problems, trace, watch=progress, spread=task.spread, **options)
     return fgm(
         task.design,
         problems,

@@ -10,12 +10,13 @@ import numpy as np
 from thresher.errors import InvalidDataError
 from thresher.estimators.folds import accuracy
 from thresher.optim.losses import LOSSES, Loss
-from thresher.optim.measures import ErrorRate, Measure, as_measure, of_share, plain_names, weighted_score
+from thresher.optim.measures import MEASURES, ErrorRate, Measure, as_measure, of_share, plain_names, weighted_score
 from thresher.optim.plane_problem import PlaneProblem
 from thresher.optim.problem import MarginProblem, Problem
 
 DEFAULT_C = 1.0
 DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure
+MEASURE_TYPES: tuple[Any, ...] = tuple(MEASURES.values())  # losses that are values
 
 
 class Goal(ABC):

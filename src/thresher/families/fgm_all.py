@@ -5,6 +5,7 @@ by rows for the products of new planes, however many these are. A plane needs 8 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,19 @@ from thresher.optim.bundle import Search
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import KSupport
 from thresher.optim.plane_problem import PlaneProblem
-from thresher.results import Certificate, Path, Selection, Station, Step, Stop, StopReason, Trace, Turn, relative
+from thresher.results import (
+    Certificate,
+    Path,
+    Selection,
+    Spread,
+    Station,
+    Step,
+    Stop,
+    StopReason,
+    Trace,
+    Turn,
+    relative,
+)
 
 ITERATIONS = 10  # for each turn that ``max_iter`` allows: they are shorter
 
@@ -49,11 +62,13 @@ def fgm_all(
     max_turns: int = 100,
     deadline: float | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
+    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None = None,
     **of_selection: Any,
 ) -> Selection:
     """A model of each class on all columns of ``design`` but those in ``exclude``, as one Selection.
 
-    ``max_turns`` times ITERATIONS iterations for each; ``of_selection`` are options that have no meaning here.
+    ``max_turns`` times ITERATIONS iterations for each; ``spread`` as in fgm(); ``of_selection`` are options that have
+    no meaning here.
     """
     sides, ids = design.sides(), candidates(design, exclude)
     each = [part for problem in problems for part in problem.per_class()]
@@ -74,7 +89,12 @@ def fgm_all(
         if len(searches) < len(each):
             raise
         stop = Stop(StopReason.INTERRUPTED)
-    return _selection(design, ids, [search.solution() for search in searches], sum(at_zero), stop, trace)
+    selection = _selection(design, ids, [search.solution() for search in searches], sum(at_zero), stop, trace)
+    if spread is None:
+        return selection
+    known = Spread(design.ids_in_X(ids), spread(ids) if callable(spread) else spread[ids])
+    path = Path(replace(station, spread=known) for station in selection.path)
+    return replace(selection, spread=known, path=path)
 
 
 def held_out_all(

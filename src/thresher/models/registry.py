@@ -13,6 +13,7 @@ from thresher.data.structure import Groups, Tree
 from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.fgm_options import made_by, options_of
+from thresher.estimators.goals import MEASURE_TYPES
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
@@ -127,4 +128,4 @@ def register(*classes: type) -> None:
             raise ValueError(f"another class is already registered as {cls.__name__}")
 
 
-register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial)
+register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial, *MEASURE_TYPES)

@@ -35,6 +35,9 @@ class Columns(Protocol):
     def of_a_class(self) -> "Columns":
         """The columns of each class, which are the same."""
 
+    def take(self, columns: np.ndarray) -> "Columns":
+        """Some of the columns."""
+
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
 CENTRED = 0.5  # of the gap: accuracy of the small program
@@ -101,10 +104,10 @@ class Bundle:
         age = np.append(age, np.zeros(len(new), dtype=np.int64))
         return Bundle((*self.planes, *new.values()), G, age, Q, summed)
 
-    def on(self, block: Block) -> "Bundle":
+    def on(self, block: Columns) -> "Bundle":
         """On a block with more columns after those that were there."""
         known = self.G.shape[1]
-        if known == block.shape[1] or not isinstance(block, Block):
+        if known == block.shape[1]:
             return self
         more = block.take(np.arange(known, block.shape[1]))
         return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
