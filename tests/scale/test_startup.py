@@ -1,5 +1,6 @@
 """What starting costs: nothing is compiled or loaded before it is used, and no directory need be writable."""
 
+import gc
 import logging
 import os
 import subprocess
@@ -8,6 +9,7 @@ import textwrap
 
 import pytest
 
+from thresher._garbage import uncollected
 from thresher.cli.show import Reporter
 
 DATA = """
@@ -92,6 +94,28 @@ def test_a_first_call_compiles_few_loops_each_once_and_says_so(name, tmp_path):
     assert 0 < int(count) <= most
     assert set(repeated) <= {"thresher.loops.compressed.first_at_least"}
     assert err.count("compiling loops") == len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("switch", ["enable", "disable", "freeze"])
+def test_garbage_is_collected_afterwards_as_it_was_before(switch, tmp_path):
+    code = f"""
+import gc
+gc.{switch}()
+before = gc.isenabled(), gc.get_freeze_count() > 0
+from thresher import FGMClassifier
+FGMClassifier(5).fit(X, y)
+print(before == (gc.isenabled(), gc.get_freeze_count() > 0))
+"""
+    assert child(DATA + code, tmp_path)[0] == "True\n"
+
+
+def test_what_was_made_meanwhile_is_not_looked_through_afterwards():
+    with uncollected():
+        assert not gc.isenabled()
+        made = [[] for _ in range(10000)]
+    assert gc.isenabled()
+    old = {id(thing) for thing in gc.get_objects(generation=2)}
+    assert all(id(each) in old for each in made)
 
 
 def test_what_is_in_the_cache_is_not_announced(tmp_path):
