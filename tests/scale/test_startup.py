@@ -34,13 +34,13 @@ print(loops.total(), *(name for name, count in loops.items() if count > 1))
 # first calls, and the largest number of loops, with their helpers, that each may compile
 FIRST = {
     "FGM, C order": ("from thresher import FGMClassifier as C; C(5).fit(X, y)", 4),
-    "FGM, CSR": ("from thresher import FGMClassifier as C; C(5).fit(S, y)", 12),
-    "SparseSVC, C order": ("from thresher import SparseSVC as C; C().fit(X, y)", 6),
-    "SparseSVC, CSR": ("from thresher import SparseSVC as C; C().fit(S, y)", 16),
-    "alignments, C order": ("from thresher import alignments as f; f(X, y)", 9),
-    "alignments, CSR": ("from thresher import alignments as f; f(S, y)", 14),
-    "b-arda": ("from thresher import StreamClassifier as C; C(5).partial_fit(X, y, [False, True])", 24),
-    "sofs, CSR": ("from thresher import StreamClassifier as C; C(5, 'sofs').partial_fit(S, y, [False, True])", 14),
+    "FGM, CSR": ("from thresher import FGMClassifier as C; C(5).fit(S, y)", 8),
+    "SparseSVC, C order": ("from thresher import SparseSVC as C; C().fit(X, y)", 3),
+    "SparseSVC, CSR": ("from thresher import SparseSVC as C; C().fit(S, y)", 6),
+    "alignments, C order": ("from thresher import alignments as f; f(X, y)", 8),
+    "alignments, CSR": ("from thresher import alignments as f; f(S, y)", 10),
+    "b-arda": ("from thresher import StreamClassifier as C; C(5).partial_fit(X, y, [False, True])", 19),
+    "sofs, CSR": ("from thresher import StreamClassifier as C; C(5, 'sofs').partial_fit(S, y, [False, True])", 10),
 }
 
 
@@ -92,7 +92,7 @@ def test_a_first_call_compiles_few_loops_each_once_and_says_so(name, tmp_path):
     out, err = child(DATA + COUNTED.format(call), tmp_path)
     count, *repeated = out.split()
     assert 0 < int(count) <= most
-    assert set(repeated) <= {"thresher.loops.compressed.first_at_least"}
+    assert not repeated
     assert err.count("compiling loops") == len(err.splitlines()) == 1
 
 
