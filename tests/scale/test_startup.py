@@ -39,7 +39,7 @@ FIRST = {
     "SparseSVC, CSR": ("from thresher import SparseSVC as C; C().fit(S, y)", 6),
     "alignments, C order": ("from thresher import alignments as f; f(X, y)", 8),
     "alignments, CSR": ("from thresher import alignments as f; f(S, y)", 10),
-    "b-arda": ("from thresher import StreamClassifier as C; C(5).partial_fit(X, y, [False, True])", 19),
+    "b-arda": ("from thresher import StreamClassifier as C; C(5).partial_fit(X, y, [False, True])", 16),
     "sofs, CSR": ("from thresher import StreamClassifier as C; C(5, 'sofs').partial_fit(S, y, [False, True])", 10),
 }
 
