@@ -9,10 +9,10 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.linear.data import SETS, real_set
 from thresher import AlignmentPath, AlignmentPathClassifier
-from thresher.data.alignment import ColumnKernel, alignments_of
+from thresher.data.alignment import ColumnKernel
 from thresher.data.door import as_design, checked_sparse
-from thresher.data.explicit import columns_of
-from thresher.estimators.kernel_machine import FoldMachine, training_of
+from thresher.data.kernel_units import ColumnKernels
+from thresher.estimators.kernel_machine import FoldMachine, Training
 
 TRAINING_ROWS = ("arcene", "madelon", "dorothea")  # the paper uses the training rows of these
 NAMES = ("arcene", "madelon", "relathe", "basehock_asu", "dorothea")
@@ -81,14 +81,15 @@ def machine_scores(X, y, train, test, choices, kernel):
     weights = np.zeros(y.size)
     weights[train] = 1.0
     X = checked_sparse(X) if sparse.issparse(X) else np.asfortranarray(X)
-    design, chosen = as_design(X), ColumnKernel(kernel)
-    aligned = alignments_of(design, np.where(y == 1, 1.0, -1.0), chosen, weights)
+    source = ColumnKernels(as_design(X), ColumnKernel(kernel))
+    aligned = source.aligned(np.where(y == 1, 1.0, -1.0)[:, None], weights)
     choices = [ids[aligned.trace[ids] > 0.0] for ids in choices]  # constant columns have no kernel
     begins, ids = np.concatenate([[0], np.cumsum([each.size for each in choices])]), np.concatenate(choices)
     zeros = np.zeros(len(choices))
     path = AlignmentPath(-np.arange(len(choices)), begins, ids, np.ones(ids.size), zeros, zeros, aligned.values[0])
     used = np.unique(ids)
-    training = training_of(used, columns_of(design.take(used)), aligned, y, weights, 2, chosen)
+    kernels = source.kernels(used, aligned.gamma[used])
+    training = Training(used, source.columns(used), kernels, aligned.trace[used], y, weights, 2)
     machine = FoldMachine([path], training, test)
     out = np.empty((len(CS), len(choices)))
     for place in range(len(choices)):
