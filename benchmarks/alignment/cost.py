@@ -70,8 +70,8 @@ def report(quick):
         "RBF kernels, 101 points of p, on two cores, the best of three. Seconds a point count the alignments, as in "
         "the paper's table 4. The exact path keeps all kernels at every point; deviation: the largest relative "
         "difference of the objectives, with the default eps=1e-4 (the paper: 7.3e-6 on madelon, 3.6e-4 on dorothea; "
-        "its lambdas are not known), and with a tenth of it. The last column: the default fit, three values of C and two "
-        "of lambda2, with at most 200 features."
+        "its lambdas are not known), and with a tenth of it. The last column: the default fit, three values of C and "
+        "two of lambda2, with at most 200 features."
     )
     return f"## What the alignment path costs (paper 3)\n\n{text}\n\n{table(HEAD, rows)}"
 
