@@ -303,7 +303,7 @@ def test_nothing_of_size_p_is_held_after_fit():
         ({"n_features_to_select": "ten"}, "an integer, a fraction in"),
         ({"C": 0}, "C must be a positive number"),
         ({"C": "big"}, "C must be a positive number"),
-        ({"loss": "hinge"}, "loss must be one of 'squared_hinge', 'logistic', 'error', .* or a measure such as .* got 'hinge'"),
+        ({"loss": "hinge"}, "loss must be one of 'squared_hinge', .* or a measure such as .* got 'hinge'"),
         ({"features_per_turn": 0}, "features_per_turn must be an integer >= 1"),
         ({"tol": -1}, "tol must be a non-negative number"),
         ({"inner_tol": 0}, "inner_tol must be a positive number"),

@@ -8,6 +8,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
 from thresher.cli.losses import loss_facts, loss_in_words, measure_of, title_of
 from thresher.cli.show import Reporter, add, counted, new_table
+from thresher.data.kernel_units import UnitSpace
 from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
@@ -63,6 +64,9 @@ class Listed:
         self.signed = not isinstance(clf, AlignmentPathClassifier)  # whether weights speak for a class
         self.ids, self.weights = selection.features, selection.weights
         self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
+        self.units = self.space.units if isinstance(self.space, UnitSpace) else None
+        if self.units is not None:
+            self.noun = "kernels"
         if self.expanded:
             self.ids, self.noun = clf.get_support(indices=True), "columns"
             place = np.searchsorted(self.ids, selection.features // clf.expansion_.size)
@@ -72,11 +76,13 @@ class Listed:
 
     def names(self, names, places):
         """What those at ``places`` are called."""
-        of = self.space.input_names if self.pairs is None else self.space.names
+        of = self.space.input_names if self.pairs is None and self.units is None else self.space.names
         return of(self.ids[places], names.of)
 
     def place(self, j):
-        """Where the feature at ``j`` is found in X, for JSON: its column, or the two of a product."""
+        """Where the feature at ``j`` is found in X, for JSON: its column, or those of a product or of a kernel."""
+        if self.units is not None:
+            return {"kernel": int(self.ids[j]), "columns": self.units.columns(self.ids[[j]]).tolist()}
         return {"column": int(self.ids[j])} if self.pairs is None else {"pair": self.pairs[j].tolist()}
 
 
@@ -91,6 +97,7 @@ def describe(reporter, model, top=None):
     heads = ["length of weights"] if listed.expanded else heads if listed.signed else ["kernel weight"]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
     of = of if selection.products is None else f"of {selection.products.n_candidates:,} "
+    of = of if listed.units is None else f"of {listed.space.width:,} "
     table = new_table("rank", names.head, *known, *heads, title=f"\n{listed.ids.size} {of}{listed.noun}")
     for rank, (place, name) in enumerate(zip(shown, listed.names(names, shown), strict=True), 1):
         weights, head = listed.weights[place], [rank, name]

@@ -136,7 +136,7 @@ def iterated(search: Search, tol: float, sides: Sides, trace: Trace) -> Iterator
     """The search after each iteration until its gap is at most ``tol``; what was read is recorded."""
     while not search.is_settled(tol):
         passes, begun_at = sides.passes, trace.elapsed
-        search.iterate()
+        search.iterate(tol)
         read = sides.passes - passes
         trace.steps.append(Step("solve", trace.elapsed - begun_at, read, int(read * sides.rows.nbytes)))
         yield search

@@ -139,7 +139,10 @@ def get_model(reader, document):
         estimator.expansion_ = expansion
     products = get_products(reader, document["products"], n_features)
     need(products is None or (name == "FGMClassifier" and expansion is None), "it cannot have products")
-    space = estimator.space_ if products is None else ProductSpace(n_features, products)
+    try:
+        space = estimator.space_ if products is None else ProductSpace(n_features, products)
+    except ValueError as error:  # kernels of columns that there are not
+        raise Damaged(f"its parts are inconsistent ({in_one_line(error)})") from error
     n_classes = classes.size if KINDS[name].linear else 2
     selection = selections.get_selection(reader, document, space.width, n_classes, products)
     need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")

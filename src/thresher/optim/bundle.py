@@ -92,7 +92,7 @@ class Bundle:
         for plane in planes:
             if plane.key in known:
                 age[known[plane.key]] = 0
-            elif plane.loss > 0.0:
+            elif plane.loss > 0.0 or plane.vector().any():  # without loss, but not y where more than P are counted
                 new[plane.key] = plane
         if not new:
             return replace(self, age=age)
@@ -115,8 +115,11 @@ class Bundle:
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
 
-        It is summed up anew when half of it is gone, since digits are lost with it.
+        It is summed up anew when half of it is gone, since digits are lost with it. Columns that were taken after the
+        last solve have no products yet: then all are computed anew.
         """
+        if columns.size and columns.max() >= self.G.shape[1]:
+            return replace(self, G=self.G[:, :0], Q=None)
         G, Q = np.ascontiguousarray(self.G[:, columns]), None
         if self.Q is not None:
             left = np.delete(self.G, columns, axis=1)
@@ -226,7 +229,7 @@ def search(
         start = Start(np.zeros(block.shape[1]), np.zeros(block.shape[0]))
     state = Search(block, problem, penalty, start)
     while not state.is_settled(tol) and not (state.iterations and out_of_time(deadline)):
-        state.iterate()
+        state.iterate(tol)
     return state
 
 
@@ -242,7 +245,7 @@ class Search:
             Bundle.empty(problem, c, self.columns) if memory is None else memory[c].on(self.columns)
             for c in self.classes
         ]
-        self.bound, self.mixed, self.idle, self.iterations = 0.0, None, 0, 0
+        self.bound, self.mixed, self.idle, self.iterations, self.warm = 0.0, None, 0, 0, memory is not None
         self.best = self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)
         self.add([self.best])
 
@@ -274,10 +277,14 @@ class Search:
             planes = [plane for point in points for plane in point.found[c].planes]
             self.bundles[c] = self.bundles[c].joined(planes, self.columns)
 
-    def iterate(self):
-        """Weights of the planes, the model that follows, its planes, and those between it and the best one."""
+    def iterate(self, tol):
+        """Weights of the planes, the model that follows, its planes, and those between it and the best one.
+
+        Planes of an earlier solve may be all that is needed for a gap of ``tol``: the first iteration finds out.
+        """
         before, self.iterations = (self.best.objective, self.bound), self.iterations + 1
-        weighted = self.weigh()
+        first = self.warm and self.iterations == 1
+        weighted = self.weigh(max(tol, FINEST * self.best.objective) if first else self.gap)
         z = self.block.combine(weighted.w)
         trial = self.at(weighted.w, z, weighted.shifts, self.gap)
         points = [trial, *self.between(self.best, trial)]
@@ -286,8 +293,11 @@ class Search:
         progress = self.best.objective < before[0] or self.bound > before[1]
         self.idle = 0 if progress else self.idle + 1
 
-    def weigh(self) -> Weighted:
-        """The solution of the small program; the bound that it gives, and planes that are not in use left out."""
+    def weigh(self, gap: float) -> Weighted:
+        """The solution of the small program; the bound that it gives, and planes that are not in use left out.
+
+        ``gap`` is what the accuracy is a share of.
+        """
         problem, penalty = self.problem, self.penalty
         if penalty.layout.count(self.columns.shape[1]) - penalty.forced <= penalty.k:  # the plain penalty
             self.bundles = [bundle.gram() for bundle in self.bundles]
@@ -296,7 +306,7 @@ class Search:
             for bundle, total in zip(self.bundles, problem.totals, strict=True)
         ]
         layout = Layout(penalty.layout.sizes)
-        options = {"shifted": problem.shifted, "tol": CENTRED * self.gap}
+        options = {"shifted": problem.shifted, "tol": CENTRED * gap}
         weighted = scaled_weights(parts, layout, penalty.forced, penalty.k, **options)
         a = [feasible(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
         gain = float(sum(part.losses @ weights for part, weights in zip(parts, a, strict=True)))

@@ -42,6 +42,10 @@ class ErrorOracle(LabellingOracle):
         """See Oracle."""
         return _ErrorAlong(self, self.checked(scores))
 
+    def threshold(self, scores: np.ndarray, shift: float) -> float:
+        """See Oracle: ``shift`` itself."""
+        return shift
+
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""
         rows = self.rows
@@ -89,6 +93,22 @@ class FBetaOracle(LabellingOracle):
     def along(self, scores: np.ndarray) -> "_FBetaAlong":
         """See Oracle."""
         return _FBetaAlong(self, self.checked(scores))
+
+    def threshold(self, scores: np.ndarray, shift: float) -> float:
+        """See Oracle: that with the best F-beta, since the risk is only a bound of it and has another minimum.
+
+        Of equally good ones the one nearest to ``shift`` is taken.
+        """
+        there = np.concatenate([self.rows.positives, self.rows.negatives])
+        order = np.argsort(-scores[there], kind="stable")
+        falling = scores[there][order]
+        true = np.cumsum(order < self.rows.n_positive)
+        ends = np.append(np.flatnonzero(np.diff(falling)), falling.size - 1)  # of rows with equal scores
+        loss = self.loss(true[ends], ends + 1 - true[ends])
+        best = ends[loss <= loss.min() + ROUNDING]
+        below = np.append(falling, falling[-1] - 2.0)  # all rows are above the last threshold
+        shifts = -0.5 * (below[best] + below[best + 1])
+        return float(shifts[np.argmin(np.abs(shifts - shift))])
 
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""

@@ -21,9 +21,11 @@ from thresher.optim.layout import Layout
 
 MOST_STEPS = 60
 NEAR = 0.995  # share of the way to the boundary that a step goes at most
+HALVED = 0.5 ** np.arange(12)  # what is tried of a step that is too long
+CAREFUL = 0.3  # of the mean product: what all are to be after a step without second-order terms
 SHORTEST = 1e-8  # shorter steps do not lead anywhere
 INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
-IDLE = 3  # steps without progress after which only rounding errors are left
+IDLE = 10  # steps without progress after which only rounding errors are left; at first residuals may grow
 LEAST = 1e-13  # tolerance, of the total: less is lost in rounding errors
 
 
@@ -81,6 +83,7 @@ class _Move(NamedTuple):
     push: np.ndarray
     d: Any = 0.0
     c: Any = 0.0
+    w: Any = 0.0
     low: Any = 0.0
     high: Any = 0.0
 
@@ -106,10 +109,10 @@ class _Inside:
         self.border = np.zeros(len(self.E))
 
     def begin(self, mu):
-        """Multipliers for the start."""
-        slack = self.losses - self.curve()
+        """Multipliers for the start, with products of ``mu`` at least, and no residual."""
+        slack = self.losses - self.curve() + mu / self.a
         self.border[: len(self.rows)] = [max(0.0, slack[rows].max()) for rows in self.rows]
-        self.push = np.maximum(self.residual(0.0), 0.0) + mu / self.a
+        self.push = self.residual(0.0)
 
     @property
     def of_planes(self):
@@ -143,7 +146,7 @@ class _Inside:
         """
         best, least, idle = self.__dict__.copy(), np.inf, 0
         for _ in range(MOST_STEPS):
-            rest = sum(float(value @ multiplier) for value, multiplier in self.constraints)
+            rest = self.gap()
             left = max(np.abs(self.residual(self.push)).max(), np.abs(self.sums - self.E @ self.a).max())
             idle = 0 if max(rest, left) < least else idle + 1
             if idle == 0:
@@ -152,11 +155,23 @@ class _Inside:
                 break
         self.__dict__.update(best)
 
-    def step(self, before):
-        """Mehrotra's predictor and corrector, with one factorisation; False if rounding errors forbid it."""
+    @property
+    def products(self):
+        """The sum of the products of constraints and multipliers."""
+        return sum(float(value @ multiplier) for value, multiplier in self.constraints)
+
+    def gap(self):
+        """Objective less dual value, once all equations hold."""
+        return self.products
+
+    def step(self, gap):
+        """Mehrotra's predictor and corrector, with one factorisation; False if rounding errors forbid it.
+
+        Where that leads too far, since some equations are not linear, a step without second-order terms is shortened.
+        """
         if not self.factored():
             return False
-        pairs = self.constraints
+        pairs, before = self.constraints, self.products
         count = sum(value.size for value, _ in pairs)
         predictor = self.direction(0.0)
         length = longest(pairs, self.changes(predictor), 1.0)
@@ -164,11 +179,25 @@ class _Inside:
             float((value + length * change) @ (multiplier + length * other))
             for (value, multiplier), (change, other) in zip(pairs, self.changes(predictor), strict=True)
         )
-        move = self.direction(before / count * (after / before) ** 3, predictor)
-        length = NEAR * longest(pairs, self.changes(move), 1.0 / NEAR)
-        if not length > SHORTEST:
-            return False
-        self.go(move, length)
+        aim = before / count * (after / before) ** 3
+        if self.moved(self.direction(aim, predictor), gap, HALVED[:1]):
+            return True
+        return self.moved(self.direction(max(aim, CAREFUL * before / count)), gap, HALVED)
+
+    def moved(self, move, gap, shares):
+        """Go along a direction, by the first of ``shares`` of the way to the boundary that is not too far, if any."""
+        here, length = self.__dict__.copy(), NEAR * longest(self.constraints, self.changes(move), 1.0 / NEAR)
+        for share in shares:
+            if not share * length > SHORTEST:
+                return False
+            self.go(move, share * length)
+            if self.is_near(gap):
+                return True
+            self.__dict__.update(here)
+        return False
+
+    def is_near(self, gap):
+        """Whether a step has not led too far; ``gap`` is that before it. Where all is linear, none does."""
         return True
 
     def direction(self, mu, predictor=None):
@@ -237,7 +266,9 @@ class _Plain(_Inside):
 class _Scaled(_Inside):
     """Scalings 0 < d < 1 of the units that are not forced, with their multipliers ``low``, ``high`` and ``tau``.
 
-    ``up`` is 1 - d, kept apart so that it does not round to zero.
+    ``up`` is 1 - d, kept apart so that it does not round to zero. The weights w are variables of their own, equal to
+    d c in the end only: so that the constraints of the planes, which are many and steep, are linear, and what is not
+    linear is in w - d c, whose square is part of the gap, and in ``low`` and ``high``, which take it up.
     """
 
     def __init__(self, classes, scale, layout, forced, k, shifted):
@@ -250,15 +281,16 @@ class _Scaled(_Inside):
         self.G = [np.vstack([root * each.G, np.zeros((1, width))]) for each in classes]
         self.layout, self.forced, self.k, self.single = layout, forced, k, layout.sizes is None
         units = layout.count(width) - forced
-        self.d, self.up, self.c = np.full(units, k / units), np.full(units, 1.0 - k / units), self.products(self.a)
+        self.d, self.up, self.c = np.full(units, k / units), np.full(units, 1.0 - k / units), self.pulled(self.a)
+        self.by_class = self.spread * self.c
         gain = self.gains()
         self.tau = float(np.sort(gain)[-k])
         mu = INSIDE * (float(self.losses @ self.a) + float(gain @ self.d)) / (self.a.size + 2 * units) + 1e-12
-        self.low = np.maximum(self.tau - gain, 0.0) + mu / self.d
-        self.high = np.maximum(gain - self.tau, 0.0) + mu / self.up
+        least = mu * units / min(k, units - k)  # mu / d and mu / up are no more
+        self.low, self.high = np.maximum(self.tau - gain, 0.0) + least, np.maximum(gain - self.tau, 0.0) + least
         self.begin(mu)
 
-    def products(self, a):
+    def pulled(self, a):
         """G'a of each class."""
         return np.array([G.T @ a[rows] for G, rows in zip(self.G, self.rows, strict=True)])
 
@@ -274,10 +306,17 @@ class _Scaled(_Inside):
 
     @property
     def w(self):
-        return (self.spread * self.c).ravel()
+        return self.by_class.ravel()
 
     def curve(self):
-        return self.combined(self.spread * self.c)
+        return self.combined(self.by_class)
+
+    def gap(self):
+        apart = self.by_class - self.spread * self.c
+        return self.products + 0.5 * float((apart**2 / self.spread).sum())
+
+    def is_near(self, gap):
+        return self.gap() <= gap
 
     def over_units(self, values):
         """Sums over the columns of each unit that is not forced; ``values`` (..., columns)."""
@@ -300,7 +339,9 @@ class _Scaled(_Inside):
         self.d, self.up = self.d + length * move.d, self.up - length * move.d
         self.tau = self.tau + length * move.border[-1]
         self.low, self.high = self.low + length * move.low, self.high + length * move.high
-        self.c = self.products(self.a)
+        self.c, self.by_class = self.pulled(self.a), self.by_class + length * move.w
+        rest = self.gains() - self.tau + self.low - self.high
+        self.low, self.high = self.low + np.maximum(-rest, 0.0), self.high + np.maximum(rest, 0.0)
 
     def factored(self):
         self.q = self.low / self.d + self.high / self.up
@@ -345,20 +386,21 @@ class _Scaled(_Inside):
 
     def direction(self, mu, predictor=None):
         """See _Inside."""
-        d, up, q, gain, bend = self.d, self.up, self.q, self.gains(), 0.0
+        d, up, q, gain = self.d, self.up, self.q, self.gains()
+        bent = self.spread * self.c - self.by_class  # what w changes by apart from the first-order terms
         push = low = high = mu
         if predictor is not None:
             push, low = mu - predictor.a * predictor.push, mu - predictor.d * predictor.low
             high = mu + predictor.d * predictor.high
             gain = gain + 0.5 * self.over_units((predictor.c**2).sum(axis=0))
-            bend = self.combined(self.on_columns(predictor.d) * predictor.c)
+            bent = bent + self.on_columns(predictor.d) * predictor.c
         in_d = gain - self.tau + low / d - high / up
-        right = push / self.a - self.push - self.residual(self.push) - bend - self.T @ (in_d / q)
+        right = push / self.a - self.push - self.residual(self.push) - self.combined(bent) - self.T @ (in_d / q)
         wanted = np.append(self.sums - self.E @ self.a, (in_d / q).sum() + d.sum() - self.k)
         a, border = self.solved(right, wanted)
-        move = (self.T.T @ a - border[-1] + in_d) / q
+        move, c = (self.T.T @ a - border[-1] + in_d) / q, self.pulled(a)
         return _Move(
-            a, border, self.pushed(push, a), move, self.products(a),
+            a, border, self.pushed(push, a), move, c, self.spread * c + self.on_columns(move) * self.c + bent,
             low / d - self.low - self.low / d * move,
             high / up - self.high + self.high / up * move,
         )  # fmt: skip
