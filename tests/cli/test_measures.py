@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score, recall_score
 import thresher
 from tests.cli.test_commands import as_json, thresh
 from thresher.io import read
+from thresher.optim.measures import as_measure
 
 RNG = np.random.default_rng(5)
 X = np.round(RNG.standard_normal((160, 30)), 3)
@@ -53,7 +54,7 @@ def test_select_fits_what_the_estimator_does(folder, loss):
     if loss == "error":
         assert "measure" not in predicted  # it is the accuracy
     else:
-        measure = thresher.optim.measures.as_measure(value)
+        measure = as_measure(value)
         assert predicted["value"] == pytest.approx(measure.score(test.y, clf.decision_function(test.X)))
 
 
