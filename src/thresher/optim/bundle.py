@@ -101,11 +101,13 @@ class Bundle:
         age = np.append(age, np.zeros(len(new), dtype=np.int64))
         return Bundle((*self.planes, *new.values()), G, age, Q, summed)
 
-    def on(self, block: Block) -> "Bundle":
+    def on(self, block: Columns) -> "Bundle":
         """On a block with more columns after those that were there."""
         known = self.G.shape[1]
-        if known == block.shape[1] or not isinstance(block, Block):
+        if known == block.shape[1]:
             return self
+        if not isinstance(block, Block):  # columns that cannot be taken apart
+            return replace(self, G=products(self.planes, block), Q=None)
         more = block.take(np.arange(known, block.shape[1]))
         return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
 
