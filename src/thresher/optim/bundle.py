@@ -109,6 +109,8 @@ class Bundle:
         known = self.G.shape[1]
         if known == block.shape[1]:
             return self
+        if not isinstance(block, Block):  # columns that cannot be taken apart
+            return replace(self, G=products(self.planes, block), Q=None)
         more = block.take(np.arange(known, block.shape[1]))
         return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
 
