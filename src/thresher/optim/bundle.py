@@ -112,8 +112,10 @@ class Bundle:
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
 
-        It is summed up anew when half of it is gone, since digits are lost with it.
+        It is summed up anew when half of it is gone, since digits are lost with it. Columns that were taken after the
+        last solve are not in G yet: they come last, and ``on`` adds them.
         """
+        columns = columns[columns < self.G.shape[1]]
         G, Q = np.ascontiguousarray(self.G[:, columns]), None
         if self.Q is not None:
             left = np.delete(self.G, columns, axis=1)
@@ -149,6 +151,10 @@ class Bundle:
 
 class Memory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
+
+    def on(self, block: Block) -> "Memory":
+        """On a block with more columns after those that were there."""
+        return Memory(bundle.on(block) for bundle in self)
 
     @property
     def n_planes(self) -> int:
