@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-FOLDS = 2  # of the training rows: C, thresholds
+FOLDS = 3  # of the training rows: C, thresholds
 
 
 class Model(NamedTuple):

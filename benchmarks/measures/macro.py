@@ -102,7 +102,7 @@ def report(quick=False):
         f"same) is held out as the test part, so the paper's numbers are beside, not against, ours: {n:,} x {p:,} to "
         "train. Rows of length one; every class against all others. Columns have values for F1, Rec@2p and PRBEP: in "
         "the first row each is of the fit for that measure, and features and seconds are of the three in that order. "
-        f"C n = {TOTAL:.0e} for all, fixed as in the paper; growth alone, without elimination, as in the paper, and the "
+        f"C n = {TOTAL:.0e} for all, fixed as in the paper; growth alone, without elimination, as there, and the "
         "weights fitted again on what was taken. "
         "Rec@2p labels twice as many test rows as are positive. Over "
         f"{LIMIT} s: that fit is left out."
