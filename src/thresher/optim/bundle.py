@@ -158,6 +158,10 @@ class Bundle:
 class Memory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
 
+    def on(self, block: Block) -> "Memory":
+        """On a block with more columns after those that were there."""
+        return Memory(bundle.on(block) for bundle in self)
+
     @property
     def n_planes(self) -> int:
         """Number of planes of all classes."""
