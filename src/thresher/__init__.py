@@ -24,7 +24,9 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     )
     from thresher.estimators.alignment_path import AlignmentPathClassifier
     from thresher.estimators.alignments import alignment_path, alignments
+    from thresher.estimators.bags import bag_scorer
     from thresher.estimators.fgm import FGMClassifier
+    from thresher.estimators.miles import MILESClassifier
     from thresher.estimators.sparse_svm import SparseSVC
     from thresher.estimators.sparse_svm_path import SparseSVCPath
     from thresher.estimators.stream import StreamClassifier
@@ -78,6 +80,7 @@ __all__ = [
     "Intersection",
     "InvalidDataError",
     "InvalidDataTypeError",
+    "MILESClassifier",
     "Milestone",
     "ModelFileError",
     "Path",
@@ -101,6 +104,7 @@ __all__ = [
     "__version__",
     "alignment_path",
     "alignments",
+    "bag_scorer",
     "group_by_prefix",
     "load",
     "load_checkpoint",
@@ -133,6 +137,7 @@ _MODULES = {
     "Intersection": "thresher.data.kernels",
     "InvalidDataError": "thresher.errors",
     "InvalidDataTypeError": "thresher.errors",
+    "MILESClassifier": "thresher.estimators.miles",
     "Milestone": "thresher.results",
     "ModelFileError": "thresher.errors",
     "Path": "thresher.results",
@@ -155,6 +160,7 @@ _MODULES = {
     "UnsupportedDesignError": "thresher.errors",
     "alignment_path": "thresher.estimators.alignments",
     "alignments": "thresher.estimators.alignments",
+    "bag_scorer": "thresher.estimators.bags",
     "group_by_prefix": "thresher.data.structure",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",

@@ -12,16 +12,26 @@ def chosen_C(design, make_problems, folds, codes, weights, trace, debias, option
 
     ``make_problems(cost)`` are the problems of all classes; ``options`` are those of ``held_out``.
     """
-    models = []  # of each fold and C the problems of its classes
-    for test in folds:
-        for C in CS:
+    if options["deadline"] is not None:  # half of the time is for the choice
+        options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
+    accuracies = accuracies_of(CS, design, make_problems, folds, codes, weights, trace, debias, options)
+    return CS[int(np.argmax(accuracies.mean(axis=0)))], accuracies
+
+
+def accuracies_of(Cs, design, make_problems, folds, codes, weights, trace, debias, options, barred=None):
+    """Accuracy on the held-out samples of each fold under each C, (folds, values), all in the same scans.
+
+    ``barred`` are the units that the models of each fold must not select; None: those in ``options``.
+    """
+    models, excludes = [], []  # of each fold and C the problems of its classes
+    for fold, test in enumerate(folds):
+        for C in Cs:
             cost = costs(C, weights)
             cost[test] = 0.0
             models.append(make_problems(cost))
-    if options["deadline"] is not None:  # half of the time is for the choice
-        options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
+            excludes += [() if barred is None else barred[fold]] * len(models[-1])
     all_problems = [problem for problems in models for problem in problems]
+    options = options | {"excludes": None if barred is None else excludes}
     problem_scores = held_out(design, all_problems, trace, debias=debias, **options)
     scores = [np.hstack([next(problem_scores) for _ in problems]) for problems in models]
-    accuracies = accuracy(scores, folds, codes, weights)
-    return CS[int(np.argmax(accuracies.mean(axis=0)))], accuracies
+    return accuracy(scores, folds, codes, weights)

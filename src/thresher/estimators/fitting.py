@@ -21,6 +21,8 @@ from thresher.optim.losses import LOSSES
 from thresher.optim.problem import MarginProblem
 from thresher.results import Trace
 
+TRIED = ("Cs_", "sigmas_", "scores_")  # what was compared, and how well it did
+
 
 @dataclass(frozen=True)
 class Task:
@@ -45,8 +47,10 @@ class Task:
     fingerprint: dict
 
 
-def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
+def fit_design(clf: Any, task: Task, C: float | str, trace: Trace, tried: dict[str, np.ndarray] | None = None) -> None:
     """Select by FGM from the design of ``task``, and set the fitted attributes of ``clf``, which calls it in ``fit``.
+
+    ``tried`` are fitted attributes of TRIED, where C has been chosen already.
 
     ``clf`` has the parameters ``loss``, ``support``, ``debias``, ``fit_intercept``, ``cv``, ``verbose``, and a method
     ``_set_space(design, selection, units)``. A fit that Ctrl-C ended raises KeyboardInterrupt once the attributes of
@@ -55,7 +59,7 @@ def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
     options, classes, weights = task.options, task.classes, task.weights
     signs = check.signs_of(task.codes, classes.size)
     make = functools.partial(problems_of, clf, signs)
-    tried: dict[str, np.ndarray] = {}
+    tried = {} if tried is None else tried
     if C == "auto":
         folds = held_out_parts(clf.cv, task.codes, weights)
         C, accuracies = chosen_C(task.design, make, folds, task.codes, weights, trace, bool(clf.debias), options)
@@ -78,16 +82,17 @@ def fit_design(clf: Any, task: Task, C: float | str, trace: Trace) -> None:
     if selection.units is not None and selection.units.size:
         columns, sizes = options["units"].members(selection.units)
         groups = groups_of_classes(selection, task.design.ids_in_X(columns), sizes)
-    clf._set_space(task.design, selection, options.get("units"))
+    clf._set_space(task.design, selection, options["units"])
     clf.classes_, clf.C_, clf.fingerprint_ = classes, C, task.fingerprint
-    for name in ("Cs_", "scores_"):
+    for name in TRIED:
         set_or_remove(clf, name, tried.get(name))
     clf._set_selection(replace(selection, scale=task.scale))
     clf.n_iter_ = max(1, len(trace.turns) - 1)
     if selection.interrupted:
         raise KeyboardInterrupt
-    per_class = clf.support == "per_class"
-    for message in shortfalls(clf.selection_, options["wanted"], classes, per_class=per_class, groups=groups):
+    how = {"per_class": clf.support == "per_class", "groups": groups}
+    noun = None if options["units"] is None else options["units"].noun
+    for message in shortfalls(clf.selection_, options["wanted"], classes, noun=noun, **how):
         warnings.warn(message, FewerFeaturesWarning, stacklevel=3)  # of the call of fit
 
 

@@ -1,0 +1,48 @@
+"""The choice of sigma, the width of similarities, and of C with it, by cross-validation over bags inside a fit."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresher.data.bags import BagDesign, BagDistances, Instances
+from thresher.estimators.bags import BagSample
+from thresher.estimators.choice import accuracies_of
+from thresher.estimators.folds import held_out_parts
+from thresher.results import Trace
+
+MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # of the median distance, that sigma="auto" tries
+
+
+class Chosen(NamedTuple):
+    """The best pair, the values of sigma tried, and the accuracies (folds, sigmas, Cs) on bags that were held out."""
+
+    sigma: float
+    C: float
+    sigmas: np.ndarray
+    accuracies: np.ndarray
+
+
+def chosen_width(
+    distances: BagDistances, sigmas: Sequence[float], Cs: Sequence[float], make_problems: Callable[[np.ndarray], list],
+    cv: Any, sample: BagSample, instances: Instances, trace: Trace, options: dict[str, Any],
+) -> Chosen:  # fmt: skip
+    """The sigma and C of the best accuracy on bags held out; of ties the largest sigma, then the smallest C.
+
+    Instances of the bags that are held out are not selected.
+    """
+    folds = held_out_parts(cv, sample.codes, sample.weights)
+    barred = [instances.only_in(sample.bags, test) for test in folds]
+    found, last = [], options["deadline"]
+    for number, sigma in enumerate(sigmas):
+        if last is not None:  # half of the time is for the choice
+            share = 0.5 * (number + 1) / len(sigmas)
+            options = options | {"deadline": trace.begun + share * (last - trace.begun)}
+        design = BagDesign(distances, sigma)
+        known = sample.codes, sample.weights, trace, False, options
+        found.append(accuracies_of(Cs, design, make_problems, folds, *known, barred))
+    accuracies = np.stack(found, axis=1)
+    means = accuracies.mean(axis=0)
+    pairs = [(-means[i, j], -sigma, C) for i, sigma in enumerate(sigmas) for j, C in enumerate(Cs)]
+    _, sigma, C = min(pairs)
+    return Chosen(-sigma, C, np.array(sigmas), accuracies)
