@@ -149,10 +149,11 @@ class BagClassifier(TransformerMixin, PathClassifier):
         Returns
         -------
         ndarray or data frame of shape (n_bags, n_selected)
-            In the order of ``np.unique(bags)``, which is the index of a pandas data frame.
+            Bags in the order of ``np.unique(bags)``, which is the index of a pandas data frame; instances in the order
+            of ``selection_.ranking``, the most important first, which does not depend on the order of the rows in fit.
         """
         rows, names = self._bag_rows(X, bags)
-        similarities = self._instance_space.output(rows, self.selection_.features)
+        similarities = self._instance_space.output(rows, self._ranked)
         if bags is None or _get_output_config("transform", estimator=self)["dense"] != "pandas":
             return similarities
         pandas = importlib.import_module("pandas")  # set_output asked for it, so it is there
@@ -172,7 +173,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             One for each selected instance.
         """
         check_is_fitted(self)
-        return np.array(self.space_.output_names(self.selection_.features, str), dtype=object)
+        return np.array(self.space_.output_names(self._ranked, str), dtype=object)
 
     def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, bags: ArrayLike | None = None
@@ -213,6 +214,11 @@ class BagClassifier(TransformerMixin, PathClassifier):
         count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
         of = self.instances_.n_candidates
         return proof(selection.certificate, of, count, each=each, noun="training instance")
+
+    @property
+    def _ranked(self) -> np.ndarray:
+        """The selected instances, the most important first."""
+        return self.selection_.features[self.selection_.ranking]
 
     @property
     def _instance_space(self) -> InstanceSpace:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from thresher.data.bags import BagDesign, BagDistances, Instances, instances_of
 from thresher.data.design import Design
-from thresher.data.instances import Prototypes, median_distance
+from thresher.data.instances import Prototypes
 from thresher.data.units import EachInstance, Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
@@ -22,7 +22,7 @@ from thresher.estimators.fgm_options import options_of
 from thresher.estimators.fitting import Task, fit_design, problems_of
 from thresher.estimators.folds import CS
 from thresher.estimators.warm_start import Previous, Starts, largest_model
-from thresher.estimators.widths import MULTIPLES, chosen_width
+from thresher.estimators.widths import RULES, chosen_width, widths
 from thresher.families.fgm import growth_target
 from thresher.results import Selection, Trace
 
@@ -40,10 +40,10 @@ class MILESClassifier(BagClassifier):
     n_instances_to_select : int, float or None, default=None
         Number of training instances to select, or a fraction of the different ones. Exactly this many are selected;
         otherwise a FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``.
-    sigma : float or "auto", default="auto"
-        Width of the similarity, on the scale of the columns. "auto": chosen from 0.25, 0.5, 1 and 2 times the median
-        distance between different training instances (within bags, if each bag has two) by cross-validation over bags,
-        with C if that is "auto".
+    sigma : float, "auto" or "search", default="auto"
+        Width of the similarity, on the scale of the columns. "auto": the median distance between different training
+        instances, within bags if each bag has two. "search": 0.5, 1 or 2 times that, chosen by cross-validation over
+        bags, together with C if that is "auto".
     C : float or "auto", default=None
         Weight of the loss relative to the penalty. None: 1. "auto": chosen from 0.01, 0.1, 1, 10 and 100 by
         cross-validation over bags.
@@ -175,7 +175,8 @@ class MILESClassifier(BagClassifier):
         """
         trace = Trace()
         C, options = options_of(self, None, trace)
-        sigma = None if _is_auto(self.sigma) else check.positive("sigma", self.sigma)
+        sigma = check.one_of("sigma", self.sigma, RULES) if isinstance(self.sigma, str) else self.sigma
+        sigma = sigma if isinstance(sigma, str) else check.positive("sigma", sigma)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(rows_of(X), reset=True, y=y, ensure_min_samples=2)
@@ -187,7 +188,7 @@ class MILESClassifier(BagClassifier):
             factor = _factor(made)
             with trace.step("arrange"):
                 instances = instances_of(sample.X, sample.row_weights)
-                sigmas = [sigma] if sigma is not None else self._sigmas(sample, instances, factor)
+                sigmas = widths(sigma, sample, instances, factor)
                 search = len(sigmas) > 1
                 distances = BagDistances(sample.X, sample.bags, factor, instances.rows, workers, keep=search)
             count = instances.rows.size
@@ -232,11 +233,6 @@ class MILESClassifier(BagClassifier):
         """
         return self.fit(X, y, sample_weight=sample_weight, bags=bags).transform(X, bags=bags)
 
-    def _sigmas(self, sample: BagSample, instances: Instances, factor: np.ndarray | None) -> list[float]:
-        """The widths that "auto" tries."""
-        median = median_distance(sample.X, instances, sample.bags, sample.row_weights, factor)
-        return [multiple * median for multiple in MULTIPLES]
-
     def _wanted(self, count: int) -> int | None:
         """n_instances_to_select as a number of instances, of ``count`` different ones, or None."""
         value = self.n_instances_to_select
@@ -276,10 +272,6 @@ class MILESClassifier(BagClassifier):
         """Fitted attributes that say what the ids of features stand for."""
         rows = selection.features if selection.spread is None else selection.spread.columns  # of all on the path
         self.instances_: Prototypes = design.prototypes(rows)
-
-
-def _is_auto(sigma: Any) -> bool:
-    return isinstance(sigma, str) and check.one_of("sigma", sigma, ("auto",)) == "auto"
 
 
 def _factor(design: Design) -> np.ndarray | None:

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher.data.bags import BagDesign, BagDistances, Instances
+from thresher.data.instances import median_distance
 from thresher.estimators.bags import BagSample
 from thresher.estimators.choice import accuracies_of
 from thresher.estimators.folds import held_out_parts
 from thresher.results import Trace
 
-MULTIPLES = (0.25, 0.5, 1.0, 2.0)  # of the median distance, that sigma="auto" tries
+RULES = ("auto", "search")  # words for sigma: the median distance, or one of its multiples
+MULTIPLES = (0.5, 1.0, 2.0)
 
 
 class Chosen(NamedTuple):
@@ -21,6 +23,14 @@ class Chosen(NamedTuple):
     C: float
     sigmas: np.ndarray
     accuracies: np.ndarray
+
+
+def widths(sigma: float | str, sample: BagSample, instances: Instances, factor: np.ndarray | None) -> list[float]:
+    """The values of sigma to choose from; one, if it is a number or the rule."""
+    if not isinstance(sigma, str):
+        return [sigma]
+    median = median_distance(sample.X, instances, sample.bags, sample.row_weights, factor)
+    return [median] if sigma == "auto" else [multiple * median for multiple in MULTIPLES]
 
 
 def chosen_width(
