@@ -174,9 +174,7 @@ class MILESClassifier(BagClassifier):
             The fitted estimator.
         """
         trace = Trace()
-        C, options = options_of(self, None, trace)
-        sigma = check.one_of("sigma", self.sigma, RULES) if isinstance(self.sigma, str) else self.sigma
-        sigma = sigma if isinstance(sigma, str) else check.positive("sigma", sigma)
+        C, sigma, options = self._checked_options(trace)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(rows_of(X), reset=True, y=y, ensure_min_samples=2)
@@ -232,6 +230,13 @@ class MILESClassifier(BagClassifier):
             As ``transform`` returns.
         """
         return self.fit(X, y, sample_weight=sample_weight, bags=bags).transform(X, bags=bags)
+
+    def _checked_options(self, trace: Trace) -> tuple[float | str, float | str, dict[str, Any]]:
+        """C, sigma, and the other parameters that can be validated without the data, as fgm() takes them."""
+        C, options = options_of(self, None, trace)
+        if isinstance(self.sigma, str):
+            return C, check.one_of("sigma", self.sigma, RULES), options
+        return C, check.positive("sigma", self.sigma), options
 
     def _wanted(self, count: int) -> int | None:
         """n_instances_to_select as a number of instances, of ``count`` different ones, or None."""
