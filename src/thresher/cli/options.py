@@ -45,6 +45,7 @@ def select(
     C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None,
     loss: Annotated[Literal["squared_hinge", "logistic"], Parameter(group=MODEL)] = "squared_hinge",
     support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
+    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive)] = None,
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
     kernel: Annotated[
@@ -65,6 +66,7 @@ def select(
     test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
     reporting: Reporting = REPORTING,
     reading: Reading = READING,
+    bag_column: Text = None,
 ):
     """Select features, fit a linear classifier on them, and save both to a model file.
 
@@ -74,6 +76,7 @@ def select(
     thresher select train.svm --features 300 --out model.json
     thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
     zcat clicks.gz | thresher select - -k 100 --C auto --json
+    thresher select regions.csv --bag-column image -k 50
     ```
 
     Parameters
@@ -81,18 +84,21 @@ def select(
     file
         Training data.
     features
-        Number of features to select (of groups with --groups or --tree); if not given, growth stops when the duality
-        gap is within --tol.
+        Number of features to select (of groups with --groups or --tree, of training rows with --bag-column); if not
+        given, growth stops when the duality gap is within --tol.
     C
         Weight of the loss relative to the penalty; 1.0 if not given; auto: chosen by five-fold cross-validation.
     loss
         Loss function: squared_hinge for an SVM, logistic for logistic regression.
     support
         With more than two classes: one set of features shared by all, or one per class.
+    sigma
+        With --bag-column: width of the similarity of rows; auto, the median distance, if not given; search: chosen from
+        multiples of it by cross-validation.
     growth_alone
         Grow without elimination: several times faster, but only the turns of growth are on the path.
     scale
-        How features are scaled; auto does not scale data with under 30 % non-zero values.
+        How features are scaled; auto does not scale data with under 30 % non-zero values (with --bag-column: std).
     kernel
         An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
         are not negative, or additive_gaussian. --features counts columns then, too.
@@ -131,6 +137,9 @@ def select(
         How the file is read.
     reporting
         How the command reports.
+    bag_column
+        Name of the column of a csv or Parquet file, or of the array of an .npz file, with the bag of each row: labels
+        belong to bags, and training rows are selected that explain them.
     """
     return later("select", **locals())
 
@@ -300,11 +309,13 @@ def predict(
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     scores: Flag = False,
     probabilities: Flag = False,
+    instances: Flag = False,
     reporting: Reporting = REPORTING,
     jobs: Jobs = None,
     kind: Kind = None,
     labels: Text = None,
     label_column: Text = None,
+    bag_column: Text = None,
     ignore: Words = None,
     index_base: IndexBase = None,
 ):
@@ -326,11 +337,14 @@ def predict(
     point
         Use the model at this point of a grid: the indices of its beta and its alpha, from 0.
     out
-        File to write the predicted classes to, one per line; - for standard output.
+        File to write the predicted classes to, one per line; - for standard output. Of bags: a line for each, its name
+        and its class.
     scores
         Also write scores, separated by tabs: positive for the second of two classes, else one per class, sorted.
     probabilities
         Like --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
+    instances
+        Of bags: write a line for each row instead, its bag and what the row adds to the scores of the bag.
     jobs
         Number of threads that read text.
     kind
@@ -339,6 +353,8 @@ def predict(
         A file of labels, if they are not in FILE.
     label_column
         Name of the label column, if it is not that of the training data.
+    bag_column
+        Name of the column or array of bags, if it is not that of the training data.
     ignore
         Name of a column to ignore; may be repeated. Columns that the model does not use are ignored anyway.
     index_base
