@@ -37,6 +37,8 @@ BENCHMARKS = {
     "alignment_path": "benchmarks.alignment.path",
     "alignment_half": "benchmarks.alignment.half",
     "alignment_cost": "benchmarks.alignment.cost",
+    "bags_accuracy": "benchmarks.bags.accuracy",
+    "bags_size": "benchmarks.bags.size",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 

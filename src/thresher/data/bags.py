@@ -103,7 +103,8 @@ class Instances(NamedTuple):
 def instances_of(X: Any, weights: np.ndarray) -> Instances:
     """The instances of X, whose rows have these weights."""
     there = np.flatnonzero(weights > 0)
-    first, number = np.unique(distinct_rows(X[there]), return_inverse=True)
+    some = X if there.size == X.shape[0] else X[there]
+    first, number = np.unique(distinct_rows(some), return_inverse=True)
     owner = np.full(X.shape[0], -1)
     owner[there] = number
     return Instances(there[first], owner)
@@ -132,9 +133,7 @@ class BagDistances:
         tile: int | None = None, keep: bool = False,
     ):  # fmt: skip
         self.X, self.bags, self.factor, self.candidates, self.workers = X, bags, factor, candidates, workers
-        self._rows = on_scale(X[bags.order], factor)
-        if not sparse.issparse(self._rows):
-            self._rows -= self._rows.mean(axis=0)
+        self._rows = _bag_by_bag(X, bags, factor)
         self._norms = _squares(self._rows)
         place = np.empty(bags.order.size, dtype=np.int64)
         place[bags.order] = np.arange(bags.order.size)
@@ -186,11 +185,27 @@ class BagDistances:
         centres = centres.T.tocsr() if sparse.issparse(centres) else centres
         nearest = np.full((self.tile_width, self.bags.count), np.inf)
         for rows, bags, begins in self.bags.parts(TILE_ROWS):
-            squares = self._norms[rows] - 2.0 * _products(centres, self._rows[rows])
+            squares = _products(centres, self._rows[rows])
+            squares *= -2.0
+            squares += self._norms[rows]
             smallest = np.minimum.reduceat(squares, begins, axis=1)
             nearest[:, bags] = np.minimum(nearest[:, bags], smallest)  # a bag may go on from one part to the next
         nearest += self._norms[whole, None]
         return np.maximum(nearest, 0.0, out=nearest)[: places.size]
+
+
+def _bag_by_bag(X: Any, bags: Bags, factor: np.ndarray | None) -> Any:
+    """The rows of X on their scale in the order of the bags, centred if they are dense; one copy is made."""
+    rows = X[bags.order]
+    if sparse.issparse(rows):
+        rows = on_scale(rows, factor)
+        there, places = np.unique(rows.indices, return_inverse=True)  # products take time for every column
+        return sparse.csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], there.size))
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    if factor is not None:
+        rows *= factor
+    rows -= rows.mean(axis=0)
+    return rows
 
 
 def _squares(rows: Any) -> np.ndarray:
