@@ -23,7 +23,7 @@ def shown():
 def test_each_part_fits_on_a_screen(shown):
     """80 x 25 characters."""
     parts = re.split(r"^(?=\d\. )", shown[0], flags=re.MULTILINE)
-    assert len(parts) == 7
+    assert len(parts) == 8
     for part in parts:
         assert len(part.rstrip().splitlines()) <= 25
         assert max(map(len, part.splitlines())) < 80
@@ -38,6 +38,8 @@ def test_the_proof_is_the_sentence_of_the_commands(shown):
     assert "column 17 x column 42 and column 256 x column 999" in text
     assert "no 2 of the 501,500 terms could lower" in text
     assert "By importance, as (row, column): (" in text
+    assert "Of 2,000 training rows 5 were selected, 5 of them telling ones." in text
+    assert "no 5 of the 2,000 training instances could lower" in text
 
 
 def test_nothing_is_fitted_for_the_clock_alone(shown):

@@ -22,13 +22,14 @@ def damaged(tmp_path, kind, **parts):
 @pytest.mark.parametrize(
     ("parts", "match"),
     [
-        ({"rows": [0]}, "values of the instances has shape"),
+        ({"rows": [0]}, r"values of the instances are invalid \(they are float64 of shape"),
         ({"sigma": 0.0}, "sigma of the instances must be positive"),
         ({"sigma": "nan"}, "sigma of the instances is 'nan', not a finite number"),
         ({"n_rows": 0}, "n_rows of the instances is 0"),
         ({"n_rows": 3}, "n_candidates of the instances is 90, not an integer in the allowed range"),
         ({"n_candidates": 1}, "n_candidates is smaller than the number of instances"),
-        ({"values": None}, "values of the instances must be there once"),
+        ({"values": None}, "they must be an array or a sparse matrix"),
+        ({"values": [[1.0]]}, "they must be an array or a sparse matrix"),
         ({"factor": [1.0]}, "factor of the instances has shape"),
         ({"factor": [-1.0] * 40}, "factors of the instances must not be negative"),
         ({"more": 1}, "instances has an unknown field, 'more'"),
@@ -39,7 +40,7 @@ def test_parts_that_do_not_fit(parts, match, tmp_path):
         thresher.load(damaged(tmp_path, "bags", **parts))
 
 
-@pytest.mark.parametrize("missing", ["rows", "sigma", "n_rows", "n_candidates"])
+@pytest.mark.parametrize("missing", ["rows", "values", "sigma", "n_rows", "n_candidates"])
 def test_parts_that_are_missing(missing, tmp_path):
     path, document, _ = saved(tmp_path, "bags")
     kept = {name: part for name, part in document["instances"].items() if name != missing}
@@ -48,21 +49,35 @@ def test_parts_that_are_missing(missing, tmp_path):
         thresher.load(path)
 
 
+def first(change):
+    """A change of the numbers of an array in a document."""
+    return lambda array: array | {"values": change(array["values"])}
+
+
 @pytest.mark.parametrize(
     ("name", "change", "match"),
     [
-        ("begins", lambda begins: [1, *begins[1:]], "begins of the instances do not cover"),
-        ("begins", lambda begins: begins[:-1], "begins of the instances has shape"),
-        ("columns", lambda columns: [30, *columns[1:]], "a column of the instances is out of range"),
-        ("columns", lambda columns: columns[1:2] + columns[1:], "columns of an instance are not sorted and unique"),
-        ("entries", lambda entries: entries[1:], "entries of the instances has shape"),
+        ("indptr", first(lambda begins: [1, *begins[1:]]), "the instances is invalid"),
+        ("indptr", first(lambda begins: begins[:-1]), "the instances is invalid"),
+        ("indices", first(lambda columns: [30, *columns[1:]]), "the instances is invalid"),
+        ("data", first(lambda entries: entries[1:]), "the instances is invalid"),
+        ("data", first(lambda entries: ["nan", *entries[1:]]), "contain NaN or infinity"),
+        ("shape", lambda shape: [shape[0], 31], "expected float64 of shape"),
     ],
 )
 def test_sparse_rows_that_cannot_be(name, change, match, tmp_path):
     path, document, _ = saved(tmp_path, "bags_sparse")
-    rows = document["instances"]["sparse"]
-    write(path, changed(document, sparse=rows | {name: change(rows[name])}))
+    rows = document["instances"]["values"]["sparse"]
+    write(path, changed(document, values={"sparse": rows | {name: change(rows[name])}}))
     with pytest.raises(ModelFileError, match=match):
+        thresher.load(path)
+
+
+def test_dense_rows_must_be_finite(tmp_path):
+    path, document, _ = saved(tmp_path, "bags")
+    array = document["instances"]["values"]["array"]
+    write(path, changed(document, values={"array": array | {"values": ["inf", *array["values"][1:]]}}))
+    with pytest.raises(ModelFileError, match="contain NaN or infinity"):
         thresher.load(path)
 
 
@@ -70,8 +85,9 @@ def test_an_instance_that_is_missing(tmp_path):
     path, document, _ = saved(tmp_path, "bags")
     rows, chosen = document["instances"]["rows"], int(fitted("bags").selection_.features[0])
     kept = [place for place, row in enumerate(rows) if row != chosen]
-    values = [document["instances"]["values"][place] for place in kept]
-    write(path, changed(document, rows=[rows[place] for place in kept], values=values))
+    values = thresher.load(path).instances_.values[kept]
+    array = {"dtype": "<f8", "values": values.ravel().tolist(), "shape": list(values.shape)}
+    write(path, changed(document, rows=[rows[place] for place in kept], values={"array": array}))
     with pytest.raises(ModelFileError, match="an instance of the model is missing"):
         thresher.load(path)
 

@@ -74,7 +74,7 @@ class Listed:
         if isinstance(clf, MILESClassifier):
             lengths = np.linalg.norm(selection.weights.reshape(self.ids.size, -1), axis=1)
             self.noun, self.ranking = "different training instances", np.argsort(-lengths, kind="stable")
-            self.prototypes = clf.prototypes_.toarray() if hasattr(clf.prototypes_, "toarray") else clf.prototypes_
+            self.prototypes = clf.instances_.take_dense(self.ids)
 
     def names(self, names, places):
         """What those at ``places`` are called."""

@@ -19,6 +19,7 @@ from thresher.data.memory import MemoryDesign
 from thresher.data.pieces import Cost, Opened, Piece
 from thresher.data.prototypes import Prototypes
 from thresher.data.workers import SERIAL, Workers
+from thresher.errors import InvalidDataTypeError
 
 CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that later scans compute none
 WIDEST_TILE, NARROWEST_TILE = 256, 16  # instances whose distances are computed by one product
@@ -53,6 +54,25 @@ class Bags:
             first = int(np.searchsorted(self.starts, lo, side="right")) - 1
             last = int(np.searchsorted(self.starts, hi, side="left"))
             yield slice(lo, hi), slice(first, last), np.maximum(self.starts[first:last] - lo, 0)
+
+
+def rows_of(X: Any) -> Any:
+    """X as users give it, which must have rows that can be read: InvalidDataTypeError for a Design."""
+    if isinstance(X, Design):
+        raise InvalidDataTypeError(
+            f"X is a {type(X).__name__}, which is read by columns: bags need an array, a sparse matrix or a data frame"
+        )
+    return X
+
+
+def by_rows(X: Any) -> Any:
+    """A validated X in a storage by rows: an array as it is, or a CSR matrix."""
+    return X.tocsr() if sparse.issparse(X) else X
+
+
+def is_centred(X: Any) -> bool:
+    """Whether columns of X are centred before distances are measured: sparse ones stay sparse."""
+    return not sparse.issparse(X)
 
 
 def distinct_rows(X: Any) -> np.ndarray:

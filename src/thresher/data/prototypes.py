@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+from thresher.data.door import all_finite, checked_sparse
+from thresher.errors import InvalidDataError
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,3 +42,21 @@ class Prototypes:
     def take(self, ids: np.ndarray) -> Any:
         """The rows ``ids`` of the training data."""
         return self.values[np.searchsorted(self.rows, ids)]
+
+    def take_dense(self, ids: np.ndarray) -> np.ndarray:
+        """The same as an array, to be shown."""
+        rows = self.take(ids)
+        return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def checked_values(values: Any, shape: tuple[int, int]) -> Any:
+    """Rows from an untrusted file as ``Prototypes`` has them; InvalidDataError if they cannot be that."""
+    if sparse.issparse(values):
+        values = sparse.csr_array(checked_sparse(values))
+    elif not isinstance(values, np.ndarray):
+        raise InvalidDataError("they must be an array or a sparse matrix")
+    if values.shape != shape or values.dtype != np.float64:
+        raise InvalidDataError(f"they are {values.dtype} of shape {values.shape}, expected float64 of shape {shape}")
+    if not all_finite(values):
+        raise InvalidDataError("they contain NaN or infinity")
+    return values

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils._set_output import (
     _get_output_config,  # as in selector.py: scikit-learn has no public name for it
@@ -13,12 +12,11 @@ from sklearn.utils._set_output import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from thresher.data.design import Design
+from thresher.data.bags import by_rows, rows_of
 from thresher.data.door import check_columns
 from thresher.data.instances import BagRows, InstanceSpace
 from thresher.data.prototypes import Prototypes
 from thresher.data.space import Space
-from thresher.errors import InvalidDataTypeError
 from thresher.estimators import parameters as check
 from thresher.estimators.bags import grouped
 from thresher.estimators.base import MatrixLike
@@ -230,19 +228,9 @@ class BagClassifier(TransformerMixin, PathClassifier):
         X = self._checked(rows_of(X))
         own = grouped(bags, X.shape[0])
         check_columns(X, self._instance_space.called)
-        return BagRows(X.tocsr() if sparse.issparse(X) else X, own.bags), own.names
+        return BagRows(by_rows(X), own.bags), own.names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def rows_of(X: MatrixLike) -> MatrixLike:
-    """X, which must have rows that can be read."""
-    if isinstance(X, Design):
-        raise InvalidDataTypeError(
-            f"X is a {type(X).__name__}, which is read by columns: MILESClassifier needs an array, a sparse matrix or "
-            "a data frame of rows"
-        )
-    return X

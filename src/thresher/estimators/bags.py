@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.metaestimators import available_if
 
-from thresher.data.bags import Bags
+from thresher.data.bags import Bags, by_rows
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 
@@ -97,7 +96,7 @@ def bag_sample(
     codes = row_codes[own.first_rows]
     given = own.each("sample_weight", check.sample_weights(sample_weight, X.shape[0]))
     weights = check.row_weights(given, class_weight, codes, classes)
-    return BagSample(X.tocsr() if sparse.issparse(X) else X, own.bags, classes, codes, weights)
+    return BagSample(by_rows(X), own.bags, classes, codes, weights)
 
 
 def _is_missing(values: np.ndarray) -> np.ndarray:

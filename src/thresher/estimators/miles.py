@@ -6,16 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
-from thresher.data.bags import BagDesign, BagDistances, Instances, instances_of
+from thresher.data.bags import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
 from thresher.data.design import Design
 from thresher.data.instances import Prototypes
 from thresher.data.units import EachInstance, Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
-from thresher.estimators.bag_classifier import BagClassifier, rows_of
+from thresher.estimators.bag_classifier import BagClassifier
 from thresher.estimators.bags import BagSample, bag_sample
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.fgm_options import options_of
@@ -117,7 +116,7 @@ class MILESClassifier(BagClassifier):
     >>> bags, y = np.repeat([0, 1, 2, 3], 2), np.repeat([1, 1, 0, 0], 2)
     >>> clf = MILESClassifier(1, sigma=0.5).fit(X, y, bags=bags)
     >>> clf.prototypes_, clf.predict([[8.9], [0.4]], bags=[5, 5])
-    (array([[9.]]), array([1]))
+    (array([[9.3]]), array([1]))
     >>> clf.predict_instances([[8.9], [0.4]], bags=[5, 5]).round(1)
     array([1.6, 0. ])
     """
@@ -181,7 +180,7 @@ class MILESClassifier(BagClassifier):
             sample = bag_sample(X, np.asarray(y), sample_weight, bags, self.class_weight)
             made, scale, digest, _, _ = arranged(
                 self._column_space, X, sample.row_codes, sample.row_weights, self.scale, workers, trace,
-                centre=not sparse.issparse(X),
+                centre=is_centred(X),
             )  # fmt: skip
             factor = _factor(made)
             with trace.step("arrange"):
