@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import bags as oracle
-from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, MILESClassifier, bag_scorer
+from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, MILESClassifier, PathDisplay, bag_scorer
 from thresher.data import bags as bags_module
 from thresher.data.bags import BagDistances, instances_of
 from thresher.data.door import as_design
@@ -65,12 +65,12 @@ def written_out(X, y, bags, sigma, weights=None, scale="std"):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("overshoot", ["auto", None, 2.0])
-@pytest.mark.parametrize("storage", ["dense", "fortran"])
+@pytest.mark.parametrize("storage", ["dense", "fortran", "csr"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_is_fgm_on_the_embedding(loss, overshoot, storage, dtype):
-    given = STORAGES[storage](X.astype(dtype))
-    clf = MILESClassifier(5, sigma=1.7, loss=loss, overshoot=overshoot, C=3.0).fit(given, y, bags=bags)
-    S, labels, _, rows = written_out(X.astype(dtype), y, bags, 1.7)
+    given, scale = STORAGES[storage](X.astype(dtype)), None if storage == "csr" else "std"
+    clf = MILESClassifier(5, sigma=1.7, loss=loss, overshoot=overshoot, C=3.0, scale=scale).fit(given, y, bags=bags)
+    S, labels, _, rows = written_out(X.astype(dtype), y, bags, 1.7, scale=scale)
     peer = FGMClassifier(5, loss=loss, overshoot=overshoot, C=3.0, scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     np.testing.assert_allclose(clf.selection_.weights, peer.selection_.weights, rtol=1e-6)
@@ -119,6 +119,12 @@ def test_predictions_are_those_of_plain_loops():
     np.testing.assert_allclose(found, added, atol=1e-9)
     sums = [found[new_bags == name].sum() + selection.intercept for name in np.unique(new_bags)]
     np.testing.assert_allclose(sums, expected, atol=1e-9)
+
+
+def test_displays_of_paths_know_no_bags():
+    clf = MILESClassifier(2, sigma=1.0).fit(X, y, bags=bags)
+    with pytest.raises(ValueError, match=r"clf.at\(k\).score\(X, y, bags=bags\)"):
+        PathDisplay.from_estimator(clf, X, y)
 
 
 @pytest.mark.parametrize("support", ["shared", "per_class"])

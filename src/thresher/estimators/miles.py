@@ -185,19 +185,18 @@ class MILESClassifier(BagClassifier):
             factor = _factor(made)
             with trace.step("arrange"):
                 instances = instances_of(sample.X, sample.row_weights)
+                count = instances.rows.size
+                options |= {"wanted": self._wanted(count), "units": EachInstance(count)}
                 sigmas = widths(sigma, sample, instances, factor)
                 search = len(sigmas) > 1
                 distances = BagDistances(sample.X, sample.bags, factor, instances.rows, workers, keep=search)
-            count = instances.rows.size
-            options |= {"wanted": self._wanted(count), "units": EachInstance(count)}
-            tried: dict[str, np.ndarray] = {}
+            design, tried = BagDesign(distances, sigmas[0]), {}
             if search or C == "auto":
                 Cs = CS if C == "auto" else (float(C),)
                 make = functools.partial(problems_of, self, check.signs_of(sample.codes, sample.classes.size))
                 chosen = chosen_width(distances, sigmas, Cs, make, self.cv, sample, instances, trace, options)
-                sigmas, C = [chosen.sigma], chosen.C
-                tried = {"sigmas_": chosen.sigmas, "Cs_": np.array(Cs), "scores_": chosen.accuracies}
-            design = BagDesign(distances, sigmas[0])
+                design, C = chosen.design, chosen.C
+                tried = {"sigmas_": np.array(sigmas), "Cs_": np.array(Cs), "scores_": chosen.accuracies}
             task = Task(
                 design, sample.codes, sample.classes, sample.weights, "instance",
                 growth_target(options["wanted"], options["overshoot"], count), options, None,

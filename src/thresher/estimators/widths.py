@@ -17,11 +17,10 @@ MULTIPLES = (0.5, 1.0, 2.0)
 
 
 class Chosen(NamedTuple):
-    """The best pair, the values of sigma tried, and the accuracies (folds, sigmas, Cs) on bags that were held out."""
+    """The design with the best sigma, the best C, and the accuracies (folds, sigmas, Cs) on bags that were held out."""
 
-    sigma: float
+    design: BagDesign
     C: float
-    sigmas: np.ndarray
     accuracies: np.ndarray
 
 
@@ -55,4 +54,5 @@ def chosen_width(
     means = accuracies.mean(axis=0)
     pairs = [(-means[i, j], -sigma, C) for i, sigma in enumerate(sigmas) for j, C in enumerate(Cs)]
     _, sigma, C = min(pairs)
-    return Chosen(-sigma, C, np.array(sigmas), accuracies)
+    kept = design if design.sigma == -sigma else BagDesign(distances, -sigma)  # with what it has computed
+    return Chosen(kept, C, accuracies)
