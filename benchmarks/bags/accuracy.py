@@ -85,7 +85,7 @@ def l1_svm(train, test):
 
 
 def _l1(C):
-    return LinearSVC(penalty="l1", dual=False, C=C, max_iter=5000, random_state=0)
+    return LinearSVC(penalty="l1", dual=False, C=C, random_state=0)
 
 
 def means(train, test):
