@@ -40,6 +40,8 @@ BENCHMARKS = {
     "measures_macro": "benchmarks.measures.macro",
     "measures_sets": "benchmarks.measures.sets",
     "measures_cost": "benchmarks.measures.cost",
+    "bags_accuracy": "benchmarks.bags.accuracy",
+    "bags_size": "benchmarks.bags.size",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 
