@@ -40,6 +40,8 @@ def test_the_proof_is_the_sentence_of_the_commands(shown):
     assert "column 17 x column 42 and column 256 x column 999" in text
     assert "no 2 of the 501,500 terms could lower" in text
     assert "By importance, as (row, column): (" in text
+    assert "Of 2,000 training rows 5 were selected, 5 of them telling ones." in text
+    assert "no 5 of the 2,000 training instances could lower" in text
 
 
 def test_the_rare_class_is_found_more_often_with_its_measure(shown):

@@ -17,6 +17,7 @@ from thresher import (
     FGMClassifier,
     Groups,
     Intersection,
+    MILESClassifier,
     Polynomial,
     PrecisionAtK,
     RecallAtK,
@@ -29,6 +30,7 @@ from thresher.data.alignment import UnitKernels
 from thresher.data.expanded import Expansion
 from thresher.data.explicit import TrainingColumns
 from thresher.data.maps import Inputs
+from thresher.data.prototypes import Prototypes
 from thresher.engine import machines
 from thresher.estimators.kernel_machine import Machine, Training
 from thresher.results import GroupLabels, Products, Spread
@@ -37,6 +39,8 @@ X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FRAME = pd.DataFrame(X, columns=[f"gene {j} [µg]" for j in range(40)])
 FOREST, WEIGHTS = np.concatenate([30 + np.arange(30) // 3, np.full(10, -1)]), np.linspace(0.5, 3.0, 40)
+BAGS = np.where(Y > 0, np.cumsum(Y > 0) // 3, 100 + np.cumsum(Y <= 0) // 3)  # rows of one label each
+BAGS_OF_CODES = 100 * CODES + np.arange(90) // 12
 WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
 RARE = np.where(X[:, :3].sum(axis=1) > 1.8, "yes", "no")
 
@@ -95,6 +99,13 @@ MAKERS = {
     "measures": lambda: FGMClassifier(3, loss=FBeta(2), C=10.0, overshoot=2.0).fit(Z, CODES),
     "rankings": lambda: FGMClassifier(2, loss="auc", C=10.0, support="per_class", overshoot=None).fit(Z, CODES),
     "all": lambda: FGMClassifier("all", loss="average_precision", C=1.0).fit(X, Y),
+    "bags": lambda: MILESClassifier(4).fit(X, Y, bags=BAGS),
+    "bags_chosen": lambda: MILESClassifier(3, sigma="search", C="auto", cv=2).fit(X, WORDS, bags=BAGS),
+    "bags_sparse": lambda: MILESClassifier(3, sigma=4, support="per_class", overshoot=3.0).fit(
+        sparse.csr_array(Z), CODES, bags=BAGS_OF_CODES
+    ),
+    "bags_frame": lambda: MILESClassifier(0.1, scale=None, loss="logistic").fit(FRAME, Y, bags=BAGS),
+    "bags_at": lambda: fitted("bags").at(2),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
@@ -140,9 +151,9 @@ def data_for(kind):
     if kind in ("intersection", "exact", "chi2"):
         return np.abs(Z if kind == "chi2" else X)
     many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree", "interactions",
-            "kernels_classes", "kernels_linear", "measures", "rankings")  # fmt: skip
+            "kernels_classes", "kernels_linear", "measures", "rankings", "bags_sparse")  # fmt: skip
     framed = ("frame", "singles", "gaussian", "product_names", "grid_cv", "grid_at", "stream_settings", "kernels",
-              "kernels_at", "kernels_units", "recall")  # fmt: skip
+              "kernels_at", "kernels_units", "recall", "bags_frame")  # fmt: skip
     return Z if kind in many else FRAME if kind in framed else X
 
 
@@ -155,8 +166,11 @@ def same(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if sparse.issparse(a):
+        parts = ((each.shape, each.data, each.indices.tolist(), each.indptr.tolist()) for each in (a, b))
+        return type(a) is type(b) and same(*parts)
     plain = (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products, AlignmentPath, Training, TrainingColumns,
-             UnitKernels, Machine)  # fmt: skip
+             UnitKernels, Machine, Prototypes)  # fmt: skip
     if isinstance(a, plain):
         return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
@@ -194,7 +208,7 @@ def assert_same_model(a, b, data):
     if not hasattr(a, "predict"):
         return
     assert a.score(data, a.predict(data)) == b.score(data, a.predict(data)) == 1.0
-    if not isinstance(a, FGMClassifier):
+    if not isinstance(a, (FGMClassifier, MILESClassifier)):
         return
     assert b.path_ is b.selection_.path
     for number in a.path_.numbers.tolist():

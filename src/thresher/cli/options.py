@@ -202,11 +202,13 @@ def predict(
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     scores: Flag = False,
     probabilities: Flag = False,
+    instances: Flag = False,
     reporting: Reporting = REPORTING,
     jobs: Jobs = None,
     kind: Kind = None,
     labels: Text = None,
     label_column: Text = None,
+    bag_column: Text = None,
     ignore: Words = None,
     index_base: IndexBase = None,
 ):
@@ -228,11 +230,14 @@ def predict(
     point
         Use the model at this point of a grid: the indices of its beta and its alpha, from 0.
     out
-        File to write the predicted classes to, one per line; - for standard output.
+        File to write the predicted classes to, one per line; - for standard output. Of bags: a line for each, its name
+        and its class.
     scores
         Also write scores, separated by tabs: positive for the second of two classes, else one per class, sorted.
     probabilities
         Like --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
+    instances
+        Of bags: write a line for each row instead, its bag and what the row adds to the scores of the bag.
     jobs
         Number of threads that read text.
     kind
@@ -241,6 +246,8 @@ def predict(
         A file of labels, if they are not in FILE.
     label_column
         Name of the label column, if it is not that of the training data.
+    bag_column
+        Name of the column or array of bags, if it is not that of the training data.
     ignore
         Name of a column to ignore; may be repeated. Columns that the model does not use are ignored anyway.
     index_base

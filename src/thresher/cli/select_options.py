@@ -13,6 +13,7 @@ from thresher.cli.app import (
     Fitting,
     Reading,
     Reporting,
+    Text,
     app,
     at_least_one,
     integer,
@@ -52,6 +53,7 @@ def select(
     at: Annotated[str | None, Parameter(group=MODEL)] = None,
     beta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
     support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
+    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive)] = None,
     growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
     kernel: Annotated[
@@ -72,6 +74,7 @@ def select(
     test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
     reporting: Reporting = REPORTING,
     reading: Reading = READING,
+    bag_column: Text = None,
 ):
     """Select features, fit a linear classifier on them, and save both to a model file.
 
@@ -82,6 +85,7 @@ def select(
     thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
     thresher select rare.svm -k 100 --loss recall_at_k --at 2p
     zcat clicks.gz | thresher select - -k 100 --C auto --json
+    thresher select regions.csv --bag-column image -k 50
     ```
 
     Parameters
@@ -89,8 +93,9 @@ def select(
     file
         Training data.
     features
-        Number of features to select (of groups with --groups or --tree); if not given, growth stops when the duality
-        gap is within --tol. all: no selection, for the --loss of a measure, to compare with.
+        Number of features to select (of groups with --groups or --tree, of training rows with --bag-column); if not
+        given, growth stops when the duality gap is within --tol. all: no selection, for the --loss of a measure, to
+        compare with.
     C
         Weight of the loss relative to the penalty; if not given, 1.0, or for a measure a million divided by the number
         of rows; auto: chosen by five-fold cross-validation.
@@ -105,10 +110,13 @@ def select(
         With --loss fbeta: recall counts beta times as much as precision.
     support
         With more than two classes: one set of features shared by all, or one per class.
+    sigma
+        With --bag-column: width of the similarity of rows; auto, the median distance, if not given; search: chosen from
+        multiples of it by cross-validation.
     growth_alone
         Grow without elimination: several times faster, but only the turns of growth are on the path.
     scale
-        How features are scaled; auto does not scale data with under 30 % non-zero values.
+        How features are scaled; auto does not scale data with under 30 % non-zero values (with --bag-column: std).
     kernel
         An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
         are not negative, or additive_gaussian. --features counts columns then, too.
@@ -147,6 +155,9 @@ def select(
         How the file is read.
     reporting
         How the command reports.
+    bag_column
+        Name of the column of a csv or Parquet file, or of the array of an .npz file, with the bag of each row: labels
+        belong to bags, and training rows are selected that explain them.
     """
     return later("select", **locals())
 

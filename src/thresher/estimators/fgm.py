@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +23,7 @@ from thresher.estimators.base import MatrixLike
 from thresher.estimators.fgm_options import check_heredity, made_by, options_of
 from thresher.estimators.fitting import Task, fit_design, set_or_remove
 from thresher.estimators.goals import check_all, goal_of, is_all
-from thresher.estimators.linear import PathClassifier
+from thresher.estimators.linear import PathClassifier, probabilities
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sentences import sentence_of
@@ -250,7 +249,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             if previous is not None and not previous.has(kernel, size, products=polynomial is not None):
                 previous = None  # weights of other features
             given = self._candidates(size, polynomial)
-            everything = is_all(self.n_features_to_select)
+            everything = is_all(self)
             options["wanted"] = wanted = None if everything else given.wanted(self.n_features_to_select)
             overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
             options["overshoot"] = overshoot
@@ -290,11 +289,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``; with more than two classes normalised so that each row sums to 1.
         """
-        positive = expit(self.decision_function(X))
-        if positive.ndim == 1:
-            return np.column_stack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)
+        return probabilities(self.decision_function(X))
 
     @property
     def space_(self) -> Space:

@@ -125,14 +125,15 @@ def goal_of(loss: Any) -> Goal:
     raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")
 
 
-def is_all(n_features_to_select: Any) -> bool:
+def is_all(clf: Any) -> bool:
     """Whether all features are asked for."""
-    return isinstance(n_features_to_select, str) and n_features_to_select == "all"
+    wanted = getattr(clf, "n_features_to_select", None)
+    return isinstance(wanted, str) and wanted == "all"
 
 
 def check_all(clf: Any) -> None:
     """Raise ValueError if all features are asked for together with what they do not go with."""
-    if not is_all(clf.n_features_to_select):
+    if not is_all(clf):
         return
     if isinstance(goal_of(clf.loss), OfMargins):
         raise ValueError(

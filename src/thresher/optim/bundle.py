@@ -109,6 +109,8 @@ class Bundle:
         known = self.G.shape[1]
         if known == block.shape[1]:
             return self
+        if not isinstance(block, Block):  # columns that cannot be taken apart
+            return replace(self, G=products(self.planes, block), Q=None)
         more = block.take(np.arange(known, block.shape[1]))
         return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
 
@@ -155,6 +157,10 @@ class Bundle:
 
 class Memory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
+
+    def on(self, block: Block) -> "Memory":
+        """On a block with more columns after those that were there."""
+        return Memory(bundle.on(block) for bundle in self)
 
     @property
     def n_planes(self) -> int:
