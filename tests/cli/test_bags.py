@@ -178,3 +178,16 @@ def test_bags_of_the_wrong_shape_in_arrays(tmp_path):
     frame.to_parquet(tmp_path / "wrong.parquet")
     with pytest.raises(InvalidDataError, match="the bag column 'bag' has 1 missing values"):
         read(tmp_path / "wrong.parquet", bag_column="bag")
+
+
+def test_measures_of_bags(folder):
+    """The loss counts bags, and predict reports its measure over bags."""
+    options = ("--bag-column", "bag", "-k", 2, "--loss", "recall_at_k", "--at", "1p", "-o", "r.json")
+    assert as_json("select", "data.npz", *options, folder=folder)["loss"] == "recall_at_k"
+    expected = thresher.MILESClassifier(2, loss=thresher.RecallAtK(1.0)).fit(X, Y, bags=BAGS)
+    of_bag = np.array([Y[bag == BAGS][0] for bag in np.unique(BAGS)])
+    scores = expected.decision_function(X, bags=BAGS)
+    best = np.argsort(-scores, kind="stable")[: int((of_bag > 0).sum())]
+    told = as_json("predict", "r.json", "data.npz", folder=folder)
+    assert told["measure"] == "recall at 1p"
+    assert told["value"] == pytest.approx(np.mean(of_bag[best] > 0))

@@ -31,7 +31,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
     number_parameter = "n_instances_to_select"
     instances_: Prototypes
     path_: Path
-    loss: str
+    loss: Any
     support: str
 
     # scikit-learn's metadata routing: bags are asked for without set_fit_request(bags=True) and the like

@@ -24,6 +24,7 @@ from thresher.estimators.goals import goal_of
 from thresher.estimators.warm_start import Previous, Starts, largest_model
 from thresher.estimators.widths import RULES, chosen_width, widths
 from thresher.families.fgm import growth_target
+from thresher.optim.measure_base import Measure
 from thresher.results import Selection, Trace
 
 
@@ -45,8 +46,8 @@ class MILESClassifier(BagClassifier):
         instances, within bags if each bag has two. "search": 0.5, 1 or 2 times that, chosen by cross-validation over
         bags, together with C if that is "auto".
     C : float or "auto", default=None
-        Weight of the loss relative to the penalty. None: 1. "auto": chosen from 0.01, 0.1, 1, 10 and 100 by
-        cross-validation over bags.
+        Weight of the loss relative to the penalty. None: 1, with a measure 1e6 divided by the number of bags. "auto":
+        chosen from 0.01, 0.1, 1, 10 and 100 times that by cross-validation over bags.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C. Instances of
         bags that are held out are not candidates.
@@ -55,8 +56,8 @@ class MILESClassifier(BagClassifier):
     overshoot : float, "auto" or None, default="auto"
         Elimination starts from ``overshoot`` times the requested number of instances, as in ``FGMClassifier``. None:
         growth only.
-    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-        Loss function, of bags: as in ``FGMClassifier``.
+    loss : str or Measure, default="squared_hinge"
+        Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     features_per_turn : int or "auto", default="auto"
         Number of instances taken per turn.
     tol : float, default=1e-3
@@ -127,9 +128,10 @@ class MILESClassifier(BagClassifier):
     def __init__(
         self, n_instances_to_select: float | None = None, *, sigma: float | str = "auto",
         C: float | str | None = None, cv: Any = 5, support: str = "shared", overshoot: float | str | None = "auto",
-        loss: str = "squared_hinge", features_per_turn: int | str = "auto", tol: float = 1e-3, max_iter: int = 100,
-        max_time: float | None = None, scale: str | None = "std", class_weight: dict | str | None = None,
-        warm_start: bool = False, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
+        loss: str | Measure = "squared_hinge", features_per_turn: int | str = "auto", tol: float = 1e-3,
+        max_iter: int = 100, max_time: float | None = None, scale: str | None = "std",
+        class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
+        verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.n_instances_to_select = n_instances_to_select
         self.sigma = sigma
