@@ -97,8 +97,8 @@ def select(
         given, growth stops when the duality gap is within --tol. all: no selection, for the --loss of a measure, to
         compare with.
     C
-        Weight of the loss relative to the penalty; if not given 1.0, of a measure a million by the number of rows;
-        auto: chosen by five-fold cross-validation.
+        Weight of the loss relative to the penalty; if not given, 1.0, or for a measure a million divided by the number
+        of rows; auto: chosen by five-fold cross-validation.
     loss
         What is minimised: squared_hinge (an SVM), logistic (logistic regression), or one less a measure: error (the
         accuracy), f1, fbeta, prbep (precision where it equals recall), precision_at_k, recall_at_k, auc (area under the
