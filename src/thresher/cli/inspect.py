@@ -48,10 +48,7 @@ def chosen(model, features, point):
             "--features is for models of select and path" + "; for a grid use --point" * isinstance(clf, SparseSVCPath)
         )
     if point is not None and not isinstance(clf, SparseSVCPath):
-        raise WrongUsage(
-            "--point is for models of grid"
-            + "; for select and path use --features" * of_path
-        )
+        raise WrongUsage("--point is for models of grid" + "; for select and path use --features" * of_path)
     if features is not None:
         return replace(model, estimator=clf.at(features))
     return model if point is None else replace(model, estimator=clf.at(*point))
