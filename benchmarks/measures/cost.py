@@ -89,7 +89,7 @@ def row(split, total, number):
 
 
 def l1_seconds(split, number):
-    """Median seconds of a LIBLINEAR l1-SVM fit at the first C of a grid that gives ``number`` features, and how many."""
+    """Median seconds of a LIBLINEAR l1-SVM fit at the first C of a grid that gives ``number`` features; how many."""
     model, count = LinearSVC(penalty="l1", dual=False, C=FIRST_C, random_state=0), 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
