@@ -120,7 +120,7 @@ class MILESClassifier(BagClassifier):
     >>> clf.prototypes_, clf.predict([[8.9], [0.4]], bags=[5, 5])
     (array([[9.3]]), array([1]))
     >>> clf.predict_instances([[8.9], [0.4]], bags=[5, 5]).round(1)
-    array([1.6, 0. ])
+    array([1., 0.])
     """
 
     fit_intercept, debias, inner_tol = True, False, "auto"  # of FGMClassifier, whose other values make no sense here
