@@ -25,7 +25,7 @@ def shown():
 def test_each_part_fits_on_a_screen(shown):
     """80 x 25 characters."""
     parts = re.split(r"^(?=\d\. )", shown[0], flags=re.MULTILINE)
-    assert len(parts) == 8
+    assert len(parts) == 9
     for part in parts:
         assert len(part.rstrip().splitlines()) <= 25
         assert max(map(len, part.splitlines())) < 80

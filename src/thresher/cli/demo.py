@@ -232,7 +232,7 @@ def bags():
 
 def stream():
     """20 of 2,000 features from a stream that is not stored."""
-    say("\n7. A stream: 32,000 examples of 2,000 features, each seen once; budget 20\n")
+    say("\n8. A stream: 32,000 examples of 2,000 features, each seen once; budget 20\n")
     first = make_wide(1, 2000, 20, random_state=2)
     clf, seconds = StreamClassifier(20), 0.0
     for seed in range(16):
