@@ -85,7 +85,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     inner_tol : float or "auto", default="auto"
         Accuracy of each turn's problem, relative to its objective. "auto": 1e-3 in growth only; 1e-5 if elimination
         follows (3e-3 of the objective at w = 0 once a million values are taken); rounding error for the model that is
-        returned. With a measure 0.3 ``tol`` of the objective at w = 0, and 1e-5 for the model that is returned.
+        returned. With a measure 3e-3 of the objective at w = 0 (growth only: 0.3 ``tol``), at the end 1e-5.
     max_iter : int, default=100
         Maximum number of turns.
     max_time : float, default=None
