@@ -35,9 +35,6 @@ class Columns(Protocol):
     def of_a_class(self) -> "Columns":
         """The columns of each class, which are the same."""
 
-    def take(self, columns: np.ndarray) -> "Columns":
-        """Some of the columns."""
-
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
 CENTRED = 0.5  # of the gap: accuracy of the small program

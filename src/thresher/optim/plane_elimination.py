@@ -97,9 +97,6 @@ class _Some:
     def of_a_class(self) -> "_Some":
         return self
 
-    def take(self, places: np.ndarray) -> Block:
-        return self.block.take(self.kept[places])
-
     def correlate(self, V: np.ndarray) -> np.ndarray:
         return self.block.correlate(V)[self.kept]
 
