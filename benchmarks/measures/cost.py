@@ -22,7 +22,7 @@ SET, FEATURES, QUICK_FEATURES, L1_FITS = "news20_bigram", 100, 5, 10
 TOTALS, QUICK_TOTALS = (1e4, 1e5, 1e6, 1e7, 1e8), (1e4,)
 LIMIT = 100  # seconds for a fit
 FIRST_C, LAST_C = 0.01, 100.0  # of LIBLINEAR
-FIT_HEAD = ("C n", "s", "turns", "most planes", "largest inner gap", "MiB", "training F1", "stopped")
+FIT_HEAD = ("C n", "s", "turns", "most planes", "inner gap", "MiB", "training F1", "stopped")
 
 
 class Fitted(NamedTuple):
@@ -71,7 +71,7 @@ def fit(split, total, number):
         clf, seconds = FGMClassifier(number, loss="f1", C=total / split.y.size), []
         grew = peak_growth(lambda: seconds.append(seconds_of(lambda: clf.fit(split.X, split.y))), pause=0.01)
     turns = clf.selection_.trace.turns
-    planes, gap = max(turn.planes for turn in turns), max(turn.inner_gap for turn in turns)
+    planes, gap = max(turn.planes for turn in turns), turns[-1].inner_gap
     score = F1().score(split.y, clf.decision_function(split.X))
     return Fitted(seconds[0], clf.n_iter_, planes, gap, grew, score, str(clf.selection_.stop_reason))
 
@@ -89,7 +89,7 @@ def row(split, total, number):
 
 
 def l1_seconds(split, number):
-    """Median seconds of a LIBLINEAR l1-SVM fit at the first C of a grid that gives ``number`` features; how many."""
+    """Median seconds of a LIBLINEAR l1-SVM fit at the first C that gives ``number`` features, and how many it has."""
     model, count = LinearSVC(penalty="l1", dual=False, C=FIRST_C, random_state=0), 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -117,7 +117,7 @@ def fits(quick):
     return (
         f"{head}\n\n{split.size}, its training part; default options, all cores. LIBLINEAR's l1-SVM on the same rows: "
         f"{svm:.2f} s for a fit with {count} features.{ratio} Planes: the most that a turn had; inner gap: relative to "
-        "the objective at w = 0, the largest of a turn; MiB: growth of memory during the fit. A fit has "
+        "the objective at w = 0, of the last turn; MiB: growth of memory during the fit. A fit has "
         f"{LIMIT} s.\n\n{table(FIT_HEAD, [line for _, line in found])}"
     )
 

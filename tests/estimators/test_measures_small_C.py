@@ -1,0 +1,19 @@
+"""With a small C growth ends with features on which nothing was solved; elimination has planes on all of them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thresher import FGMClassifier
+
+
+@pytest.mark.parametrize("loss", ["f1", "error"])
+@pytest.mark.parametrize("seed", [0, 2])
+def test_features_taken_after_the_last_solve_can_be_eliminated(loss, seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((120, 200), density=0.08, rng=rng, format="csc")
+    y = np.where(X[:, :3].sum(axis=1) + 0.1 * rng.standard_normal(120) > 0.35, 1, -1)
+    clf = FGMClassifier(5, loss=loss, C=10.0 / 120).fit(X, y)
+    assert clf.selection_.features.size == 5
+    certificate = clf.selection_.certificate
+    assert certificate.lower_bound <= certificate.objective * (1.0 + 1e-9)
