@@ -37,6 +37,11 @@ BENCHMARKS = {
     "alignment_path": "benchmarks.alignment.path",
     "alignment_half": "benchmarks.alignment.half",
     "alignment_cost": "benchmarks.alignment.cost",
+    "measures_macro": "benchmarks.measures.macro",
+    "measures_sets": "benchmarks.measures.sets",
+    "measures_cost": "benchmarks.measures.cost",
+    "bags_accuracy": "benchmarks.bags.accuracy",
+    "bags_size": "benchmarks.bags.size",
 }
 BY_ITSELF = {"versions": "benchmarks.versions"}  # has a table, but is run by itself: it needs a revision
 

@@ -9,14 +9,14 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.linear.data import SETS, real_set
 from thresher import AlignmentPath, AlignmentPathClassifier
-from thresher.data.alignment import ColumnKernel, alignments_of
+from thresher.data.alignment import ColumnKernel
 from thresher.data.door import as_design, checked_sparse
-from thresher.data.explicit import columns_of
-from thresher.estimators.kernel_machine import FoldMachine, training_of
+from thresher.data.kernel_units import ColumnKernels
+from thresher.estimators.kernel_machine import FoldMachine, Training
 
 TRAINING_ROWS = ("arcene", "madelon", "dorothea")  # the paper uses the training rows of these
 NAMES = ("arcene", "madelon", "relathe", "basehock_asu", "dorothea")
-CS = [1.0, 10.0, 100.0]
+CS = [0.3, 3.0, 30.0]
 L1_CS = tuple((10.0 ** np.arange(-4, 2.1, 0.5)).tolist())
 
 
@@ -54,7 +54,10 @@ def best(numbers, accuracies):
 
 
 def along_the_path(X, y, folds, kernel, step, most=None):
-    """Best accuracy along the path, over its points and values of C; each fold is one fit on its training rows."""
+    """(best accuracy, number of features there, all of the path): over points, values of C and of lambda2.
+
+    Each fold is one fit on its training rows. All of the path: numbers of features and accuracies, the best of C.
+    """
     scores, numbers = [], []
     for train, test in folds:
         clf = AlignmentPathClassifier(kernel, step=step, C=CS, cv=[(train, test)], max_features=most)
@@ -62,33 +65,52 @@ def along_the_path(X, y, folds, kernel, step, most=None):
             warnings.simplefilter("ignore")
             clf.fit(X, y)
         results = clf.cv_results_
-        scores.append(results["split0_test_score"].reshape(len(CS), -1))
-        numbers.append(results["n_features"].reshape(len(CS), -1)[0])
-    return best(numbers, np.array(scores))
+        shape = (-1, len(CS), clf.path_.p.size)  # of lambda2, C and points
+        scores.append(np.concatenate(results["split0_test_score"].reshape(shape), axis=1))
+        numbers.append(results["n_features"].reshape(shape)[:, 0].ravel())
+    accuracy, number = best(numbers, np.array(scores))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of points that no fold has
+        along = 100.0 * np.nanmax(np.mean(scores, axis=0), axis=0)
+    return accuracy, number, np.stack([np.mean(numbers, axis=0), along])
 
 
 def by_ranking(X, y, folds, rank, counts, kernel):
     """Best accuracy with the k columns that ``rank(X, y)`` scores highest, equal weights, and the same SVM."""
     scores = []
     for train, test in folds:
-        order = np.argsort(-np.nan_to_num(rank(X[train], y[train]), nan=-np.inf), kind="stable")
-        scores.append(machine_scores(X, y, train, test, [np.sort(order[:k]) for k in counts], kernel))
+        score = np.nan_to_num(rank(X[train], y[train]), nan=-np.inf)
+        order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > -np.inf)]
+        choices = [np.sort(order[:k]) for k in counts]
+        scores.append(machine_scores(X, y, train, test, choices, kernel))
     return best([counts] * len(folds), np.array(scores))
 
 
-def machine_scores(X, y, train, test, choices, kernel):
-    """Accuracy (Cs, choices) of SVMs on the sum of the kernels of the columns of each choice."""
+def by_weights(X, y, folds, weigh, kernel):
+    """Accuracy with the weights of kernels that ``weigh(X, y)`` gives; number of those above 1e-4 of the top."""
+    scores, numbers = [], []
+    for train, test in folds:
+        weights = weigh(X[train], y[train])
+        chosen = np.flatnonzero(weights > 1e-4 * weights.max())
+        scores.append(machine_scores(X, y, train, test, [chosen], kernel, weights))
+        numbers.append([chosen.size])
+    return best(numbers, np.array(scores))
+
+
+def machine_scores(X, y, train, test, choices, kernel, eta=None):
+    """Accuracy (Cs, choices) of SVMs on the sum of the kernels of the columns of each choice, of weights ``eta``."""
     weights = np.zeros(y.size)
     weights[train] = 1.0
     X = checked_sparse(X) if sparse.issparse(X) else np.asfortranarray(X)
-    design, chosen = as_design(X), ColumnKernel(kernel)
-    aligned = alignments_of(design, np.where(y == 1, 1.0, -1.0), chosen, weights)
+    source = ColumnKernels(as_design(X), ColumnKernel(kernel))
+    aligned = source.aligned(np.where(y == 1, 1.0, -1.0)[:, None], weights)
     choices = [ids[aligned.trace[ids] > 0.0] for ids in choices]  # constant columns have no kernel
     begins, ids = np.concatenate([[0], np.cumsum([each.size for each in choices])]), np.concatenate(choices)
-    zeros = np.zeros(len(choices))
-    path = AlignmentPath(-np.arange(len(choices)), begins, ids, np.ones(ids.size), zeros, zeros, aligned.values[0])
+    zeros, values = np.zeros(len(choices)), np.ones(ids.size) if eta is None else eta[ids]
+    path = AlignmentPath(-np.arange(len(choices)), begins, ids, values, zeros, zeros, aligned.values[0])
     used = np.unique(ids)
-    training = training_of(used, columns_of(design.take(used)), aligned, y, weights, 2, chosen)
+    kernels = source.kernels(used, aligned.gamma[used])
+    training = Training(used, source.columns(used), kernels, aligned.trace[used], y, weights, 2)
     machine = FoldMachine([path], training, test)
     out = np.empty((len(CS), len(choices)))
     for place in range(len(choices)):

@@ -218,8 +218,7 @@ def report(quick=False):
         "### Additive kernels: inputs selected under a map of each\n\n"
         f"{table(HEAD, rows)}\n\nEvery fourth sample is for testing. MiB: growth of memory during the fit, with the "
         "columns taken (for LIBLINEAR with the expansion, which is written out). Seconds of LIBLINEAR: the last fit "
-        "alone.\n\n"
-        + "\n".join(about)
+        "alone.\n\n" + "\n".join(about)
     )
 
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     )
     from thresher.estimators.alignment_path import AlignmentPathClassifier
     from thresher.estimators.alignments import alignment_path, alignments
+    from thresher.estimators.bags import bag_scorer
     from thresher.estimators.fgm import FGMClassifier
+    from thresher.estimators.miles import MILESClassifier
     from thresher.estimators.sparse_svm import SparseSVC
     from thresher.estimators.sparse_svm_path import SparseSVCPath
     from thresher.estimators.stream import StreamClassifier
@@ -92,6 +94,7 @@ __all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
     "Intersection",
     "InvalidDataError",
     "InvalidDataTypeError",
+    "MILESClassifier",
     "Milestone",
     "ModelFileError",
     "PRBEP",
@@ -119,6 +122,7 @@ __all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
     "__version__",
     "alignment_path",
     "alignments",
+    "bag_scorer",
     "group_by_prefix",
     "load",
     "load_checkpoint",
@@ -155,6 +159,7 @@ _MODULES = {
     "Intersection": "thresher.data.kernels",
     "InvalidDataError": "thresher.errors",
     "InvalidDataTypeError": "thresher.errors",
+    "MILESClassifier": "thresher.estimators.miles",
     "Milestone": "thresher.results",
     "ModelFileError": "thresher.errors",
     "PRBEP": "thresher.optim.measures",
@@ -181,6 +186,7 @@ _MODULES = {
     "UnsupportedDesignError": "thresher.errors",
     "alignment_path": "thresher.estimators.alignments",
     "alignments": "thresher.estimators.alignments",
+    "bag_scorer": "thresher.estimators.bags",
     "group_by_prefix": "thresher.data.structure",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",

@@ -89,6 +89,29 @@ def test_other_options(folder):
     assert found["n_features"] == clf.selection_.features.size
 
 
+def test_a_linear_svm_and_a_small_file(folder):
+    as_json("path", "train.npz", *OPTIONS, "--svm", "linear", "--keep", "support", "-o", "small.json", folder=folder)
+    table = read(folder / "test.npz")
+    clf = thresher.load(folder / "small.json")
+    assert (clf.svm, clf.keep) == ("linear", "support")
+    found = as_json("predict", "small.json", "test.npz", folder=folder)
+    assert found["accuracy"] == pytest.approx(clf.score(table.X, table.y))
+    wrong = thresh("predict", "small.json", "test.npz", "--features", 3, folder=folder, check=1)
+    assert "fit again with keep='path'" in wrong.stderr
+
+
+def test_a_model_of_listed_kernels(folder):
+    table = read(folder / "train.npz")
+    clf = thresher.AlignmentPathClassifier([("rbf", [3, 8]), ("linear", 2), ("rbf", 5)], cv=None, step=0.25)
+    thresher.save(clf.fit(table.X, table.y), folder / "units.json")
+    text = thresh("inspect", "units.json", folder=folder).stdout
+    assert "rbf(3, 8)" in text
+    assert "1 of 3 kernels" in text
+    assert as_json("inspect", "units.json", folder=folder)["features"][0]["columns"] == [3, 8]
+    found = as_json("predict", "units.json", "test.npz", folder=folder)
+    assert found["accuracy"] == pytest.approx(clf.score(read(folder / "test.npz").X, read(folder / "test.npz").y))
+
+
 def test_wrong_options(folder):
     for options in (("--kernel", "sigmoid"), ("--cv", 1), ("--step", 0), ("--max-features", 0), ("--gamma", -1)):
         thresh("path", "train.npz", *options, folder=folder, check=2)

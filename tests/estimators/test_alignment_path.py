@@ -63,7 +63,7 @@ def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(name):
 
 
 def test_what_is_selected():
-    clf = AlignmentPathClassifier(**QUICK, max_features=10).fit(X, y)
+    clf = AlignmentPathClassifier(**QUICK, lambda2=["auto"], max_features=10).fit(X, y)
     clf.selection_.check()
     clf.path_.check()
     assert set(clf.selection_.features) >= {4, 11}
@@ -81,13 +81,13 @@ def test_what_is_selected():
 
 
 def test_results_of_cross_validation():
-    clf = AlignmentPathClassifier(**QUICK, max_features=12).fit(X, y)
+    clf = AlignmentPathClassifier(**QUICK, lambda2=["auto"], max_features=12).fit(X, y)
     results = clf.cv_results_
     splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
     np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
     np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
     assert np.array_equal(results["n_features"], np.tile(clf.path_.n_features, 3))
-    assert np.array_equal(results["C"], np.repeat([1.0, 10.0, 100.0], 11))
+    assert np.array_equal(results["C"], np.repeat([0.3, 3.0, 30.0], 11))
     judged = ~np.isnan(results["mean_test_score"][results["C"] == clf.C_])
     assert np.array_equal(judged, (clf.path_.n_features <= 12) & (clf.path_.n_features > 0))
     chosen = results["mean_test_score"][results["C"] == clf.C_]
@@ -217,6 +217,25 @@ def test_lists_of_C_and_lambda2_are_chosen_from():
         AlignmentPathClassifier(C=[1.0, 2.0], cv=None).fit(X, y)
 
 
+def test_with_a_limit_two_lambdas_are_tried():
+    """The tenth largest alignment, and that with which the path begins with as many features as are allowed."""
+    clf = AlignmentPathClassifier(**QUICK, max_features=8).fit(X, y)
+    results = clf.cv_results_
+    lambdas = np.unique(results["lambda2"])
+    assert lambdas.size == 2
+    second = results["lambda2"] == lambdas[1]
+    assert results["n_features"][second].max() == 8
+    assert results["n_features"][~second].max() > 8
+    assert np.array_equal(
+        np.isnan(results["mean_test_score"]), (results["n_features"] > 8) | (results["n_features"] == 0)
+    )
+    assert clf.path_.lambda2 in lambdas
+    alone = AlignmentPathClassifier(**QUICK, max_features=8, lambda2=["auto"]).fit(X, y)
+    assert np.unique(alone.cv_results_["lambda2"]) == lambdas[0]
+    kl = AlignmentPathClassifier(**QUICK, max_features=8, divergence="kl").fit(X, y)
+    assert kl.best_score_ == np.nanmax(kl.cv_results_["mean_test_score"])
+
+
 def test_class_weights_and_scoring():
     balanced = AlignmentPathClassifier(**QUICK, class_weight="balanced", scoring="balanced_accuracy").fit(X, y)
     share = {label: 60 / np.count_nonzero(y == label) for label in np.unique(y)}
@@ -235,7 +254,9 @@ def test_a_selector_alone():
 
 
 def test_too_many_samples_for_a_kernel():
-    with pytest.raises(InvalidDataError, match=r"20,001 samples, so that a kernel matrix takes 3.2 GB.*svm=None"):
+    with pytest.raises(
+        InvalidDataError, match=r"20,001 samples, so that a kernel matrix takes 3.2 GB.*svm='linear'.*svm=None"
+    ):
         AlignmentPathClassifier().fit(np.ones((20_001, 1)), np.arange(20_001) % 2)
     many = np.random.default_rng(0).standard_normal((20_001, 2))
     clf = AlignmentPathClassifier(svm=None, step=0.1).fit(many, many[:, 1] > 0)

@@ -15,6 +15,7 @@ from thresher.families.alignment import (
     SquaredEuclidean,
     auto_lambda2,
     follow,
+    lambda2_to_begin_with,
     predicted,
     weights_at,
 )
@@ -263,3 +264,18 @@ def test_bad_kernels_are_refused():
         alignment_path([], y)
     with pytest.raises(ValueError, match="only one class"):
         alignment_path(kernels, np.ones(30))
+
+
+@pytest.mark.parametrize("lambda1", [None, 1e-6])
+@pytest.mark.parametrize("p_start", [2.0, 1.5])
+def test_a_path_that_begins_with_so_many_kernels(lambda1, p_start):
+    """The largest alignments, none more, and fewer where alignments are equal."""
+    a = np.sort(np.random.default_rng(3).random(50) ** 3)[::-1]
+    a[10:14] = a[10]
+    for count, expected in ((1, 1), (7, 7), (12, 10), (14, 14), (50, 50), (80, 50)):
+        strength = lambda2_to_begin_with(count, a, lambda1, SquaredEuclidean(), 1e-4, p_start)
+        path = follow(Formulation(lambda1 or strength, strength, SquaredEuclidean(), p_start=p_start), a)
+        assert path.n_features[0] == expected
+    assert lambda2_to_begin_with(5, a, None, GeneralisedKL(), 1e-4, 2.0) is None  # weights stay near 0.01
+    assert lambda2_to_begin_with(50, a, 1e9, SquaredEuclidean(), 1e-4, 2.0) is None  # it alone leaves kernels out
+    assert lambda2_to_begin_with(5, np.zeros(4), None, SquaredEuclidean(), 1e-4, 2.0) == 1.0

@@ -18,7 +18,7 @@ def test_a_source_is_plain_and_cannot_be_changed():
     """Fields have defaults; numpy's integers become Python's."""
     assert vars(Source()) == {
         "file": None, "kind": None, "index_base": None, "label_column": None, "open_ended": False, "left_out": [],
-        "notes": {},
+        "notes": {}, "bag_column": None,
     }  # fmt: skip
     assert type(Source(index_base=np.int32(1)).index_base) is int
     assert Source("a", notes={"x": 1}) == Source(file="a", notes={"x": 1})
@@ -35,6 +35,7 @@ def test_kinds_are_those_that_are_read():
 @pytest.mark.parametrize(("given", "why"), [
     ({"file": 3}, "file of a Source must be a string or None, got 3"),
     ({"label_column": b"y"}, "label_column"),
+    ({"bag_column": 3}, "bag_column"),
     ({"kind": "sql"}, "kind of a Source must be one of svmlight, npz, npy, csv, parquet or None, got 'sql'"),
     ({"kind": []}, "kind"),
     ({"index_base": 2}, "index_base of a Source must be 0, 1 or None, got 2"),

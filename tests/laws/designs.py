@@ -13,10 +13,13 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 
 from tests.laws.storages import STORED
+from tests.oracles import bags as bag_oracle
 from tests.oracles import kernels
 from tests.oracles import products as product_oracle
+from thresher.data.bags import BagDesign, BagDistances, Bags
 from thresher.data.block import Block
 from thresher.data.dense import DenseBlock
 from thresher.data.design import Cost, Design
@@ -277,6 +280,26 @@ def _products(polynomial, make):
     return made
 
 
+SIGMA, TILE = 3.0, 16  # of similarities, and instances of a piece of them
+
+
+def bags_for(X):
+    """Bags of one row and of several, whose rows do not lie side by side."""
+    codes = np.arange(X.shape[0]) * 7 % 11
+    codes[codes == 10] = codes[0]
+    return Bags(codes, 10)
+
+
+def bag_design(X, workers=SERIAL, *, factor=None, sigma=SIGMA, tile=TILE, keep=False):
+    """All rows as candidates."""
+    candidates = np.arange(X.shape[0])
+    return BagDesign(BagDistances(X, bags_for(X), factor, candidates, workers, tile=tile, keep=keep), sigma)
+
+
+def _bags(storage, *, keep=False):
+    return lambda X, workers, _: bag_design(storage(X), workers, keep=keep)
+
+
 def _in_memory(make):
     return lambda X, workers, _: MemoryDesign(make(X, workers))
 
@@ -296,6 +319,12 @@ POLYNOMIALS = {  # and the columns that are multiplied
     "scaled": (Polynomial(), _scaled),
     "very_wide": (Polynomial(), _very_wide),
 }
+BAGS = {  # the storage of X, and whether distances are kept
+    "dense": (np.ascontiguousarray, False),
+    "float32": (lambda X: X.astype(np.float32), False),
+    "csr": (sparse.csr_array, False),
+    "distances": (np.asfortranarray, True),
+}
 # name: maker(X, workers, folder)
 DESIGNS = {
     **{name: _in_memory(make) for name, make in STORED.items()},
@@ -308,6 +337,7 @@ DESIGNS = {
     "processes": lambda X, _, folder: MappedDesign(X, folder, processes()),
     **{f"expanded_{name}": _expanded(*how) for name, how in KERNELS.items()},
     **{f"products_{name}": _products(*how) for name, how in POLYNOMIALS.items()},
+    **{f"bags_{name}": _bags(storage, keep=keep) for name, (storage, keep) in BAGS.items()},
 }
 
 
@@ -317,6 +347,8 @@ def written_out(name, X):
         kernel, _ = KERNELS[name.removeprefix("expanded_")]
         X = X if kernel.signed else np.abs(X)
         return kernels.written_out(kernel, X, *_inputs_of(X))
+    if name.startswith("bags_"):
+        return bag_oracle.embedding(X, bags_for(X).codes, X, SIGMA)
     if name.startswith("products_"):
         return product_oracle.written_out(POLYNOMIALS[name.removeprefix("products_")][0], X)
     return products(X, all_pairs(X.shape[1])) if name == "computed" else X

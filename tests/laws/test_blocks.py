@@ -80,12 +80,13 @@ def test_squares_equal_the_dense_answer(block):
     np.testing.assert_allclose(block.row_squares(columns), X**2 @ columns, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", [name for name in STORED if name.startswith("dense")])
+@pytest.mark.parametrize("name", STORED)
 def test_squares_a_piece_at_a_time_have_the_same_bits(name, monkeypatch):
     wide = matrix(273, 1025, seed=7)  # ranges of 32 columns would leave a single one over
     rows, columns = rng.random(273), rng.random(1025)
     whole = STORED[name](wide).column_squares(rows), STORED[name](wide).row_squares(columns)
     monkeypatch.setattr("thresher.data.dense.SQUARED", 1 << 13)
+    monkeypatch.setattr("thresher.data.compressed.SQUARED", 100)
     pieces = STORED[name](wide).column_squares(rows), STORED[name](wide).row_squares(columns)
     for mine, theirs in zip(pieces, whole, strict=True):
         assert np.array_equal(mine, theirs)

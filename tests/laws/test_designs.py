@@ -24,6 +24,7 @@ from tests.laws.designs import (
 )
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
+from thresher.data.bags import BagDesign
 from thresher.data.door import as_design, checked_sparse
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.memory import MemoryDesign
@@ -202,7 +203,7 @@ def test_what_may_not_be_kept_is_not_among_the_best(seed, summed):
 def test_sides_are_there_or_missed_by_name(made):
     design, whole = made[0](), made[1]
     v = rng.standard_normal(whole.shape[0])
-    by_columns = (PiecewiseDesign, CountingDesign, ExpandedDesign, ProductDesign)
+    by_columns = (PiecewiseDesign, CountingDesign, ExpandedDesign, ProductDesign, BagDesign)
     if any(isinstance(each, by_columns) for each in (design, getattr(design, "base", design))):
         with pytest.raises(UnsupportedDesignError, match="by columns only"):
             design.sides()

@@ -1,5 +1,6 @@
 """Malformed input ends in a clear exception at every public entry, and never in a signal: shown in child processes."""
 
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -216,6 +217,7 @@ def test_a_sound_matrix_is_not_copied():
 def test_threads_find_the_same_faults(count, monkeypatch):
     """The first of two indices out of range, however the rows are shared; a single unsorted row at either end."""
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)
+    monkeypatch.setattr("thresher.data.door.LOOKED_AT", 16)
     with Workers(count) as workers:
         spoilt = sound().copy()
         first, last = spoilt.nnz // 3, spoilt.nnz - 1
@@ -231,6 +233,21 @@ def test_threads_find_the_same_faults(count, monkeypatch):
             found = checked_sparse(unsorted, workers)
             assert np.all(np.diff(found.indices[entries]) > 0)
         assert checked_sparse(sound(), workers).nnz == sound().nnz
+
+
+@pytest.mark.parametrize("at_a_time", [1, 3, 1000])
+def test_rows_that_are_not_sorted_are_found_wherever_they_are(at_a_time, monkeypatch):
+    """Against a look at each row: empty rows, rows that begin where a piece ends, equal and falling indices."""
+    monkeypatch.setattr("thresher.data.door.LOOKED_AT", at_a_time)
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        lengths = rng.integers(0, 4, 6)
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(rng.choice([np.int32, np.int64]))
+        indices = rng.integers(0, 9, indptr[-1]).astype(indptr.dtype)
+        X = sparse.csr_array((np.ones(indices.size), indices, indptr), shape=(6, 9))
+        rows = [indices[a:b] for a, b in itertools.pairwise(indptr)]
+        canonical = all(np.all(np.diff(row) > 0) for row in rows)
+        assert (checked_sparse(X) is X) == canonical
 
 
 @pytest.mark.parametrize("format", ["coo", "bsr", "lil", "dok", "dia"])

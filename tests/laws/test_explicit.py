@@ -5,7 +5,7 @@ import pytest
 
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
-from thresher.data.alignment import KERNELS, ColumnKernel
+from thresher.data.alignment import KERNELS, ColumnKernel, UnitKernels
 from thresher.data.explicit import KernelColumns, additive_scores, columns_of
 
 rng = np.random.default_rng(5)
@@ -30,7 +30,7 @@ def test_products_of_explicit_columns_are_the_kernels(name, X):
     shares[1] = 0.0
     for storage in ("csc_int32", "csr_int64_float32", "dense_C_float64"):
         kept = X.astype(np.float32).astype(float) if "float32" in storage else X
-        columns = KernelColumns(columns_of(STORED[storage](X)), ColumnKernel(name), gammas)
+        columns = KernelColumns(columns_of(STORED[storage](X)), UnitKernels((ColumnKernel(name),), gammas))
         expected = oracle.centred(summed(name, kept, kept, gammas, shares), w)
         np.testing.assert_allclose(oracle.centred(columns.gram(shares), w), expected, rtol=1e-8, atol=1e-8)
 
@@ -43,7 +43,7 @@ def test_scores_are_additive(name):
         dual = rng.standard_normal((50, 2))
         dual -= dual.mean(axis=0)
         found = additive_scores(columns_of(STORED["csr_int32"](new)), columns_of(STORED["csc_int32"](X)),
-                                ColumnKernel(name), gammas, shares, dual)  # fmt: skip
+                                UnitKernels((ColumnKernel(name),), gammas), shares, dual)  # fmt: skip
         expected = summed(name, new, X, gammas, shares) @ dual
         zero = summed(name, np.zeros((1, p)), X, gammas, shares) @ dual
         np.testing.assert_allclose(found, expected - zero, rtol=1e-9, atol=1e-9)
@@ -55,14 +55,15 @@ def test_scores_of_the_training_rows_are_products_with_the_kernel(name):
     gammas, shares, dual = np.full(3, 0.6), rng.random(3), rng.standard_normal((90, 1))
     dual -= dual.mean()
     columns = columns_of(STORED["dense_C_float64"](LONG))
-    scores = additive_scores(columns, columns, ColumnKernel(name), gammas, shares, dual)
-    gram = KernelColumns(columns, ColumnKernel(name), gammas).gram(shares)
+    scores = additive_scores(columns, columns, UnitKernels((ColumnKernel(name),), gammas), shares, dual)
+    gram = KernelColumns(columns, UnitKernels((ColumnKernel(name),), gammas)).gram(shares)
     np.testing.assert_allclose(scores, gram @ dual, rtol=1e-7, atol=1e-7)
 
 
 def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     X = np.stack([rng.integers(0, 2, 400), rng.standard_normal(400), np.zeros(400)], axis=1)
-    columns = KernelColumns(columns_of(STORED["dense_C_float64"](X)), ColumnKernel("rbf"), np.full(3, 0.5))
+    kernels = UnitKernels((ColumnKernel("rbf"),), np.full(3, 0.5))
+    columns = KernelColumns(columns_of(STORED["dense_C_float64"](X)), kernels)
     counts = np.bincount(columns.owner, minlength=3)
     assert counts[0] == 1
     assert 10 < counts[1] < 30

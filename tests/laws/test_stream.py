@@ -1,5 +1,7 @@
 """Feature ids without end, and what a learner sees of a matrix."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -30,6 +32,24 @@ def test_ids_at_the_ends_of_their_range():
     ids, slots = np.array([2**62, 0, 2**62 - 1, 1, 2**63 - 1, 2**62]), Slots()
     assert slots.find(ids, insert=True).tolist() == [0, 1, 2, 3, 4, 0]
     assert slots.ids.tolist() == [2**62, 0, 2**62 - 1, 1, 2**63 - 1]
+
+
+def test_slots_are_the_same_however_many_are_looked_up_at_a_time(monkeypatch):
+    ids = np.random.default_rng(5).integers(0, 3000, 5000).astype(np.int32)
+    whole = Slots().find(ids, insert=True)
+    monkeypatch.setattr("thresher.data.slots.AT_ONCE", 7)
+    assert np.array_equal(Slots().find(ids, insert=True), whole)
+
+
+def test_looking_up_copies_few_ids():
+    ids, slots = np.random.default_rng(6).integers(0, 100, 1 << 20).astype(np.int32), Slots()
+    slots.find(ids[:10], insert=True)
+    tracemalloc.start()
+    try:
+        slots.find(ids, insert=True)
+        assert tracemalloc.get_traced_memory()[1] < ids.nbytes + (2 << 20)  # the slots, and a little
+    finally:
+        tracemalloc.stop()
 
 
 def test_looking_up_without_insertion_changes_nothing():

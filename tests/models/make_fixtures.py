@@ -65,6 +65,17 @@ def models():
     yield "parameters", thresher.FGMClassifier(**few).fit(X, two).set_params(cv=odd_parameter()), {}
     yield "kernels", thresher.AlignmentPathClassifier(step=0.25, cv=3).fit(X, words), {}
     yield "kernels_three", thresher.AlignmentPathClassifier("laplace", step=0.5, cv=None).fit(X, three), {}
+    yield "f1", thresher.FGMClassifier(loss="f1", C=100.0, **few).fit(X, two), {}
+    rare = X[:, 1] - X[:, 2] > 1.5
+    yield "recall", thresher.FGMClassifier(loss=thresher.RecallAtK(2.0), C=100.0, **few).fit(X, rare), {}
+    yield "precision", thresher.FGMClassifier(loss=thresher.PrecisionAtK(5), C=100.0, **few).fit(X, two), {}
+    yield "measures", thresher.FGMClassifier(loss=thresher.FBeta(2.0), C=10.0, **few).fit(X, three), {}
+    yield "all", thresher.FGMClassifier("all", loss="auc", C=1.0).fit(X, two), {}
+    rows, few = np.arange(40), {"overshoot": 2.0, "n_instances_to_select": 2}
+    bags = rows // 2 + 100 * two
+    yield "bags", thresher.MILESClassifier(**few).fit(X, words, bags=bags), {}
+    bags, chosen = rows // 4 + 100 * three, {"sigma": "search", "cv": 2, "scale": "max"}
+    yield "bags_three", thresher.MILESClassifier(**few, **chosen).fit(sparse.csr_array(X), three, bags=bags), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
 
 

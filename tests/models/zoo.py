@@ -13,27 +13,36 @@ from thresher import (
     AdditiveGaussian,
     AlignmentPath,
     AlignmentPathClassifier,
+    FBeta,
     FGMClassifier,
     Groups,
     Intersection,
+    MILESClassifier,
     Polynomial,
+    PrecisionAtK,
+    RecallAtK,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
     Tree,
 )
+from thresher.data.alignment import UnitKernels
 from thresher.data.expanded import Expansion
 from thresher.data.explicit import TrainingColumns
 from thresher.data.maps import Inputs
+from thresher.data.prototypes import Prototypes
 from thresher.engine import machines
-from thresher.estimators.kernel_machine import Training
+from thresher.estimators.kernel_machine import Machine, Training
 from thresher.results import GroupLabels, Products, Spread
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FRAME = pd.DataFrame(X, columns=[f"gene {j} [µg]" for j in range(40)])
 FOREST, WEIGHTS = np.concatenate([30 + np.arange(30) // 3, np.full(10, -1)]), np.linspace(0.5, 3.0, 40)
+BAGS = np.where(Y > 0, np.cumsum(Y > 0) // 3, 100 + np.cumsum(Y <= 0) // 3)  # rows of one label each
+BAGS_OF_CODES = 100 * CODES + np.arange(90) // 12
 WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
+RARE = np.where(X[:, :3].sum(axis=1) > 1.8, "yes", "no")
 
 
 def interrupted():
@@ -84,6 +93,19 @@ MAKERS = {
         3, features=Polynomial(0.5, 0.0, interaction_only=True), loss="logistic", support="per_class", overshoot=3.0
     ).fit(sparse.csr_array(Z), CODES),
     "product_names": lambda: FGMClassifier(4, features="polynomial", always_include=["gene 7 [µg]"]).fit(FRAME, Y),
+    "f1": lambda: FGMClassifier(3, loss="f1", overshoot=2.0).fit(X, Y),
+    "recall": lambda: FGMClassifier(3, loss=RecallAtK(2.0), C=100.0, overshoot=2.0).fit(FRAME, RARE),
+    "precision": lambda: FGMClassifier(3, loss=PrecisionAtK(5), C="auto", cv=3, overshoot=2.0).fit(X, Y),
+    "measures": lambda: FGMClassifier(3, loss=FBeta(2), C=10.0, overshoot=2.0).fit(Z, CODES),
+    "rankings": lambda: FGMClassifier(2, loss="auc", C=10.0, support="per_class", overshoot=None).fit(Z, CODES),
+    "all": lambda: FGMClassifier("all", loss="average_precision", C=1.0).fit(X, Y),
+    "bags": lambda: MILESClassifier(4).fit(X, Y, bags=BAGS),
+    "bags_chosen": lambda: MILESClassifier(3, sigma="search", C="auto", cv=2).fit(X, WORDS, bags=BAGS),
+    "bags_sparse": lambda: MILESClassifier(3, sigma=4, support="per_class", overshoot=3.0).fit(
+        sparse.csr_array(Z), CODES, bags=BAGS_OF_CODES
+    ),
+    "bags_frame": lambda: MILESClassifier(0.1, scale=None, loss="logistic").fit(FRAME, Y, bags=BAGS),
+    "bags_at": lambda: fitted("bags").at(2),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),
     "svc": lambda: SparseSVC(beta=0.02, scale=None, fit_intercept=False).fit(X, Y),
@@ -97,6 +119,11 @@ MAKERS = {
     "kernels_classes": lambda: AlignmentPathClassifier("laplace", step=0.25, cv=None).fit(Z, CODES),
     "kernels_alone": lambda: AlignmentPathClassifier(svm=None, step=0.25, gamma=np.linspace(0.5, 1.0, 40)).fit(X, Y),
     "kernels_at": lambda: fitted("kernels").at(6),
+    "kernels_units": lambda: AlignmentPathClassifier(
+        [("rbf", [3, 1]), ("linear", 2), ("polynomial", np.arange(4, 9)), ("rbf", (3,))], step=0.25, cv=3
+    ).fit(FRAME, Y),
+    "kernels_linear": lambda: AlignmentPathClassifier(svm="linear", step=0.25, cv=2, C=1.0).fit(Z, CODES),
+    "kernels_support": lambda: AlignmentPathClassifier(step=0.25, cv=None, keep="support").fit(X, Y),
     "stream": lambda: StreamClassifier(5, random_state=0).fit(X, Y),
     "stream_settings": lambda: StreamClassifier(4, "l1-arda", step_size=[0.1, 1], random_state=0).fit(FRAME, WORDS),
     "stream_classes": lambda: StreamClassifier(3, "ofs", class_weight="balanced", random_state=0).fit(Z, CODES),
@@ -124,9 +151,9 @@ def data_for(kind):
     if kind in ("intersection", "exact", "chi2"):
         return np.abs(Z if kind == "chi2" else X)
     many = ("shared", "per_class", "svc_classes", "grid_classes", "stream_classes", "tree", "interactions",
-            "kernels_classes")  # fmt: skip
+            "kernels_classes", "kernels_linear", "measures", "rankings", "bags_sparse")  # fmt: skip
     framed = ("frame", "singles", "gaussian", "product_names", "grid_cv", "grid_at", "stream_settings", "kernels",
-              "kernels_at")  # fmt: skip
+              "kernels_at", "kernels_units", "recall", "bags_frame")  # fmt: skip
     return Z if kind in many else FRAME if kind in framed else X
 
 
@@ -139,7 +166,11 @@ def same(a, b):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return type(b) is dict and list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    plain = (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products, AlignmentPath, Training, TrainingColumns)
+    if sparse.issparse(a):
+        parts = ((each.shape, each.data, each.indices.tolist(), each.indptr.tolist()) for each in (a, b))
+        return type(a) is type(b) and same(*parts)
+    plain = (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products, AlignmentPath, Training, TrainingColumns,
+             UnitKernels, Machine, Prototypes)  # fmt: skip
     if isinstance(a, plain):
         return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
@@ -168,7 +199,8 @@ def assert_same_model(a, b, data):
             assert same(b.best_estimator_.decision_function(data), a.best_estimator_.decision_function(data))
     if isinstance(a, AlignmentPathClassifier):
         assert same(a.path_, b.path_)
-        assert same(as_array(a.at(5).transform(data)), as_array(b.at(5).transform(data)))
+        if hasattr(a, "training_") or a.svm is None:
+            assert same(as_array(a.at(5).transform(data)), as_array(b.at(5).transform(data)))
     for method in ("decision_function", "predict", "transform", "predict_proba"):
         if hasattr(a, method):
             one, other = (as_array(getattr(each, method)(data)) for each in (a, b))
@@ -176,7 +208,7 @@ def assert_same_model(a, b, data):
     if not hasattr(a, "predict"):
         return
     assert a.score(data, a.predict(data)) == b.score(data, a.predict(data)) == 1.0
-    if not isinstance(a, FGMClassifier):
+    if not isinstance(a, (FGMClassifier, MILESClassifier)):
         return
     assert b.path_ is b.selection_.path
     for number in a.path_.numbers.tolist():

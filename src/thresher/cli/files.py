@@ -10,12 +10,20 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
 from thresher.errors import ColumnsLeftOutWarning
+from thresher.estimators.miles import MILESClassifier
 from thresher.io.reading import kind_of, read
 from thresher.io.table import Layout
 from thresher.models import read as read_model
 from thresher.models import save, unsaved
 
 TABLES = ("csv", "parquet")
+
+
+def used_columns(clf):
+    """Numbers of the columns of X that a model reads: all, if it compares rows."""
+    if isinstance(clf, MILESClassifier):
+        return list(range(clf.n_features_in_))
+    return clf.get_support(indices=True).tolist()
 
 
 def path_of(text):
@@ -46,7 +54,7 @@ def more_data(reporter, model, file, used, *, kind=None, index_base=None, **opti
     names = None if model.names is None else tuple(model.names)
     layout = Layout(
         int(model.estimator.n_features_in_), names, source.index_base, tuple(used), source.label_column,
-        open_ended=source.open_ended, left_out=tuple(source.left_out),
+        open_ended=source.open_ended, left_out=tuple(source.left_out), bag_column=source.bag_column,
     )  # fmt: skip
     if layout.open_ended and kind != "svmlight":
         raise ValueError(

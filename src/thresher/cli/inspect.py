@@ -6,15 +6,18 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
+from thresher.cli.losses import loss_facts, loss_in_words, measure_of, title_of
 from thresher.cli.show import Reporter, add, counted, new_table
+from thresher.data.kernel_units import UnitSpace
 from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
+from thresher.estimators.miles import MILESClassifier
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded
 
-CLASSES_SHOWN, GROUPS_SHOWN, PARAMETER_SHOWN = 6, 50, 100
+CLASSES_SHOWN, GROUPS_SHOWN, PARAMETER_SHOWN, VALUES_SHOWN = 6, 50, 100, 3
 SCREENING = ("features_removed", "samples_removed", "screened")
 
 
@@ -39,15 +42,13 @@ def run(model, features, point, top, names_only, json):
 def chosen(model, features, point):
     """The model with this number of features on its path, or at a point of its grid; itself if neither is given."""
     clf = model.estimator
-    if features is not None and not isinstance(clf, (FGMClassifier, AlignmentPathClassifier)):
+    of_path = isinstance(clf, (FGMClassifier, MILESClassifier, AlignmentPathClassifier))
+    if features is not None and not of_path:
         raise WrongUsage(
             "--features is for models of select and path" + "; for a grid use --point" * isinstance(clf, SparseSVCPath)
         )
     if point is not None and not isinstance(clf, SparseSVCPath):
-        raise WrongUsage(
-            "--point is for models of grid"
-            + "; for select and path use --features" * isinstance(clf, (FGMClassifier, AlignmentPathClassifier))
-        )
+        raise WrongUsage("--point is for models of grid" + "; for select and path use --features" * of_path)
     if features is not None:
         return replace(model, estimator=clf.at(features))
     return model if point is None else replace(model, estimator=clf.at(*point))
@@ -62,20 +63,34 @@ class Listed:
         self.signed = not isinstance(clf, AlignmentPathClassifier)  # whether weights speak for a class
         self.ids, self.weights = selection.features, selection.weights
         self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
+        self.units = self.space.units if isinstance(self.space, UnitSpace) else None
+        if self.units is not None:
+            self.noun = "kernels"
         if self.expanded:
             self.ids, self.noun = clf.get_support(indices=True), "columns"
             place = np.searchsorted(self.ids, selection.features // clf.expansion_.size)
             squares = np.square(selection.weights).reshape(place.size, -1).sum(axis=1)
             self.weights = np.sqrt(np.bincount(place, weights=squares, minlength=self.ids.size))
             self.ranking = np.argsort(-self.weights, kind="stable")
+        self.prototypes = None
+        if isinstance(clf, MILESClassifier):
+            lengths = np.linalg.norm(selection.weights.reshape(self.ids.size, -1), axis=1)
+            self.noun, self.ranking = "different training instances", np.argsort(-lengths, kind="stable")
+            self.prototypes = clf.instances_.take_dense(self.ids)
 
     def names(self, names, places):
         """What those at ``places`` are called."""
-        of = self.space.input_names if self.pairs is None else self.space.names
+        if self.prototypes is not None:
+            return [f"row {row}" for row in self.ids[places].tolist()]
+        of = self.space.input_names if self.pairs is None and self.units is None else self.space.names
         return of(self.ids[places], names.of)
 
     def place(self, j):
-        """Where the feature at ``j`` is found in X, for JSON: its column, or the two of a product."""
+        """Where the feature at ``j`` is found in X, for JSON: its column, or those of a product or of a kernel."""
+        if self.prototypes is not None:
+            return {"row": int(self.ids[j]), "values": self.prototypes[j].tolist()}
+        if self.units is not None:
+            return {"kernel": int(self.ids[j]), "columns": self.units.columns(self.ids[[j]]).tolist()}
         return {"column": int(self.ids[j])} if self.pairs is None else {"pair": self.pairs[j].tolist()}
 
 
@@ -90,17 +105,22 @@ def describe(reporter, model, top=None):
     heads = ["length of weights"] if listed.expanded else heads if listed.signed else ["kernel weight"]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
     of = of if selection.products is None else f"of {selection.products.n_candidates:,} "
-    table = new_table("rank", names.head, *known, *heads, title=f"\n{listed.ids.size} {of}{listed.noun}")
+    of = of if listed.units is None else f"of {listed.space.width:,} "
+    head, tail = names.head, []
+    if listed.prototypes is not None:
+        of, head, tail = f"of {clf.instances_.n_candidates:,} ", "instance", ["values"]
+    table = new_table("rank", head, *known, *heads, *tail, title=f"\n{listed.ids.size} {of}{listed.noun}")
     for rank, (place, name) in enumerate(zip(shown, listed.names(names, shown), strict=True), 1):
         weights, head = listed.weights[place], [rank, name]
         if importance is not None:
             head.append(f"{importance[place]:.4g}")
+        tail = [] if listed.prototypes is None else [in_few(listed.prototypes[place])]
         if listed.expanded or not listed.signed:
             add(table, *head, f"{weights:.6g}")
         elif binary:
-            add(table, *head, f"{weights:+.6g}", clf.classes_[int(weights > 0)])
+            add(table, *head, f"{weights:+.6g}", clf.classes_[int(weights > 0)], *tail)
         else:
-            add(table, *head, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]))
+            add(table, *head, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]), *tail)
     reporter.table(table)
     if len(shown) < order.size:
         reporter.say(f"... and {order.size - len(shown)} more")
@@ -113,8 +133,15 @@ def describe(reporter, model, top=None):
     say_score(reporter, clf)
 
 
+def in_few(values):
+    """The first numbers of a row."""
+    return " ".join(f"{value:.4g}" for value in values[:VALUES_SHOWN]) + " ..." * (values.size > VALUES_SHOWN)
+
+
 def what_ranks(clf):
     """A line on what the features are ranked by."""
+    if isinstance(clf, MILESClassifier):
+        return "ranked by |weight|; importance: |weight| x standard deviation of the similarity over the training bags"
     if clf.selection_.importance is not None:
         what = "column" if clf.selection_.products is None else "product"
         return f"importance: |weight| x standard deviation of the {what}, on the training data"
@@ -163,7 +190,11 @@ def say_score(reporter, clf):
     elif isinstance(clf, SparseSVCPath):
         score, measure, what = clf.best_score_, scoring_name(clf), f"the best of {clf.path_.alphas.size:,} points"
     else:
-        score, measure, what = clf.scores_.mean(axis=0).max(), "accuracy", f"the best of {clf.Cs_.size} values of C"
+        tried = f"{clf.Cs_.size} values of C"
+        if isinstance(clf, MILESClassifier):
+            tried = f"{clf.Cs_.size * clf.sigmas_.size} pairs of sigma and C"
+        measure = "accuracy" if measure_of(clf.loss) is None else title_of(clf.loss)
+        score, what = clf.scores_.mean(axis=0).max(), f"the best of {tried}"
     reporter.say(
         f"cross-validation: {measure} {score:.4f}, {what}. It was chosen by this score, which is therefore too high: "
         "not\nan estimate for new data. For one, score samples that were not in the training data (thresher predict)."
@@ -183,7 +214,11 @@ def origin(reporter, model):
     reporter.say(f"type: {type(clf).__name__}; classes: {', '.join(map(str, clf.classes_[:20]))}")
     reporter.say(f"parameters: {', '.join(f'{k}={shortened(v)}' for k, v in changed.items()) or 'defaults'}")
     if isinstance(clf, FGMClassifier):
+        reporter.say(f"loss: {loss_in_words(clf)}")
         reporter.say(f"C = {clf.C_:g}; path: {format_ranges(clf.path_.numbers)} {clf.selection_.noun}s")
+    elif isinstance(clf, MILESClassifier):
+        path = f"path: {format_ranges(clf.path_.numbers)} instances"
+        reporter.say(f"sigma = {clf.sigma_:g}; C = {clf.C_:g}; {path}")
     elif isinstance(clf, SparseSVCPath):
         i, j = point_of(clf)
         reporter.say(f"grid: {clf.path_}; chosen: point {i}, {j}")
@@ -236,7 +271,7 @@ def facts(model, top=None):
         "classes": clf.classes_,
         "intercept": selection.intercept,
         "features": features,
-        "ranked_by": "weight" if importance is None else "importance",
+        "ranked_by": "importance" if listed.prototypes is None and importance is not None else "weight",
         "stop_reason": selection.stop_reason,
         "scale": selection.scale,
         "certificate": None if certificate is None else {
@@ -258,7 +293,10 @@ def own_facts(clf):
     """Values that only this type of model has."""
     if isinstance(clf, FGMClassifier):
         groups = {} if clf.selection_.groups is None else {"groups": clf.selection_.groups.tolist()}
-        return {"C": clf.C_, "path": clf.path_.numbers} | groups
+        return loss_facts(clf.loss) | {"C": clf.C_, "path": clf.path_.numbers} | groups
+    if isinstance(clf, MILESClassifier):
+        candidates = {"n_candidates": clf.instances_.n_candidates}
+        return loss_facts(clf.loss) | {"C": clf.C_, "sigma": clf.sigma_, "path": clf.path_.numbers} | candidates
     if isinstance(clf, StreamClassifier):
         names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
         return {name: getattr(clf, f"{name}_") for name in names}

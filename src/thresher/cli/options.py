@@ -34,105 +34,7 @@ from thresher.cli.app import (
 )  # fmt: skip
 from thresher.cli.docstrings import restored
 from thresher.cli.path_options import path  # noqa: F401 (a command)
-
-
-@app.command
-def select(
-    file: str,
-    /,
-    *,
-    features: Features = None,
-    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None,
-    loss: Annotated[Literal["squared_hinge", "logistic"], Parameter(group=MODEL)] = "squared_hinge",
-    support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
-    growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
-    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
-    kernel: Annotated[
-        Literal["linear", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
-    ] = "linear",
-    polynomial: Annotated[bool, Parameter(group=MODEL)] = False,
-    heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none",
-    groups: Annotated[str | None, Parameter(group=MODEL)] = None,
-    tree: Annotated[str | None, Parameter(group=MODEL)] = None,
-    ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error",
-    always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
-    exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
-    tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
-    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
-    fitting: Fitting = FITTING,
-    out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "model.json",
-    test: Annotated[str | None, Parameter(group=OUTPUT)] = None,
-    test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
-    reporting: Reporting = REPORTING,
-    reading: Reading = READING,
-):
-    """Select features, fit a linear classifier on them, and save both to a model file.
-
-    FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
-
-    ```
-    thresher select train.svm --features 300 --out model.json
-    thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
-    zcat clicks.gz | thresher select - -k 100 --C auto --json
-    ```
-
-    Parameters
-    ----------
-    file
-        Training data.
-    features
-        Number of features to select (of groups with --groups or --tree); if not given, growth stops when the duality
-        gap is within --tol.
-    C
-        Weight of the loss relative to the penalty; 1.0 if not given; auto: chosen by five-fold cross-validation.
-    loss
-        Loss function: squared_hinge for an SVM, logistic for logistic regression.
-    support
-        With more than two classes: one set of features shared by all, or one per class.
-    growth_alone
-        Grow without elimination: several times faster, but only the turns of growth are on the path.
-    scale
-        How features are scaled; auto does not scale data with under 30 % non-zero values.
-    kernel
-        An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
-        are not negative, or additive_gaussian. --features counts columns then, too.
-    polynomial
-        Select from products of two columns, squares and columns: a model that is quadratic in the columns.
-    heredity
-        With --polynomial: select a product only if both (strong) or one (weak) of its columns are selected, too.
-    groups
-        A csv file of groups of columns that are selected together, with the header column,group and a line for each
-        column of each group. Columns are named as for --always.
-    tree
-        A csv file of a tree of columns, with the header node,parent; the parent of a root is empty, and a node with the
-        name of a column is that column. Each node is the group of all columns below it.
-    ungrouped
-        What happens to columns that are not in the file of --groups: an error; each is a group of its own; or they are
-        never selected.
-    always
-        A feature that must be in the model, and counts towards --features: by name, by index in svmlight text, else by
-        column number from 0; may be repeated. With --groups or --tree a group or a node, by name.
-    exclude
-        A feature that must not be in the model, named as for --always; may be repeated. Unlike columns under --ignore
-        it is read, and stays a column of the data that the model expects.
-    tol
-        Duality gap at which a model has converged, relative to the objective without features.
-    max_time
-        Time limit in seconds, after which the best model so far is saved.
-    out
-        Model file to write.
-    test
-        Test data: every model of the path is scored on it, accuracy against number of features.
-    test_labels
-        A file with the labels of the test data, if they are not in it.
-    fitting
-        Options of every fit.
-    reading
-        How the file is read.
-    reporting
-        How the command reports.
-    """
-    return later("select", **locals())
+from thresher.cli.select_options import select  # noqa: F401 (a command)
 
 
 @app.command
@@ -300,15 +202,17 @@ def predict(
     out: Annotated[str | None, Parameter(alias="-o", group=OUTPUT)] = None,
     scores: Flag = False,
     probabilities: Flag = False,
+    instances: Flag = False,
     reporting: Reporting = REPORTING,
     jobs: Jobs = None,
     kind: Kind = None,
     labels: Text = None,
     label_column: Text = None,
+    bag_column: Text = None,
     ignore: Words = None,
     index_base: IndexBase = None,
 ):
-    """Predict with a model file, and report the accuracy if the data has labels.
+    """Predict with a model file, and report the accuracy, and the measure of --loss, if the data has labels.
 
     ```
     thresher predict model.json test.svm
@@ -326,11 +230,14 @@ def predict(
     point
         Use the model at this point of a grid: the indices of its beta and its alpha, from 0.
     out
-        File to write the predicted classes to, one per line; - for standard output.
+        File to write the predicted classes to, one per line; - for standard output. Of bags: a line for each, its name
+        and its class.
     scores
         Also write scores, separated by tabs: positive for the second of two classes, else one per class, sorted.
     probabilities
         Like --scores, but probabilities of all classes in sorted order; for models with --loss logistic.
+    instances
+        Of bags: write a line for each row instead, its bag and what the row adds to the scores of the bag.
     jobs
         Number of threads that read text.
     kind
@@ -339,6 +246,8 @@ def predict(
         A file of labels, if they are not in FILE.
     label_column
         Name of the label column, if it is not that of the training data.
+    bag_column
+        Name of the column or array of bags, if it is not that of the training data.
     ignore
         Name of a column to ignore; may be repeated. Columns that the model does not use are ignored anyway.
     index_base

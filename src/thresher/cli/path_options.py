@@ -40,9 +40,11 @@ def path(
     cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None,
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
     max_features: Annotated[int | None, Parameter(group=MODEL), Count] = None,
+    svm: Annotated[Literal["kernel", "linear"], Parameter(group=MODEL)] = "kernel",
     max_time: Positive = None,
     fitting: Fitting = FITTING,
     out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "path.json",
+    keep: Annotated[Literal["path", "support"], Parameter(group=OUTPUT)] = "path",
     reporting: Reporting = REPORTING,
     reading: Reading = READING,
 ):
@@ -67,23 +69,30 @@ def path(
     divergence
         What keeps the weights of the kernels near their start: squared differences, or Kullback-Leibler.
     lambda2
-        Weight of the norm, between 0 and 1; if not given, such that about ten features are left at the end.
+        Weight of the norm; if not given, such that about ten features are left at the end. With --cv and
+        --max-features cross-validation also tries one with which the path begins with so many features.
     eps
         Kernels whose weight has fallen to this are left out; below 1/e.
     step
         By how much the norm p falls from point to point, from 2 to 1.
     C
-        Penalty of the SVM; if not given, 1, 10 or 100 as cross-validation chooses, without it 10.
+        Penalty of the SVM; if not given, 0.3, 3 or 30 as cross-validation chooses, without it 10.
     cv
         Number of cross-validation folds to choose the point for predict; if not given, the last point is used.
     scoring
         Score that cross-validation maximises, by its name in scikit-learn: accuracy, balanced_accuracy, roc_auc, ...
     max_features
         The most features that a point may have to be judged and used.
+    svm
+        What is trained on the selected features: an SVM on the learnt kernel, of at most 20,000 samples, or a linear
+        one on explicit columns of the kernels.
     max_time
         Time limit in seconds, after which the best point judged so far is used.
     out
         Model file to write.
+    keep
+        What the model file keeps of the data: the columns of the whole path, which --features of predict and inspect
+        need, or the support rows of the selected columns alone.
     fitting
         Options of every fit.
     reading

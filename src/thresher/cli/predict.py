@@ -1,52 +1,71 @@
 """``thresher predict``."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import check_out, known_labels, more_data, not_written, path_of
+from thresher.cli.files import check_out, known_labels, more_data, not_written, path_of, used_columns
 from thresher.cli.inspect import chosen
+from thresher.cli.losses import measure_of, title_of, undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
+from thresher.estimators.bags import grouped
+from thresher.estimators.fgm import FGMClassifier
+from thresher.estimators.miles import MILESClassifier
+from thresher.estimators.scoring import PrecomputedScores
 from thresher.models import read as read_model
 
 
 def run(
-    model, file, features, point, out, scores, probabilities, reporting, jobs, kind, labels, label_column, ignore,
-    index_base,
+    model, file, features, point, out, scores, probabilities, instances, reporting, jobs, kind, labels, label_column,
+    bag_column, ignore, index_base,
 ):  # fmt: skip
     """Predict, write the predictions to ``out`` if given, and report their accuracy."""
     model, file, out, labels = map(path_of, (model, file, out, labels))
-    check_usage(model, file, out, labels, scores, probabilities, reporting.json)
+    check_usage(model, file, out, labels, scores, probabilities, instances, reporting.json)
     reporter = Reporter(reporting.quiet, reporting.json, ERR if out == "-" else OUT)
     with reporter.catching_warnings():
         loaded = chosen(read(model, file), features, point)
     clf = loaded.estimator
     if probabilities and not hasattr(clf, "predict_proba"):
         raise ValueError(f"{model}: --probabilities needs a model fitted with --loss logistic")
+    of_bags = isinstance(clf, MILESClassifier)
+    if not of_bags and (instances or bag_column is not None):
+        raise WrongUsage("--instances and --bag-column are for models of bags (thresher select --bag-column)")
     table = more_data(
-        reporter, loaded, file, clf.get_support(indices=True).tolist(), kind=kind, labels=labels,
-        label_column=label_column, ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
+        reporter, loaded, file, used_columns(clf), kind=kind, labels=labels, label_column=label_column,
+        bag_column=bag_column, ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
     )  # fmt: skip
-    decided, predicted = clf.decision_function(table.X), clf.predict(table.X)
-    if out is not None:
-        write(out, predicted, clf.predict_proba(table.X) if probabilities else decided if scores else None)
+    how = {"bags": table.bags} if of_bags else {}
+    decided, predicted = clf.decision_function(table.X, **how), clf.predict(table.X, **how)
+    own = grouped(table.bags, table.X.shape[0]) if of_bags else None
+    if out is not None and instances:
+        write(out, table.bags, clf.predict_instances(table.X, **how))
+    elif out is not None:
+        also = clf.predict_proba(table.X, **how) if probabilities else decided if scores else None
+        write(out, predicted, also, None if own is None else own.names)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
-    report = {"model": model, "file": file, "rows": predicted.size, "predicted": counts}
+    report = {"model": model, "file": file, "rows": table.X.shape[0], "predicted": counts}
+    if own is not None:
+        report["bags"] = predicted.size
+        table = replace(table, y=None if table.y is None else own.each("y", table.y))
     y, known = (None, np.zeros(1)) if table.y is None else known_labels(reporter, table.y, clf.classes_)
     if known.any():
         report |= measures(y, known, predicted, decided, clf.classes_)
+        report |= of_loss(reporter, clf, decided, y)
         show(reporter, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
-        reporter.say(f"{counted(predicted.size, 'row')} without known labels; predicted {shown}")
+        noun = "bag" if of_bags else "row"
+        reporter.say(f"{counted(predicted.size, noun)} without known labels; predicted {shown}")
     reporter.report(**report)
     return 0
 
 
-def check_usage(model, file, out, labels, scores, probabilities, json):
+def check_usage(model, file, out, labels, scores, probabilities, instances, json):
     """Raise an error for options that cannot be combined."""
     if out == "-" and json:
         raise WrongUsage("--out - and --json would both write to standard output")
@@ -54,6 +73,10 @@ def check_usage(model, file, out, labels, scores, probabilities, json):
         raise WrongUsage("--scores and --probabilities need --out, where they are written")
     if scores and probabilities:
         raise WrongUsage("--scores and --probabilities cannot be combined")
+    if instances and out is None:
+        raise WrongUsage("--instances needs --out, where they are written")
+    if instances and (scores or probabilities):
+        raise WrongUsage("--instances cannot be combined with --scores or --probabilities")
     if (model, file, labels).count("-") > 1:
         raise WrongUsage("standard input can be read only once")
     if out not in (None, "-"):
@@ -73,9 +96,11 @@ def read(model, file):
         raise ModelFileError(f"{error}{hint}") from None
 
 
-def write(out, predicted, decided):
-    """One line for each row: the class, and the scores after tabs."""
+def write(out, predicted, decided, bags=None):
+    """One line for each row: the class, and the scores after tabs; or for each of ``bags``, which then come first."""
     lines = [str(label) for label in predicted]
+    if bags is not None:
+        lines = [f"{bag}\t{line}" for bag, line in zip(bags.tolist(), lines, strict=True)]
     if decided is not None:
         columns = decided.reshape(len(lines), -1)
         lines = ["\t".join([line, *(repr(float(s)) for s in row)]) for line, row in zip(lines, columns, strict=True)]
@@ -111,12 +136,31 @@ def measures(y, known, predicted, decided, classes):
     }
 
 
+def of_loss(reporter, clf, decided, y):
+    """The measure that the model was fitted for, if it was, with its name."""
+    measure = measure_of(clf.loss) if isinstance(clf, (FGMClassifier, MILESClassifier)) else None
+    if measure is None:
+        return {}
+    value = None
+    try:
+        value = measure.scorer()(PrecomputedScores(clf.classes_, decided), np.arange(len(y)), y)
+    except ValueError as error:
+        undefined(reporter, clf.loss, error)
+    return {"measure": title_of(clf.loss), "value": value}
+
+
 def show(reporter, report, classes):
     """Print the measures."""
     area = "" if report["roc_area"] is None else f"; area under the ROC curve {report['roc_area']:.4f}"
     of = " (mean over the classes)" if area and len(classes) > 2 else ""
-    reporter.say(f"accuracy {report['accuracy']:.4f} on {counted(report['rows'], 'row')}{area}{of}\n")
-    table = new_table("class", "precision", "recall", "F1", "rows", "predicted")
+    noun = "bag" if "bags" in report else "row"
+    size = counted(report[f"{noun}s"], noun)
+    reporter.say(f"accuracy {report['accuracy']:.4f} on {size}{area}{of}")
+    if report.get("value") is not None:
+        over = ", the mean over the classes" if len(classes) > 2 else f" of class {classes[1]}"
+        reporter.say(f"{report['measure']} {report['value']:.4f}{over}: what the model was fitted for")
+    reporter.say()
+    table = new_table("class", "precision", "recall", "F1", f"{noun}s", "predicted")
     for label, values in report["by_class"].items():
         shares = (f"{values[measure]:.4f}" for measure in ("precision", "recall", "f1"))
         add(table, label, *shares, f"{values['rows']:,}", f"{report['predicted'][label]:,}")

@@ -6,14 +6,16 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved
+from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved, used_columns
 from thresher.cli.group_files import read_groups, read_tree
 from thresher.cli.inspect import describe, facts
+from thresher.cli.losses import check_loss, loss_of, measure_of, title_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.data.pairs import Polynomial
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm import FGMClassifier
+from thresher.estimators.miles import MILESClassifier
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.report.path_display import path_scores
@@ -22,8 +24,8 @@ FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers o
 
 
 def run(
-    file, features, C, loss, support, growth_alone, scale, kernel, polynomial, heredity, groups, tree, ungrouped,
-    always, exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting,
+    file, features, C, loss, at, beta, support, sigma, growth_alone, scale, kernel, polynomial, heredity, groups, tree,
+    ungrouped, always, exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting, bag_column,
 ):  # fmt: skip
     """Read the data, fit and save the model, and report."""
     reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
@@ -31,20 +33,32 @@ def run(
     check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names), groups, tree)
     if ungrouped != "error" and groups is None:
         raise WrongUsage("--ungrouped needs --groups")
-    made_by = features_of(kernel, polynomial, heredity)
-    table = training_data(reporter, file, reading, jobs)
+    made_by, loss = features_of(kernel, polynomial, heredity), loss_of(loss, at, beta)
+    check_loss(loss, features, fitting.balanced)
+    check_bags(bag_column, {
+        "--kernel": kernel != "linear", "--polynomial": polynomial, "--groups": groups, "--tree": tree,
+        "--always": always, "--exclude": exclude, "--features all": features == "all",
+    }, sigma)  # fmt: skip
+    table = training_data(reporter, file, reading, jobs, bag_column)
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
-    clf = FGMClassifier(
-        features, C=C, loss=loss, support=support, overshoot=None if growth_alone else "auto",
-        scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
-        always_include=numbered(always, names, table.X.shape[1], grouping),
-        exclude=numbered(exclude, names, table.X.shape[1], grouping), features=made_by, groups=grouping,
-        tol=tol, max_time=max_time, n_jobs=jobs,
-    )  # fmt: skip
+    how = {
+        "C": C, "loss": loss, "support": support, "overshoot": None if growth_alone else "auto",
+        "scale": None if scale == "none" else scale, "class_weight": "balanced" if fitting.balanced else None,
+        "tol": tol, "max_time": max_time, "n_jobs": jobs,
+    }  # fmt: skip
+    if bag_column is not None:
+        how["scale"] = "std" if scale == "auto" else how["scale"]
+        clf = MILESClassifier(features, sigma="auto" if sigma is None else sigma, **how)
+    else:
+        clf = FGMClassifier(
+            features, always_include=numbered(always, names, table.X.shape[1], grouping), groups=grouping,
+            exclude=numbered(exclude, names, table.X.shape[1], grouping), features=made_by, **how,
+        )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
     bar.noun = "group" if grouping is not None else "input" if kernel != "linear" else bar.noun
-    interrupted, model, lost = fitted(reporter, clf, table, bar, out, file, reading.label_column)
+    bar.noun = bar.noun if bag_column is None else "instance"
+    interrupted, model, lost = fitted(reporter, clf, table, bar, out, file, reading.label_column, bag_column)
     describe(reporter, model, top=FEATURES_SHOWN)
     scored, failed = {}, None
     if test is not None and not interrupted:
@@ -68,6 +82,15 @@ def features_of(kernel, polynomial, heredity):
     if heredity != "none" and not polynomial:
         raise WrongUsage("--heredity needs --polynomial")
     return Polynomial(heredity=None if heredity == "none" else heredity) if polynomial else kernel
+
+
+def check_bags(bag_column, others, sigma):
+    """Raise an error for options that make no sense with bags, or only with them."""
+    given = next((option for option, value in others.items() if value), None)
+    if bag_column is not None and given is not None:
+        raise WrongUsage(f"{given} cannot be combined with --bag-column, which selects training rows")
+    if bag_column is None and sigma is not None:
+        raise WrongUsage("--sigma needs --bag-column")
 
 
 def grouped(groups, tree, names, n_columns, ungrouped):
@@ -104,13 +127,13 @@ def check_usage(file, out, test, labels, test_labels, names, groups=None, tree=N
             raise WrongUsage(f"--out {out} exists and is not a model file; use another name") from None
 
 
-def training_data(reporter, file, reading, jobs):
+def training_data(reporter, file, reading, jobs, bag_column=None):
     """The Table of the training data, which must have labels; what was read is reported."""
     begun = time.perf_counter()
     table = data_of(
         reporter, file, kind=reading.kind, labels=path_of(reading.labels), label_column=reading.label_column,
         ignore=tuple(reading.ignore or ()), keep=tuple(reading.keep or ()), names=path_of(reading.names),
-        index_base=reading.index_base, n_jobs=jobs,
+        index_base=reading.index_base, n_jobs=jobs, bag_column=bag_column,
     )  # fmt: skip
     if table.y is None:
         raise InvalidDataError(f"{file}: missing labels; name a file of labels with --labels")
@@ -121,27 +144,31 @@ def training_data(reporter, file, reading, jobs):
 def say_read(reporter, file, table, seconds):
     """Report what was read."""
     rows, columns = table.X.shape
+    bags = "" if table.bags is None else f" in {counted(np.unique(table.bags).size, 'bag')}"
     values, counts = np.unique(table.y, return_counts=True)
     shown = ", ".join(f"{value} ({count:,})" for value, count in zip(values[:6], counts[:6], strict=True))
     reporter.say(
-        f"{file}: {counted(rows, 'row')}, {counted(columns, 'column')}, {counted(table.entries, 'value')}, labels "
-        f"{shown}{', ...' if values.size > 6 else ''}; {seconds:.2f} s"
+        f"{file}: {counted(rows, 'row')}{bags}, {counted(columns, 'column')}, {counted(table.entries, 'value')}, "
+        f"labels {shown}{', ...' if values.size > 6 else ''}; {seconds:.2f} s"
     )
 
 
-def fitted(reporter, clf, table, bar, out, file, label_column):
+def fitted(reporter, clf, table, bar, out, file, label_column, bag_column=None):
     """(whether Ctrl-C ended the fit, the Model, the error of writing it or None)."""
     interrupted = False
     with reporter.catching_warnings(), bar:
         clf.verbose = bar
         try:
-            clf.fit(table.X, table.y)
+            clf.fit(table.X, table.y, **({} if bag_column is None else {"bags": table.bags}))
         except KeyboardInterrupt:
             if not hasattr(clf, "selection_"):
                 raise
             interrupted = True
     clf.verbose = 0
-    source = Source(os.path.basename(file), table.kind, table.index_base, label_column, left_out=list(table.left_out))
+    source = Source(
+        os.path.basename(file), table.kind, table.index_base, label_column, left_out=list(table.left_out),
+        bag_column=bag_column,
+    )  # fmt: skip
     return interrupted, *saved(clf, out, names=table.names, source=source)
 
 
@@ -153,23 +180,43 @@ def where(out, lost):
 def tested(reporter, model, test, kind, labels, ignore, jobs):
     """Accuracy of every model of the path on test data: some of them in a table, all of them in the JSON report."""
     clf = model.estimator
+    of_bags = isinstance(clf, MILESClassifier)
     used = np.unique(np.concatenate([station.features for station in clf.path_] or [clf.selection_.features]))
-    used = clf.space_.inputs(used)
-    table = more_data(reporter, model, test, used.tolist(), kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
+    used = used_columns(clf) if of_bags else clf.space_.inputs(used).tolist()
+    table = more_data(reporter, model, test, used, kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
     y, _ = known_labels(reporter, table.y, clf.classes_)
-    numbers, accuracies = clf.path_.numbers, path_scores(clf, table.X, y)
-    selection = clf.selection_
+    numbers, selection = clf.path_.numbers, clf.selection_
+    if of_bags:
+        scores = {"accuracy": np.array([clf.at(int(k)).score(table.X, y, bags=table.bags) for k in numbers])}
+        noun, size = "instance", counted(np.unique(table.bags).size, "bag")
+    else:
+        scores = {"accuracy": path_scores(clf, table.X, y)} | of_measure(reporter, clf, table.X, y)
+        noun, size = selection.noun, counted(table.y.size, "row")
     selected = selection.features if selection.units is None else selection.units
-    shown = new_table(f"{selection.noun}s", "accuracy", title=f"\nAccuracy on {test} ({counted(table.y.size, 'row')})")
-    best, chosen = int(np.argmax(accuracies)), selected.size
+    shown = new_table(f"{noun}s", *scores, title=f"\nScores on {test} ({size})")
+    judged = list(scores.values())  # the last one is what the model was fitted for
+    best, chosen = int(np.argmax(judged[-1])), selected.size
     for place in spread(numbers, NUMBERS_SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
         mark = "  chosen" if numbers[place] == chosen else "  best" if place == best else ""
-        add(shown, f"{numbers[place]}{mark}", f"{accuracies[place]:.4f}")
+        add(shown, f"{numbers[place]}{mark}", *(f"{values[place]:.4f}" for values in judged))
     reporter.table(shown)
-    return {"test": test, "path_numbers": numbers, "path_accuracies": accuracies,
-            "accuracy": float(clf.score(table.X, y))}  # fmt: skip
+    measures = {"path_measures": judged[1]} if len(judged) > 1 else {}
+    at_pick = float(judged[0][np.flatnonzero(numbers == chosen)[0]]) if of_bags else float(clf.score(table.X, y))
+    return {"test": test, "path_numbers": numbers, "path_accuracies": judged[0], **measures, "accuracy": at_pick}
+
+
+def of_measure(reporter, clf, X, y):
+    """{name: the measure that the model was fitted for, of every model of the path}; empty if there is none."""
+    measure = measure_of(clf.loss)
+    if measure is None:
+        return {}
+    try:
+        return {title_of(clf.loss): path_scores(clf, X, y, scoring=measure.scorer())}
+    except ValueError as error:
+        undefined(reporter, clf.loss, error)
+        return {}
 
 
 def spread(numbers, most, also):

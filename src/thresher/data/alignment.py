@@ -1,7 +1,7 @@
 """Alignment: how well the kernel of each column agrees with the labels, as a score of a scan."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,8 @@ ENTRY_COST = 32  # what an entry costs beside a product: it is sorted, and takes
 class ColumnKernel:
     """A kernel of one variable: ``gamma`` None is chosen for each column by its variance.
 
-    rbf exp(-gamma (x - z)^2), laplace exp(-gamma |x - z|), polynomial (gamma x z + coef0)^degree, linear x z.
+    rbf exp(-gamma (x - z)^2), laplace exp(-gamma |x - z|), polynomial (gamma x z + coef0)^degree, linear x z. Of
+    several variables: squares, absolute differences and products are summed.
     """
 
     name: str = "rbf"
@@ -47,16 +48,86 @@ class ColumnKernel:
             return 1.0
         return np.nan if self.gamma is None else float(self.gamma)
 
+    def with_gamma(self, gamma: float) -> "ColumnKernel":
+        """The same kernel with another gamma."""
+        return replace(self, gamma=gamma)
+
     def of(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
-        """The kernel of values x with values z, (x.size, z.size)."""
-        if self.name == "linear":
-            return np.multiply.outer(x, z)
-        if self.name == "polynomial":
-            return (gamma * np.multiply.outer(x, z) + self.coef0) ** self.degree
-        out = np.subtract.outer(x, z)
-        np.multiply(out, out, out=out) if self.name == "rbf" else np.abs(out, out=out)
+        """The kernel of points x with points z, (len(x), len(z)): each point is a value, or a row of values."""
+        if self.name in ("linear", "polynomial"):
+            return self._of_products(x, z, gamma)
+        exponents = self._exponents(x, z, gamma)
+        return np.exp(exponents, out=exponents)
+
+    def less_one(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
+        """``of``, for rbf and laplace less 1: forms v'Kv with v that sums to zero are the same, and lose no digits."""
+        if self.name in ("linear", "polynomial"):
+            return self._of_products(x, z, gamma)
+        exponents = self._exponents(x, z, gamma)
+        return np.expm1(exponents, out=exponents)
+
+    def _of_products(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
+        products = np.multiply.outer(x, z) if x.ndim == 1 else x @ z.T
+        return products if self.name == "linear" else (gamma * products + self.coef0) ** self.degree
+
+    def _exponents(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
+        out = np.zeros((len(x), len(z)))
+        for a, b in [(x, z)] if x.ndim == 1 else zip(x.T, z.T, strict=True):
+            part = np.subtract.outer(a, b)
+            out += np.multiply(part, part, out=part) if self.name == "rbf" else np.abs(part, out=part)
         out *= -gamma
-        return np.exp(out, out=out)
+        return out
+
+    def diagonal(self, x: np.ndarray, gamma: float) -> np.ndarray:
+        """The kernel of each point with itself."""
+        if self.name in ("rbf", "laplace"):
+            return np.ones(len(x))
+        squares = x * x if x.ndim == 1 else np.sum(x * x, axis=1)
+        return squares if self.name == "linear" else (gamma * squares + self.coef0) ** self.degree
+
+    def anchored(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
+        """(phi(x) - phi(0))'(phi(z) - phi(0)): zero at zero, and the same kernel once it is centred."""
+        zero = np.zeros((1, *x.shape[1:]))
+        to_zero, from_zero = self.of(x, zero, gamma), self.of(zero, z, gamma)
+        return self.of(x, z, gamma) - to_zero - from_zero + self.of(zero, zero, gamma)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitKernels:
+    """The kernels of units: kernel, gamma, and how many columns each is made of.
+
+    Columns are laid out unit by unit: unit k has the columns begins[k] to begins[k + 1] - 1. ``begins`` None: every
+    column is a unit, and all have the kernel ``kernels[0]``.
+    """
+
+    kernels: tuple[ColumnKernel, ...]
+    gammas: np.ndarray
+    begins: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.gammas.size
+
+    def kernel(self, k: int) -> ColumnKernel:
+        """The kernel of unit ``k``."""
+        return self.kernels[0 if self.begins is None else k]
+
+    def columns(self, units: np.ndarray) -> np.ndarray:
+        """The columns of some units, laid out unit by unit."""
+        return units if self.begins is None else laid_out(self.begins, units)[1]
+
+    def take(self, units: np.ndarray) -> "UnitKernels":
+        """The kernels of some units."""
+        if self.begins is None:
+            return UnitKernels(self.kernels, self.gammas[units])
+        begins = laid_out(self.begins, units)[0]
+        return UnitKernels(tuple(self.kernels[k] for k in units.tolist()), self.gammas[units], begins)
+
+
+def laid_out(begins: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(begins, places) of some parts of what lies between ``begins``, one after the other."""
+    sizes = begins[parts + 1] - begins[parts]
+    new = np.concatenate([[0], np.cumsum(sizes)])
+    return new, np.repeat(begins[parts] - new[:-1], sizes) + np.arange(new[-1])
 
 
 class SortedColumns(NamedTuple):
@@ -108,12 +179,17 @@ class Alignment(Score):
         table[:, loops.SHIFT] = 0.0 if scaling is None or scaling.shift is None else scaling.shift
         table[:, loops.FACTOR] = 1.0 if scaling is None else scaling.factor
         table[:, loops.GAMMA] = self.kernel.fixed_gamma
-        for start, indptr, rows, values in sorted_columns(block, lo, hi, self.weighted):
-            width = indptr.size - 1
-            work = np.empty((int(np.diff(indptr).max(initial=0)) + 1, 3 * self._V.shape[1] + 1))
-            part, which = np.zeros((self.vectors, width)), slice(start - lo, start - lo + width)
-            loops.forms(indptr, rows, values, self._V, table[which], self._settings, work, part)
-            out[:, which] = part
+        for columns in sorted_columns(block, lo, hi, self.weighted):
+            which = slice(columns.start - lo, columns.start - lo + columns.indptr.size - 1)
+            out[:, which] = self.of_sorted(columns, table[which])
+        return out
+
+    def of_sorted(self, columns: SortedColumns, table: np.ndarray) -> np.ndarray:
+        """The score of sorted columns without rows of weight zero; ``table``: shift, factor and gamma of each."""
+        out = np.zeros((self.vectors, columns.indptr.size - 1))
+        work = np.empty((int(np.diff(columns.indptr).max(initial=0)) + 1, 3 * self._V.shape[1] + 1))
+        _, indptr, rows, values = columns
+        loops.forms(indptr, rows, values, self._V, table, self._settings, work, out)
         return out
 
 

@@ -15,6 +15,7 @@ TILE = 1 << 18  # sums held at a time when several vectors are scattered: they s
 MIN_VISIT = 4  # entries of a line in a tile, on average
 SAMPLE = 65536  # indices by which the work on columns of CSR is balanced
 GRID = 1 << 18  # sums of products of columns that are taken in one pass over the rows
+SQUARED = 1 << 16  # entries whose squares are held at a time: they stay in the second-level cache
 MOVE_COST = 64  # moving an entry to another place takes as long as this many products of dense entries
 
 
@@ -46,7 +47,7 @@ class _CompressedBlock(Block):
         """Products of the stored lines lo <= i < hi with the rows of V."""
         arrays, k = (self.indptr, self.indices, self.values), len(V)
         if k == 1:
-            compressed.gather(*arrays, V, lo, hi, out)
+            compressed.gather(*arrays, V[0], lo, hi, out[0])
             return
         for r in range(0, k, 8):  # of all at once fewer stay in the second-level cache
             part = V[r : r + 8]
@@ -59,7 +60,8 @@ class _CompressedBlock(Block):
         """Sums of the stored lines times the entries of each row of V, at the places lo <= l < hi."""
         arrays, k = (self.indptr, self.indices, self.values), len(V)
         if k == 1:
-            compressed.scatter(*arrays, V, lo, hi, out)
+            used = np.flatnonzero(V[0])  # lines whose coefficient is zero are not read
+            compressed.scatter(*arrays, used, V[0, used], lo, hi, False, out[0])
             return
         lines = self.indptr.size - 1
         at, tile = np.empty(lines, dtype=np.int64), np.empty((self._tile_width(k, hi - lo), k))
@@ -77,23 +79,38 @@ class _CompressedBlock(Block):
         work = MOVE_COST * self.entries
         ranges = across.column_ranges(work=work)
         indptr = np.zeros(across.shape[1] + 1, dtype=self.indptr.dtype)
-        self.workers.map(
-            lambda lo, hi: compressed.count_range(self.indptr, self.indices, lo, hi, indptr[lo + 1 : hi + 1]),
-            ranges,
-            entries=work,
-        )
+
+        def write(at: np.ndarray, indices: np.ndarray, values: np.ndarray) -> None:
+            arrays = self.indptr, self.indices, self.values
+            self.workers.map(
+                lambda lo, hi: compressed.transpose_range(*arrays, lo, hi, at[lo:hi], indices, values),
+                ranges,
+                entries=work,
+            )
+
+        places, numbers = np.dtype(index_dtype(lines)), self.dtype
+        write(indptr[1:], np.empty(0, places), np.empty(0, numbers))  # counts them
         np.cumsum(indptr, out=indptr)
-        at, indices = indptr[:-1].copy(), np.empty(self.entries, dtype=index_dtype(lines))
-        values = np.empty(self.entries, dtype=self.dtype)
-        arrays = self.indptr, self.indices, self.values
-        self.workers.map(
-            lambda lo, hi: compressed.transpose_range(*arrays, lo, hi, at[lo:hi], indices, values), ranges, entries=work
-        )
+        indices, values = np.empty(self.entries, places), np.empty(self.entries, numbers)
+        write(indptr[:-1].copy(), indices, values)
         return indptr, indices, values
 
-    def _squares(self, loop: Callable[..., None], weights: np.ndarray, size: int) -> np.ndarray:
+    def _line_squares(self, weights: np.ndarray) -> np.ndarray:
+        """sum_l A[i, l]^2 weights[l] of each stored line: products of the squares, of some lines at a time."""
+        out, weights = np.zeros(self.indptr.size - 1), np.asarray(weights, dtype=np.float64)
+        cuts = np.searchsorted(self.indptr, np.arange(SQUARED, self.entries, SQUARED))
+        for lo, hi in ranges_between(cuts, out.size):
+            begin, end = self.indptr[lo], self.indptr[hi]
+            squares = readonly(np.square(self.values[begin:end], dtype=np.float64))
+            arrays = readonly(self.indptr[lo : hi + 1] - begin), self.indices[begin:end], squares
+            compressed.gather(*arrays, weights, 0, hi - lo, out[lo:hi])
+        return out
+
+    def _place_squares(self, weights: np.ndarray, size: int) -> np.ndarray:
+        """sum_i A[i, l]^2 weights[i] over the stored lines, at each place; lines without weight are not read."""
         weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
-        loop(self.indptr, self.indices, self.values, weights, out)
+        arrays, used = (self.indptr, self.indices, self.values), np.flatnonzero(weights)
+        compressed.scatter(*arrays, used, weights[used], 0, size, True, out)
         return out
 
     def _picked(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -184,11 +201,11 @@ class CscBlock(_CompressedBlock):
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
-        return self._squares(compressed.gather_squares, weights, self.shape[1])
+        return self._line_squares(weights)
 
     def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; columns without weight are not read."""
-        return self._squares(compressed.scatter_squares, weights, self.shape[0])
+        return self._place_squares(weights, self.shape[0])
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """See Block; row by row, by a copy that is kept: the work is that of the entries that rows have in common."""
@@ -226,7 +243,8 @@ class CscBlock(_CompressedBlock):
     def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block; only those columns are read."""
         out = np.zeros(self.shape[0])
-        compressed.scatter_rows(self.indptr, self.indices, self.values, np.asarray(ids, dtype=np.int64), w, out)
+        arrays, ids = (self.indptr, self.indices, self.values), np.asarray(ids, dtype=np.int64)
+        compressed.scatter(*arrays, ids, w, 0, self.shape[0], False, out)
         return out
 
     def joined(self, other: Self) -> "CscBlock":
@@ -329,11 +347,11 @@ class CsrBlock(_CompressedBlock):
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block; rows without weight are not read."""
-        return self._squares(compressed.scatter_squares, weights, self.shape[1])
+        return self._place_squares(weights, self.shape[1])
 
     def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
-        return self._squares(compressed.gather_squares, weights, self.shape[0])
+        return self._line_squares(weights)
 
     def reordered(self) -> CscBlock:
         """The same values stored by columns, copied."""

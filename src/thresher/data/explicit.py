@@ -1,22 +1,24 @@
-"""Kernels of single columns as explicit columns: sums of many kernels are one product, and predictions are additive.
+"""Kernels as explicit columns: sums of many kernels are one product, and predictions are additive.
 
 A centred kernel does not change when phi(0) is subtracted from its feature map, so zeros stay zero: a sparse column
 with d distinct non-zero values becomes at most d sparse columns, a binary one a single one, a continuous one a few
-dozen.
+dozen. A kernel of several columns together is not written down: it is computed anew for each sum.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from thresher.data.alignment import ColumnKernel, sorted_columns
+from thresher.data.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
 from thresher.data.block import Block
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the kernel, whose largest value is 1
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
+MOST_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
 
@@ -39,10 +41,24 @@ class TrainingColumns:
 
     def take(self, ids: np.ndarray) -> "TrainingColumns":
         """Some of the columns."""
-        sizes = self.indptr[ids + 1] - self.indptr[ids]
-        indptr = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.repeat(self.indptr[ids] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        indptr, places = laid_out(self.indptr, ids)
         return TrainingColumns(self.n_rows, indptr, self.rows[places], self.values[places])
+
+    def take_rows(self, rows: np.ndarray) -> "TrainingColumns":
+        """Some of the rows, in ascending order, which are numbered anew."""
+        place = np.full(self.n_rows, -1, dtype=np.int64)
+        place[rows] = np.arange(rows.size)
+        kept = place[self.rows] >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        return TrainingColumns(rows.size, indptr, place[self.rows[kept]], self.values[kept])
+
+    def array(self, ids: Sequence[int]) -> np.ndarray:
+        """Some of the columns as an array, (n_rows, columns)."""
+        out = np.zeros((self.n_rows, len(ids)))
+        for place, j in enumerate(ids):
+            rows, values = self.column(j)
+            out[rows, place] = values
+        return out
 
 
 def columns_of(block: Block) -> TrainingColumns:
@@ -57,23 +73,20 @@ def columns_of(block: Block) -> TrainingColumns:
 
 
 class KernelColumns:
-    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of Laplace kernels may be unwritten."""
+    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of some kernels may be unwritten."""
 
-    def __init__(self, columns: TrainingColumns, kernel: ColumnKernel, gammas: np.ndarray):
-        self.columns, self.kernel, self.gammas = columns, kernel, gammas
-        parts = list(_explicit(columns, kernel, gammas))
-        owners, sizes = [part[0] for part in parts], [part[1].size for part in parts]
+    def __init__(self, columns: TrainingColumns, kernels: UnitKernels):
+        self.columns, self.kernels = columns, kernels
         self.unwritten: list[int] = []
-        if kernel.name == "laplace":
-            self.unwritten = np.setdiff1d(np.arange(len(columns)), np.unique(owners)).tolist()
-        self.owner = np.array(owners, dtype=np.int64)
-        shape = (columns.n_rows, self.owner.size)
-        indptr = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))])
-        rows = np.concatenate([*(part[1] for part in parts), np.zeros(0, dtype=np.int64)])
-        values = np.concatenate([*(part[2] for part in parts), np.zeros(0)])
-        phi = sparse.csc_array((values, rows, indptr), shape=shape)
-        self.dense = rows.size > DENSE_SHARE * max(1, shape[0] * shape[1])
-        self.phi = phi.toarray(order="F") if self.dense else phi
+        parts: list[tuple[int, np.ndarray, np.ndarray]] = []
+        for k in range(len(kernels)):
+            written = _written(columns, kernels, k)
+            if written is None:
+                self.unwritten.append(k)
+            else:
+                parts += [(k, rows, values) for rows, values in written]
+        self.owner = np.array([part[0] for part in parts], dtype=np.int64)
+        self.phi, self.dense = side_by_side(columns.n_rows, [(rows, values) for _, rows, values in parts])
 
     @property
     def nbytes(self) -> int:
@@ -86,42 +99,52 @@ class KernelColumns:
         used = np.flatnonzero(share > 0.0)
         A = self.phi[:, used] * np.sqrt(share[used])[None]
         out = A @ A.T if self.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
-        for j in self.unwritten:
-            if shares[j] > 0.0:
-                x = np.zeros(self.columns.n_rows)
-                rows, values = self.columns.column(j)
-                x[rows] = values
-                out += shares[j] * _anchored(self.kernel, x, x, float(self.gammas[j]))
+        for k in self.unwritten:
+            if shares[k] > 0.0:
+                x = _points(self.columns, self.kernels, k)[1]
+                out += shares[k] * self.kernels.kernel(k).anchored(x, x, float(self.kernels.gammas[k]))
         return out
 
 
-def _explicit(
-    columns: TrainingColumns, kernel: ColumnKernel, gammas: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """(column, rows, values) of each explicit column."""
-    for j in range(len(columns)):
-        rows, x = columns.column(j)
-        if not x.size:
-            continue
-        gamma = float(gammas[j])
-        if kernel.name in ("linear", "polynomial"):
-            for factor, power in _powers(kernel, gamma):
-                yield j, rows, factor * x**power
-            continue
-        if x[0] == x[-1]:
-            yield j, rows, np.full(x.size, np.sqrt(_anchored(kernel, x[:1], x[:1], gamma)[0, 0]))
-            continue
-        distinct, place = _distinct(x)
-        if kernel.name == "laplace" and distinct.size > MOST_EXPLICIT:
-            continue
-        for column in _factor(kernel, distinct, gamma):
-            yield j, rows, column[place]
+def side_by_side(n_rows: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, bool]:
+    """Columns given as (rows, values), side by side: (a sparse matrix or an array, whether it is an array)."""
+    indptr = np.concatenate([[0], np.cumsum(np.array([rows.size for rows, _ in parts], dtype=np.int64))])
+    rows = np.concatenate([*(part[0] for part in parts), np.zeros(0, dtype=np.int64)])
+    values = np.concatenate([*(part[1] for part in parts), np.zeros(0)])
+    phi = sparse.csc_array((values, rows, indptr), shape=(n_rows, len(parts)))
+    dense = rows.size > DENSE_SHARE * max(1, n_rows * len(parts))
+    return (phi.toarray(order="F") if dense else phi), dense
+
+
+def _written(columns: TrainingColumns, kernels: UnitKernels, k: int) -> list[tuple[np.ndarray, np.ndarray]] | None:
+    """(rows, values) of the explicit columns of unit ``k``; None if it is not written down."""
+    kernel, gamma, places = kernels.kernel(k), float(kernels.gammas[k]), kernels.columns(np.array([k])).tolist()
+    if kernel.name == "linear":
+        return [columns.column(j) for j in places if columns.column(j)[0].size]
+    if len(places) > 1:
+        return None
+    rows, x = columns.column(places[0])
+    if not x.size:
+        return []
+    if kernel.name == "polynomial":
+        return [(rows, factor * x**power) for factor, power in _powers(kernel, gamma)]
+    if x[0] == x[-1]:
+        return [(rows, np.full(x.size, np.sqrt(2.0 - 2.0 * kernel.of(x[:1], np.zeros(1), gamma)[0, 0])))]
+    distinct, place = _distinct(x)
+    if kernel.name == "laplace" and distinct.size > MOST_EXPLICIT:
+        return None
+    return [(rows, column[place]) for column in factored(kernel, distinct, gamma)[0]]
+
+
+def _points(columns: TrainingColumns, kernels: UnitKernels, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(the columns of unit ``k``, its values in all rows: (rows,) if that is one column, else (rows, columns))."""
+    places = kernels.columns(np.array([k]))
+    x = columns.array(places.tolist())
+    return places, x[:, 0] if places.size == 1 else x
 
 
 def _powers(kernel: ColumnKernel, gamma: float) -> list[tuple[float, int]]:
     """(factor, power) of the explicit columns of a polynomial kernel, but for the constant one."""
-    if kernel.name == "linear":
-        return [(1.0, 1)]
     d, c = kernel.degree, kernel.coef0
     shares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
     return [(float(np.sqrt(share)), k) for share, k in shares if share > 0.0]
@@ -133,25 +156,26 @@ def _distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x[new], np.cumsum(new) - 1
 
 
-def _anchored(kernel: ColumnKernel, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
-    """(phi(x) - phi(0))'(phi(z) - phi(0))."""
-    zero = np.zeros(1)
-    at_zero = kernel.of(zero, zero, gamma)
-    return kernel.of(x, z, gamma) - kernel.of(x, zero, gamma) - kernel.of(zero, z, gamma) + at_zero
+def factored(
+    kernel: ColumnKernel, x: np.ndarray, gamma: float, most: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(columns, pivots): columns whose products are the anchored kernel of the points ``x``, to TOLERANCE.
 
-
-def _factor(kernel: ColumnKernel, x: np.ndarray, gamma: float) -> list[np.ndarray]:
-    """Columns whose products are the anchored kernel of the values ``x``: Cholesky with pivots, to TOLERANCE."""
-    zero = np.zeros(1)
-    to_zero = kernel.of(x, zero, gamma)[:, 0]
-    left = 2.0 - 2.0 * to_zero  # what is left of the diagonal; k(x, x) = 1
-    columns = np.zeros((min(x.size, 8), x.size))
-    count = 0
-    while count < x.size:
+    Cholesky's factorisation with pivots: the columns at the pivots are a lower triangle. The tolerance is relative to
+    the largest value of the kernel, which is 1 for rbf and laplace. At most ``most`` columns.
+    """
+    zero = np.zeros((1, *x.shape[1:]))
+    to_zero, at_zero = kernel.of(x, zero, gamma)[:, 0], float(kernel.of(zero, zero, gamma)[0, 0])
+    left = kernel.diagonal(x, gamma) - 2.0 * to_zero + at_zero  # what is left of the diagonal
+    least = TOLERANCE * (1.0 if kernel.name in ("rbf", "laplace") else float(left.max(initial=0.0)))
+    columns = np.zeros((min(len(x), 8), len(x)))
+    pivots: list[int] = []
+    while len(pivots) < (len(x) if most is None else min(most, len(x))):
         pivot = int(np.argmax(left))
-        if left[pivot] <= TOLERANCE:
+        if left[pivot] <= least:
             break
-        row = kernel.of(x[pivot : pivot + 1], x, gamma)[0] - to_zero[pivot] - to_zero + 1.0
+        count = len(pivots)
+        row = kernel.of(x[pivot : pivot + 1], x, gamma)[0] - to_zero[pivot] - to_zero + at_zero
         row -= columns[:count, pivot] @ columns[:count]
         row /= np.sqrt(left[pivot])
         if count == len(columns):
@@ -159,36 +183,45 @@ def _factor(kernel: ColumnKernel, x: np.ndarray, gamma: float) -> list[np.ndarra
         columns[count] = row
         left -= row * row
         left[pivot] = 0.0
-        count += 1
-    return list(columns[:count])
+        pivots.append(pivot)
+    return columns[: len(pivots)], np.array(pivots, dtype=np.int64)
 
 
 def additive_scores(
-    new: TrainingColumns,
-    columns: TrainingColumns,
-    kernel: ColumnKernel,
-    gammas: np.ndarray,
-    shares: np.ndarray,
-    dual: np.ndarray,
+    new: TrainingColumns, columns: TrainingColumns, kernels: UnitKernels, shares: np.ndarray, dual: np.ndarray
 ) -> np.ndarray:
-    """Scores sum_j dual_j K(x, x_j) of new rows x, (rows, outputs), for a ``dual`` (rows, outputs) that sums to zero.
+    """Scores sum_i dual_i K(x, x_i) of new rows x, (rows, outputs), for a ``dual`` (rows, outputs).
 
-    K is the sum of the kernels of the columns times ``shares``. Each column adds a function of its value alone, which
-    is zero at zero: values that are equal are evaluated once.
+    K is the sum of the anchored kernels times ``shares``, which gives the same as the kernels themselves if ``dual``
+    sums to zero, but for a constant. Each unit adds a function of its own columns alone, which is zero at zero: of
+    single columns, values that are equal are evaluated once.
     """
     out = np.zeros((new.n_rows, dual.shape[1]))
-    zero = np.zeros(1)
-    for j in np.flatnonzero(shares > 0.0).tolist():
-        rows, x = new.column(j)
+    for k in np.flatnonzero(shares > 0.0).tolist():
+        places, share = kernels.columns(np.array([k])).tolist(), float(shares[k])
+        kernel, gamma = kernels.kernel(k), float(kernels.gammas[k])
+        if len(places) > 1:
+            out += share * _joint_scores(new.array(places), columns.array(places), kernel, gamma, dual)
+            continue
+        rows, x = new.column(places[0])
         if not x.size:
             continue
         distinct, place = _distinct(x)
-        training_rows, z = columns.column(j)
+        training_rows, z = columns.column(places[0])
         z, group = _distinct(z) if z.size else (z, np.zeros(0, dtype=np.int64))
         sums = np.zeros((z.size + 1, dual.shape[1]))
         np.add.at(sums, group, dual[training_rows])
         sums[-1] = -sums[:-1].sum(axis=0)  # of the rows that are zero
-        points, gamma = np.append(z, 0.0), float(gammas[j])
-        table = kernel.of(distinct, points, gamma) - kernel.of(zero, points, gamma)
-        out[rows] += float(shares[j]) * (table @ sums)[place]
+        points = np.append(z, 0.0)
+        table = kernel.of(distinct, points, gamma) - kernel.of(np.zeros(1), points, gamma)
+        out[rows] += share * (table @ sums)[place]
+    return out
+
+
+def _joint_scores(x: np.ndarray, z: np.ndarray, kernel: ColumnKernel, gamma: float, dual: np.ndarray) -> np.ndarray:
+    """Scores by the anchored kernel of points x with points z, some rows at a time."""
+    used, out = np.flatnonzero(z.any(axis=1)), np.empty((len(x), dual.shape[1]))  # the kernel with zero is zero
+    step = max(1, MOST_AT_ONCE // max(1, used.size))
+    for lo in range(0, len(x), step):
+        out[lo : lo + step] = kernel.anchored(x[lo : lo + step], z[used], gamma) @ dual[used]
     return out

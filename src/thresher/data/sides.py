@@ -29,8 +29,8 @@ class Sides:
         return float(self._in_rows[rows].sum() if columns is None else self._in_columns[columns].sum())
 
     def correlate(self, v: np.ndarray) -> np.ndarray:
-        """X'v; rows with v = 0 cost nothing."""
-        work = self.entries_of(rows=v != 0.0)
+        """X'v, or X'V in one pass; rows with v = 0 cost nothing."""
+        work = self.entries_of(rows=np.any(np.atleast_2d(v.T), axis=0, keepdims=True)[0])
         self._meter[0] += work
         return self.rows.correlate(v, work)
 

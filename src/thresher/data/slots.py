@@ -7,6 +7,7 @@ from thresher.data.workers import unbroken
 from thresher.loops import slots as loops
 
 FIRST = 1024
+AT_ONCE = 1 << 16  # ids that are looked up at a time: a copy of all would weigh as much as their values
 MOST = 2**30  # slots have 32 bits
 
 
@@ -25,16 +26,16 @@ class Slots:
 
     def find(self, wanted: np.ndarray, *, insert: bool = False) -> np.ndarray:
         """Slots of the ids ``wanted`` as int32; for an id not seen before -1 or, with ``insert``, a new slot."""
-        wanted = np.ascontiguousarray(wanted, dtype=np.int64)  # one compiled loop for ids of any type
         slots, done = np.empty(wanted.size, dtype=np.int32), 0
-        while True:
+        while done < wanted.size:
+            some = np.ascontiguousarray(wanted[done : done + AT_ONCE], dtype=np.int64)  # one loop for ids of any type
+            room = slots[done : done + some.size]
             with unbroken():  # cells, ids and their count belong together
-                more, self.count = loops.find(wanted[done:], self._cells, self._ids, self.count, slots[done:], insert)
-                done += more
-                if done < wanted.size:
+                more, self.count = loops.find(some, self._cells, self._ids, self.count, room, insert)
+                if more < some.size:
                     self._make_room(2 * self.count)
-            if done == wanted.size:
-                return slots
+            done += more
+        return slots
 
     def _make_room(self, count: int) -> None:
         room = 1 << int(count - 1).bit_length()

@@ -2,7 +2,7 @@
 
 A model identifies its features by ids. A space defines what an id means in new data, its name, and which data is
 valid: columns of X, columns identified by index alone, hashed columns, numbers made of columns by a kernel
-(``expanded``), products of columns (``products``); training instances will be a further space.
+(``expanded``), products of columns (``products``), similarities to training instances (``instances``).
 """
 
 from abc import ABC, abstractmethod

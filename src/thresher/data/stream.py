@@ -51,15 +51,15 @@ def _of_sparse(X: Any) -> Entries:
 def _of_dense(X: np.ndarray) -> Entries:
     rows, width = X.shape
     step = max(1, CHUNK_ENTRIES // max(1, width))
-    ids, values, counts = [], [], [np.zeros(1, dtype=np.int64)]
+    index = np.int32 if width < 2**31 else np.int64
+    ids, values, counts = [np.zeros(0, dtype=index)], [np.zeros(0, dtype=X.dtype)], [np.zeros(1, dtype=np.int64)]
     for first in range(0, rows, step):
         chunk = X[first : first + step]
         in_rows, columns = np.nonzero(chunk)
-        ids.append(columns.astype(np.int32 if width < 2**31 else np.int64))
+        ids.append(columns.astype(index))
         values.append(chunk[in_rows, columns])
         counts.append(np.bincount(in_rows, minlength=len(chunk)))
-    whole = [np.concatenate(parts) if parts else np.zeros(0) for parts in (ids, values)]
-    return Entries(np.cumsum(np.concatenate(counts)), whole[0].astype(np.int64, copy=False), whole[1])
+    return Entries(np.cumsum(np.concatenate(counts)), np.concatenate(ids), np.concatenate(values))
 
 
 def _hashed(entries: Entries, bits: int) -> Entries:

@@ -93,3 +93,9 @@ class EachColumn(Units):
     def roots(self, units: np.ndarray) -> None:
         """See Units."""
         return None
+
+
+class EachInstance(EachColumn):
+    """Every column is the similarity to an instance, which is what is counted."""
+
+    noun = "instance"

@@ -20,7 +20,7 @@ from thresher.engine.strategies import Gatherer, Grower
 from thresher.optim.layout import Layout
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
-from thresher.results import Step, Trace, Turn
+from thresher.results import Step, Trace, Turn, relative
 
 
 def grow(
@@ -139,4 +139,6 @@ def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
         sum(machine.lower_bound for machine in machines),
         sum(machine.at_zero for machine in machines),
         machines[0].design.visited_share,
+        sum(machine.taken.solution.planes for machine in machines),
+        max(relative(machine.taken.solution.gap, machine.at_zero) for machine in machines),
     )

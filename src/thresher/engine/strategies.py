@@ -41,8 +41,8 @@ class Gatherer(Machine):
         return self.taken.units.size >= self.plan.wanted and self.gap <= GATHERED * self.plan.tol
 
     def is_rough(self, taken: Taken) -> bool:
-        """See Machine; for large blocks accuracy is expensive and does not improve the picks."""
-        return self.plan.rough or is_large(taken.in_memory)
+        """See Machine; where accuracy is expensive, as for large blocks, it does not improve the picks."""
+        return self.plan.rough or is_large(taken.in_memory) or self.problem.accuracy > 0.0
 
     def candidates(self) -> tuple[np.ndarray, int]:
         """See Machine; after the last turn those up to ``at_least``."""

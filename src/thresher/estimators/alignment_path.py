@@ -1,6 +1,7 @@
 """AlignmentPathClassifier: the selection path of kernel alignment, and an SVM on the learnt kernel."""
 
 import copy
+import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,30 +10,32 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.alignment import ColumnKernel
-from thresher.data.explicit import columns_of
+from thresher.data.alignment import Alignments, UnitKernels
+from thresher.data.explicit import TrainingColumns, columns_of
+from thresher.data.kernel_units import UnitSpace, kernels_of
+from thresher.data.pieces import OutOfTime
+from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning, InvalidDataError
+from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
-from thresher.estimators.alignments import checked_formulation, checked_gammas, checked_kernel
+from thresher.estimators.alignment_options import check_samples, checked_options, held_out
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
-from thresher.estimators.folds import held_out_parts
-from thresher.estimators.judging import Clock, Judge, Options, Source, chosen_point, reason_of
-from thresher.estimators.kernel_machine import Machine, Training, constant, trained
+from thresher.estimators.judging import Judge, Options, Source, chosen_point, reason_of
+from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
+from thresher.estimators.kernel_machine import Machine, Training, machine_of
 from thresher.estimators.linear import LinearClassifier
+from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.scoring import fold_scorer
 from thresher.estimators.selector import ColumnSelector
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
 from thresher.results.words import proof
 
-MOST_SAMPLES = 20_000  # a kernel matrix of 3.2 GB
-SVMS = ("kernel", None)
-AUTO_CS = (1.0, 10.0, 100.0)
+UNTRAINED = "; there was no time to train the SVM: at(k) trains it, or fit again with more time"
 
 
 class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
@@ -49,17 +52,22 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplace", "polynomial", "linear"}, default="rbf"
-        Kernel of each feature, as in ``alignments``.
+    kernel : {"rbf", "laplace", "polynomial", "linear"} or list of (kernel, columns), default="rbf"
+        Kernel of each feature, as in ``alignments``. With a list, each entry is one feature, with one weight: a kernel
+        of its columns together. ``selection_.features`` and ``path_`` then count entries of the list;
+        ``get_support`` and ``transform`` give the columns of those that are selected.
     gamma : float, "scale" or array-like of shape (n_features,), default="scale"
-        Parameter of the kernels, as in ``alignments``: "scale" chooses it by the variance of each column.
+        Parameter of the kernels, as in ``alignments``: "scale" chooses it by the variance of each column. An array has
+        one for each column, or for each entry of the list.
     degree, coef0 : int and float, default=3, 1.0
         Of the polynomial kernel (gamma x z + coef0)^degree.
     lambda1 : float or "auto", default="auto"
         Weight of the divergence; "auto": lambda2 for "euclidean", a tenth of it for "kl". 0 needs ``p_end`` > 1.
     lambda2 : float, "auto" or list of these, default="auto"
         Weight of the norm, in units of alignments divided by n, which lie between 0 and 1. "auto": the tenth largest
-        of them, so that about ten features are left at p = 1. Cross-validation chooses from a list.
+        of them, so that about ten features are left at p = 1. Cross-validation chooses from a list. With
+        ``max_features`` and ``cv``, "auto" is a list of two: the second is such that the path begins with
+        ``max_features`` features, whose weights then differ less.
     eps : float, default=1e-4
         Weights that are not above it are set to zero; below 1/e.
     p_start, p_end, step : float, default=2.0, 1.0, 0.01
@@ -69,7 +77,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     predictor : {0, 1, 2}, default=1
         Order of the predictor from point to point; it affects time alone.
     C : float, list of float or "auto", default="auto"
-        Penalty of the SVM. Cross-validation chooses from a list; "auto": from 1, 10 and 100, without it 10.
+        Penalty of the SVM. Cross-validation chooses from a list; "auto": from 0.3, 3 and 30, without it 10.
     cv : int, splitter, iterable of (train, test) or None, default=5
         Folds by which a point is chosen; an integer is lowered to the size of the smallest class. None: no choice is
         made, and the last point that has features, and at most ``max_features``, is used.
@@ -77,13 +85,19 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         Score to maximise, as in SparseSVCPath.
     max_features : int, default=None
         The most features that a point may have to be judged and used. None: all.
-    svm : {"kernel", None}, default="kernel"
-        Whether to train SVMs, which takes an n x n matrix for each thread. None: the path alone, a selector; ``cv``
-        is not used then.
+    svm : {"kernel", "linear", None}, default="kernel"
+        "kernel": SVC on the learnt kernel, an n x n matrix for each thread, of at most 20,000 samples. "linear":
+        LinearSVC, with squared hinge loss, on explicit columns of the kernels, for any number of samples; at most 512
+        columns for a kernel. None: the path alone, a selector; ``cv`` is not used then.
+    keep : {"path", "support"}, default="path"
+        What the model keeps of X. "path": also the columns of all features on the usable part of the path, from which
+        ``at`` trains SVMs. "support": the selected columns alone, and of these the support rows (of a linear SVM a few
+        dozen values of each); ``at`` is then not available. Model files are as large as what is kept.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights, in alignments and SVMs.
     max_time : float, default=None
-        Time limit in seconds, after which the best point judged so far is used.
+        Time limit in seconds, after which the best point judged so far is used. An SVM that takes longer is given up:
+        its thread ends when it is done.
     n_jobs : int, default=None
         Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
@@ -108,9 +122,11 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         The point of ``path_`` in use.
     C_, classes_, n_features_in_, feature_names_in_, fingerprint_
         As in FGMClassifier.
+    machine_ : Machine
+        The SVM in use: dual coefficients, intercepts, and the support rows of the selected columns.
     training_ : Training
-        The training columns of the features on the usable part of the path, which ``at`` trains on and ``predict``
-        needs: as large as those columns of X.
+        With ``keep="path"``: the training columns of the features on the usable part of the path, which ``at`` trains
+        on; as large as those columns of X.
 
     Examples
     --------
@@ -128,12 +144,13 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     machine_: Machine
 
     def __init__(
-        self, kernel: str = "rbf", *, gamma: float | str | ArrayLike = "scale", degree: int = 3, coef0: float = 1.0,
-        lambda1: float | str = "auto", lambda2: Any = "auto", eps: float = 1e-4, p_start: float = 2.0,
-        p_end: float = 1.0, step: float = 0.01, divergence: Any = "euclidean", predictor: int = 1, C: Any = "auto",
-        cv: Any = 5, scoring: str | Callable[..., float] = "accuracy", max_features: int | None = None,
-        svm: str | None = "kernel", class_weight: dict | str | None = None, max_time: float | None = None,
-        n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
+        self, kernel: str | list = "rbf", *, gamma: float | str | ArrayLike = "scale", degree: int = 3,
+        coef0: float = 1.0, lambda1: float | str = "auto", lambda2: Any = "auto", eps: float = 1e-4,
+        p_start: float = 2.0, p_end: float = 1.0, step: float = 0.01, divergence: Any = "euclidean",
+        predictor: int = 1, C: Any = "auto", cv: Any = 5, scoring: str | Callable[..., float] = "accuracy",
+        max_features: int | None = None, svm: str | None = "kernel", keep: str = "path",
+        class_weight: dict | str | None = None, max_time: float | None = None, n_jobs: int | None = None,
+        verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -152,6 +169,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         self.scoring = scoring
         self.max_features = max_features
         self.svm = svm
+        self.keep = keep
         self.class_weight = class_weight
         self.max_time = max_time
         self.n_jobs = n_jobs
@@ -161,7 +179,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         """Compute the path, choose a point by cross-validation, and train the SVM.
 
         Cost: two passes over X and one for each fold; memory for p numbers, the path, the columns of active features
-        for each fold, and an n x n kernel for each thread. X is not modified.
+        for each fold, and an n x n kernel for each thread (two for kernels of several columns). X is not modified.
 
         Parameters
         ----------
@@ -184,15 +202,16 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             classes, codes = check.classes_of(labels)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            self._check_samples(X.shape[0])
+            check_samples(X.shape[0], self.svm)
             design, _, digest, _, _ = arranged(
-                self.space_, X, codes, weights, None, workers, trace, centre=False, to_csc=True
+                self._column_space, X, codes, weights, None, workers, trace, centre=False, to_csc=True
             )
-            source = Source(design, checked_gammas(self.gamma, design), options.kernel, codes, classes.size)
-            aligned = source.aligned(weights, trace)
+            kernels = kernel_source(self.kernel, self.gamma, self.degree, self.coef0, design)
+            source = Source(kernels, design.scan_cost(), codes, classes.size)
+            aligned = self._first_alignments(source, weights, clock, trace)
             watched = clock if len(options.formulations) == 1 else None  # several have equally many points
             paths = [source.path(each, aligned, watched) for each in options.formulations]
-            folds = self._folds(codes, weights)
+            folds = held_out(self.cv, self.svm, codes, weights)
             given = None if sample_weight is None else check.sample_weights(sample_weight, codes.size)
             judged = None
             if folds:
@@ -204,20 +223,28 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             path = paths[chosen.which]
             training = None
             if self.svm is not None:
-                training = source.training([path], aligned, weights, self._first(path))
-        self._forget()
-        self.classes_, self.fingerprint_, self.C_ = classes, digest, options.Cs[chosen.which_C]
-        if judged is not None:
-            self.cv_results_ = judged.results(paths, options)
-            path = replace(path, cv_score=judged.mean[chosen.which, chosen.which_C])
-        if chosen.score is not None:
-            self.best_index_, self.best_score_ = chosen.place, chosen.score
-        self.path_ = path
-        if training is not None:
+                training = source.training([path], aligned, weights, [self._first(path)]).weighted()
+            self._forget()
+            self.classes_, self.fingerprint_, self.C_ = classes, digest, options.Cs[chosen.which_C]
+            if judged is not None:
+                self.cv_results_ = judged.results(paths, options)
+                path = replace(path, cv_score=judged.mean[chosen.which, chosen.which_C])
+            if chosen.score is not None:
+                self.best_index_, self.best_score_ = chosen.place, chosen.score
+            self.path_ = path
+            self._use(chosen.place, training, clock, trace, lambda: reason_of(path, chosen, clock, bool(folds)))
+        if training is not None and self.keep == "path":
             self.training_ = training
-        self._use(chosen.place, reason_of(path, chosen, clock, bool(folds)), clock, trace)
         self._tell(clock)
         return self
+
+    def _first_alignments(self, source: Source, weights: np.ndarray, clock: Clock, trace: Trace) -> Alignments:
+        """Alignments of all features; if the time is over before they are known, zero: nothing is selected then."""
+        try:
+            return source.aligned(weights, trace, clock.deadline)
+        except OutOfTime:
+            clock.late, nothing = True, np.zeros(self.space_.width)
+            return Alignments(nothing, nothing, nothing)
 
     def _tell(self, clock: Clock) -> None:
         """Warn of what did not go as asked for; raise KeyboardInterrupt after Ctrl-C."""
@@ -225,55 +252,28 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             raise KeyboardInterrupt
         if self.selection_.stop is StopReason.MAX_TIME:
             warnings.warn(self.selection_.stop_reason, ConvergenceWarning, stacklevel=3)
-        if not self.selection_.features.size:
+        elif not self.selection_.features.size:
             message = "no feature was selected, so every prediction is the same class: no column agrees with the labels"
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
     def _checked_options(self) -> Options:
         """What the fit needs of the parameters; ValueError for invalid ones."""
-        lambdas = list(self.lambda2) if isinstance(self.lambda2, (list, tuple, np.ndarray)) else [self.lambda2]
-        if not lambdas:
-            raise ValueError("lambda2 is an empty list: pass a number, 'auto' or a list of these")
-        rest = (self.eps, self.p_start, self.p_end, self.step, self.divergence, self.predictor)
-        formulations = [checked_formulation(self.lambda1, each, *rest) for each in lambdas]
-        if self.max_features is not None:
-            check.integer("max_features", self.max_features)
-        check.one_of("svm", self.svm, SVMS)
-        if not callable(self.verbose):
-            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        judged = self.cv is not None and self.svm is not None
-        given = (AUTO_CS if judged else AUTO_CS[1]) if isinstance(self.C, str) and self.C == "auto" else self.C
-        Cs = check.one_or_more("C", given, AUTO_CS[1], check.SMALLEST, check.LARGEST)
-        if not judged and (len(Cs) > 1 or len(formulations) > 1):
-            raise ValueError("a list of C or lambda2 is chosen from by cross-validation: set cv, or pass one value")
-        return Options(self._kernel(), formulations, Cs, None if self.max_features is None else int(self.max_features))
+        return checked_options(self)
 
-    def _kernel(self) -> ColumnKernel:
-        """The kernel of each column; ValueError for invalid parameters."""
-        return checked_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+    @property
+    def space_(self) -> Space:
+        """What the ids of features stand for: columns of X, or the kernels that ``kernel`` lists."""
+        if not is_list(self.kernel):
+            return self._column_space
+        units = checked_units(self.kernel, self.gamma, self.degree, self.coef0, self.n_features_in_)
+        return UnitSpace(self.n_features_in_, units, column_names=getattr(self, "feature_names_in_", None))
 
-    def _check_samples(self, n_samples: int) -> None:
-        if self.svm is not None and n_samples > MOST_SAMPLES:
-            raise InvalidDataError(
-                f"X has {n_samples:,} samples, so that a kernel matrix takes {8e-9 * n_samples**2:.1f} GB; at most "
-                f"{MOST_SAMPLES:,} are supported. Use svm=None for the path alone, and train a linear model on the "
-                "features that it selects, or fit on a sample of the rows"
-            )
-
-    def _folds(self, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
-        """Test rows of each fold; none if no choice is to be made."""
-        if self.cv is None or self.svm is None:
-            return []
-        cv = self.cv
-        if check.is_integer(cv):
-            check.integer("cv", cv, least=2)
-            fewest = int(np.bincount(codes[weights > 0.0]).min())
-            if fewest < 2:
-                message = "a class has only one sample, so nothing can be held out: no point is chosen by cv"
-                warnings.warn(message, ConvergenceWarning, stacklevel=3)
-                return []
-            cv = min(cv, fewest)
-        return held_out_parts(cv, codes, weights)
+    def _kernels(self, ids: np.ndarray, gammas: np.ndarray) -> UnitKernels:
+        """The kernels of some features, with these gammas."""
+        space = self.space_
+        if isinstance(space, UnitSpace):
+            return kernels_of(space.units, ids, gammas)
+        return UnitKernels((checked_kernel(self.kernel, self.gamma, self.degree, self.coef0),), gammas)
 
     def _first(self, path: AlignmentPath) -> int:
         """The first point that may be used."""
@@ -284,25 +284,31 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         for name in ("cv_results_", "best_index_", "best_score_", "training_", "machine_"):
             self.__dict__.pop(name, None)
 
-    def _use(self, index: int, reason: tuple[StopReason, str], clock: Clock, trace: Trace) -> None:
-        """Train the SVM of a point, and set what follows."""
-        point = self.path_.point(index)
-        if self.svm is not None:
-            training = self.training_
-            rows = np.flatnonzero(training.weights > 0.0)
+    def _use(
+        self, index: int, training: Training | None, clock: Clock, trace: Trace,
+        reason: Callable[[], tuple[StopReason, str]],
+    ) -> None:  # fmt: skip
+        """Train the SVM of a point, and set what follows; without the SVM if there is no time for it."""
+        point, untrained = self.path_.point(index), ""
+        self.__dict__.pop("machine_", None)
+        if training is not None:
+            make = functools.partial(machine_of, training, point, self.C_, str(self.svm))
             with trace.step("solve"):
-                if point.features.size:
-                    self.machine_ = trained(training.gram(point), training, rows, self.C_)
-                else:
-                    self.machine_ = constant(training, rows)
+                try:
+                    self.machine_ = awaited([make], 1, clock.last_call())[0]
+                except OutOfTime:
+                    clock.late, untrained = True, UNTRAINED
+                except KeyboardInterrupt:
+                    clock.interrupted, untrained = True, UNTRAINED
+        stop, text = reason()
         self.point_ = index
         without = self.path_.zero_objective - (point.objective - point.deviation_bound)
         self.selection_ = Selection(
             features=point.features,
             weights=point.weights,
             intercept=0.0,
-            stop_reason=reason[1],
-            stop=reason[0],
+            stop_reason=text + untrained,
+            stop=stop,
             certificate=Certificate(point.deviation_bound, 0.0, point.deviation_bound, 0.0, without),
             trace=trace,
             interrupted=clock.interrupted,
@@ -313,9 +319,11 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
 
     def _restore(self) -> None:
         """Check that the fitted attributes belong together, as after a fit; ValueError if not."""
-        trained = self.svm is not None
-        if not trained == hasattr(self, "training_") == hasattr(self, "machine_"):
+        stopped = self.selection_.interrupted or self.selection_.stop is StopReason.MAX_TIME
+        if hasattr(self, "machine_") != (self.svm is not None) and not (stopped and self.svm is not None):
             raise ValueError("svm and the SVM in the file do not agree")
+        if hasattr(self, "training_") != (self.svm is not None and self.keep == "path"):
+            raise ValueError("keep and the columns in the file do not agree")
         point = self.path_.point(self.point_)
         same = np.array_equal(point.features, self.selection_.features)
         if not (same and np.array_equal(point.weights, self.selection_.weights)):
@@ -334,7 +342,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             How far the weights of the kernels may be from the best ones.
         """
         check_is_fitted(self)
-        return proof(self.selection_.certificate, self.n_features_in_)
+        return proof(self.selection_.certificate, self.space_.width)
 
     def at(self, number: int) -> Self:
         """A fitted copy at the first point of the path with at most a given number of features.
@@ -357,10 +365,19 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         index = self.path_.place(int(number))
         if self.max_features is not None and self.path_.n_features[index] > self.max_features:
             raise ValueError(f"number={number} is above max_features={self.max_features}: fit again with more")
+        if self.svm is not None and not hasattr(self, "training_"):
+            raise ValueError(
+                "the columns of other points were not kept, so that no SVM can be trained: fit again with keep='path', "
+                f"or use path_.at({number}) for the features alone"
+            )
         fitted, point = copy.copy(self), self.path_.point(index)
         size = f"{point.features.size:,} feature{'' if point.features.size == 1 else 's'}"
         text = f"{size} at p = {point.p:g}, from the path of a fit that stopped with: {self.selection_.stop_reason}"
-        fitted._use(index, (self.selection_.stop or StopReason.CONVERGED, text), Clock(np.inf), self.selection_.trace)
+        reason, training = (self.selection_.stop or StopReason.CONVERGED, text), getattr(self, "training_", None)
+        clock = Clock(np.inf)
+        fitted._use(index, training, clock, self.selection_.trace, lambda: reason)
+        if clock.interrupted:
+            raise KeyboardInterrupt
         return fitted
 
     @available_if(lambda self: self.svm is not None)
@@ -377,11 +394,21 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, features = self._checked(X), self.selection_.features
-        columns = self.space_.input_columns(X, features)
+        X, features, space = self._checked(X), self.selection_.features, self.space_
+        if not hasattr(self, "machine_"):
+            raise NotFittedError(f"the fit was stopped early{UNTRAINED}")
+        inputs = space.inputs(features)
+        columns = space.input_columns(X, inputs)
         self._check_selected(columns)
-        places = np.arange(features.size)
-        new = columns_of(self.space_.design(columns, keep=places).take(places))
-        return self.training_.scores(new, self.path_.point(self.point_), self.machine_)
+        places = np.arange(inputs.size)
+        new = columns_of(self._column_space.design(columns, keep=places).take(places))
+        return self.machine_.scores(self._laid_out(new, inputs, features))
+
+    def _laid_out(self, columns: TrainingColumns, inputs: np.ndarray, features: np.ndarray) -> TrainingColumns:
+        """Columns ``inputs`` of X as the machine has them: laid out kernel by kernel."""
+        space = self.space_
+        if not isinstance(space, UnitSpace):
+            return columns
+        return columns.take(np.searchsorted(inputs, space.units.columns(features)))
 
     predict = available_if(lambda self: self.svm is not None)(LinearClassifier.predict)

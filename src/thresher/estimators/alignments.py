@@ -1,18 +1,18 @@
 """Alignments of kernels with the labels, and their path, without a model."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.alignment import KERNELS, Alignments, ColumnKernel, alignments_of, with_gammas
-from thresher.data.design import Design
 from thresher.data.door import check_finite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.base import MatrixLike, SpaceEstimator
+from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
 from thresher.families.alignment import (
     DIVERGENCES,
     LARGEST_EPS,
@@ -21,6 +21,7 @@ from thresher.families.alignment import (
     OtherDivergence,
     auto_lambda2,
     follow,
+    lambda2_to_begin_with,
 )
 from thresher.results import AlignmentPath
 
@@ -28,7 +29,7 @@ from thresher.results import AlignmentPath
 def alignments(
     X: MatrixLike,
     y: ArrayLike,
-    kernel: str = "rbf",
+    kernel: str | list = "rbf",
     *,
     gamma: float | str | ArrayLike = "scale",
     degree: int = 3,
@@ -39,7 +40,7 @@ def alignments(
     """Alignment y'K_i y of every column's kernel K_i, centred and of unit trace, with the labels y = +-1.
 
     It lies between 0 and the number of samples: 0 for constant columns and for columns independent of the labels. No
-    n x n matrix is formed. With more than two classes it is the mean over the classes, each against all others, which
+    n x n matrix is held. With more than two classes it is the mean over the classes, each against all others, which
     is the alignment with one kernel of the labels.
 
     Parameters
@@ -48,11 +49,15 @@ def alignments(
         Samples.
     y : array-like of shape (n_samples,)
         Class labels.
-    kernel : {"rbf", "laplace", "polynomial", "linear"}, default="rbf"
-        exp(-gamma (x - z)^2), exp(-gamma abs(x - z)), (gamma x z + coef0)^degree or x z.
+    kernel : {"rbf", "laplace", "polynomial", "linear"} or list of (kernel, columns), default="rbf"
+        exp(-gamma (x - z)^2), exp(-gamma abs(x - z)), (gamma x z + coef0)^degree or x z. A list of tuples, each of the
+        name of a kernel and one or more column numbers, has one kernel for each entry. Of several columns together:
+        (x - z)^2, abs(x - z) and x z are summed over them, so that "rbf" depends on their Euclidean distance; that
+        takes time in proportion to the square of the number of samples. A column may be in several entries.
     gamma : float, "scale" or array-like of shape (n_features,), default="scale"
-        For all columns or for each. "scale": by the variance of the column, 1 / (2 variance) for "rbf",
-        1 / sqrt(variance) for "laplace", 1 / variance for "polynomial". "linear" does not depend on it.
+        For all kernels or for each. "scale": by the variance of the column, 1 / (2 variance) for "rbf",
+        1 / sqrt(variance) for "laplace", 1 / variance for "polynomial"; variances and their roots are summed over
+        several columns. "linear" does not depend on it.
     degree : int, default=3
         Of "polynomial".
     coef0 : float, default=1.0
@@ -65,9 +70,9 @@ def alignments(
 
     Returns
     -------
-    ndarray of shape (n_features,)
-        The alignments. Those of RBF kernels of columns with more than 128 distinct values may differ by 1e-9 times the
-        number of samples, all others by rounding only.
+    ndarray of shape (n_features,) or (n_kernels,)
+        The alignments of the columns, or of the kernels that are listed. Those of RBF kernels of columns with more than
+        128 distinct values may differ by 1e-9 times the number of samples, all others by rounding only.
 
     Examples
     --------
@@ -81,53 +86,18 @@ def alignments(
     X, y = checker._structured(X, reset=True, y=y)
     classes, codes = check.classes_of(y)
     weights = check.row_weights(sample_weight, None, codes, classes)
-    chosen = checked_kernel(kernel, gamma, degree, coef0)
+    checked = checked_units if is_list(kernel) else checked_kernel
+    checked(kernel, gamma, degree, coef0)  # before X is read
     with Workers(count_workers(n_jobs)) as workers:
         design = checker.space_.design(X, workers, to_csc=True)
         check_finite(design.statistics(weights)[1], design, checker.space_.called)
-        found = scored(design, targets_of(codes, classes.size), chosen, checked_gammas(gamma, design), weights)
-    out = np.zeros(checker.n_features_in_)
-    out[design.ids_in_X(np.arange(design.width))] = found.values.mean(axis=0)
-    return out
+        source = kernel_source(kernel, gamma, degree, coef0, design)
+        return source.aligned(targets_of(codes, classes.size), weights, None).values.mean(axis=0)
 
 
 def targets_of(codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Labels +-1, (samples, 1) for two classes, else (samples, classes): each class against all others."""
     return np.atleast_2d(check.signs_of(codes, n_classes)).T
-
-
-def scored(
-    design: Design,
-    targets: np.ndarray,
-    kernel: ColumnKernel,
-    gammas: np.ndarray | None,
-    weights: np.ndarray,
-    deadline: float | None = None,
-) -> Alignments:
-    """The Alignments of all columns; ``gammas``, if given, has one gamma for each column of the design."""
-    if gammas is None:
-        return alignments_of(design, targets, kernel, weights, deadline)
-    design, kernel = with_gammas(design, kernel, gammas)
-    return alignments_of(design, targets, kernel, weights, deadline)._replace(gamma=gammas)
-
-
-def checked_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> ColumnKernel:
-    """The kernel of each column; ValueError names a parameter that is invalid."""
-    check.one_of("kernel", kernel, tuple(KERNELS))
-    if isinstance(gamma, str):
-        check.one_of("gamma", gamma, ("scale",))
-    fixed = check.positive("gamma", gamma) if check.is_real(gamma) else None
-    return ColumnKernel(kernel, fixed, check.integer("degree", degree), check.positive("coef0", coef0, zero=True))
-
-
-def checked_gammas(gamma: Any, design: Design) -> np.ndarray | None:
-    """One gamma for each column of the design, if ``gamma`` is an array; ValueError if it does not fit."""
-    if isinstance(gamma, str) or check.is_real(gamma):
-        return None
-    gammas = check.penalties("gamma", gamma, (1,))
-    if gammas.size != design.n_columns:
-        raise ValueError(f"gamma has {gammas.size} values, but X has {design.n_columns} features: pass one for each")
-    return gammas[design.ids_in_X(np.arange(design.width))]
 
 
 def alignment_path(
@@ -268,10 +238,21 @@ def checked_divergence(given: Any) -> Divergence:
     return OtherDivergence(given)
 
 
+@dataclass(frozen=True)
+class ToBeginWith:
+    """As lambda2: such that the path begins with about ``count`` features; "auto" where that cannot be."""
+
+    count: int
+
+
 def formulation_of(options: dict[str, Any], a: np.ndarray) -> Formulation:
     """The Formulation for alignments ``a``, divided by the number of samples, from which "auto" follows."""
     lambda1, lambda2 = options["lambda1"], options["lambda2"]
-    if isinstance(lambda2, str):
+    if isinstance(lambda2, ToBeginWith):
+        given = None if isinstance(lambda1, str) else float(lambda1)
+        settings = (given, options["divergence"], options["eps"], options["p_start"])
+        lambda2 = lambda2_to_begin_with(lambda2.count, a, *settings)
+    if lambda2 is None or isinstance(lambda2, str):
         lambda2 = auto_lambda2(a)
     if isinstance(lambda1, str):
         lambda1 = options["divergence"].ratio * (lambda2 or auto_lambda2(a))

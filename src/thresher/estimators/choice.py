@@ -1,39 +1,47 @@
 """The choice of C by cross-validation inside a fit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.estimators.goals import Goal
 from thresher.estimators.parameters import costs
-from thresher.families.fgm import held_out
 from thresher.optim.problem import Problem
 from thresher.results import Trace
 
+HeldOut = Callable[..., Iterator[np.ndarray]]  # of (problems, trace, options): scores (samples, classes) of each
+MakeProblems = Callable[..., Sequence[Problem]]  # of the cost of each sample: those of all classes
 
-def costs_of_folds(Cs: np.ndarray, folds: Sequence[np.ndarray], weights: np.ndarray) -> Iterator[np.ndarray]:
-    """The costs of each fold and C: samples that are held out have none."""
-    for test in folds:
+
+def scores_of_Cs(
+    goal: Goal,
+    Cs: Sequence[float] | np.ndarray,
+    held_out: HeldOut,
+    make_problems: MakeProblems,
+    folds: list[np.ndarray],
+    codes: np.ndarray,
+    weights: np.ndarray,
+    trace: Trace,
+    options: dict[str, Any],
+    barred: Sequence[Any] | None = None,
+) -> np.ndarray:
+    """How well the samples of each fold are predicted under each C, (folds, values), all in the same scans.
+
+    ``options`` are those of ``held_out``; ``barred`` are the units that the models of each fold must not select; None:
+    those in ``options``.
+    """
+    models, excludes = [], []  # of each fold and C the problems of its classes
+    for fold, test in enumerate(folds):
         for C in Cs:
             cost = costs(float(C), weights)
             cost[test] = 0.0
-            yield cost
-
-
-def scores_of(
-    design: Design, models: Sequence[Sequence[Problem]], trace: Trace, debias: bool, options: dict[str, Any]
-) -> Iterator[np.ndarray]:
-    """Scores (samples, classes) of each of ``models``, which are the problems of all classes.
-
-    ``options`` are those of ``held_out``; half of the time is for the choice.
-    """
-    if options["deadline"] is not None:
-        options = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
-    all_problems = [problem for problems in models for problem in problems]
-    problem_scores = held_out(design, all_problems, trace, debias=debias, **options)
-    for problems in models:
-        yield np.hstack([next(problem_scores) for _ in problems])
+            models.append(make_problems(cost=cost))
+            excludes += [() if barred is None else barred[fold]] * len(models[-1])
+    options = options if barred is None else options | {"excludes": excludes}
+    problem_scores = held_out([problem for problems in models for problem in problems], trace, **options)
+    scores = [np.hstack([next(problem_scores) for _ in problems]) for problems in models]
+    return goal.judge(scores, folds, codes, weights)
 
 
 def best_C(Cs: np.ndarray, scores: np.ndarray) -> float:

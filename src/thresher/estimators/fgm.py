@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,8 +22,8 @@ from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.fgm_options import check_heredity, made_by, options_of
 from thresher.estimators.fitting import Task, fit_design, set_or_remove
-from thresher.estimators.goals import goal_of
-from thresher.estimators.linear import PathClassifier
+from thresher.estimators.goals import check_all, goal_of, is_all
+from thresher.estimators.linear import PathClassifier, probabilities
 from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sentences import sentence_of
@@ -43,17 +42,21 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     using only those in memory. ``path_`` has the model with each number of features. Of features that are equal or
     opposite after scaling only the first is selected, as long as any other feature has a non-zero score.
 
+    With a measure as the loss, such as F1, 1/2 ||w||_B^2 + C n xi is minimised, where xi bounds one less the measure on
+    the n training samples. C means the same for every loss: ``loss="error"`` is the hinge-loss SVM with that C.
+
     More than two classes are fitted one-vs-rest, all in the same scans.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
+    n_features_to_select : int, float, "all" or None, default=None
         Number of features to select, or a fraction of all features. Exactly this many are selected; otherwise a
-        FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``.
+        FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``. "all": no selection,
+        as a baseline, for measures only (of other losses that is LinearSVC or LogisticRegression of scikit-learn).
     C : float or "auto", default=None
-        Weight of the loss relative to the penalty. None: the default of the loss, 1.0 for both losses. "auto": chosen
-        from 0.01, 0.1, 1, 10 and 100 by cross-validation, for the requested number of features; all folds and values
-        share one scan per turn.
+        Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n, where n is the number of samples
+        (the sum of their weights). "auto": chosen from 0.01, 0.1, 1, 10 and 100 times that by cross-validation, for the
+        requested number of features; all folds and values share one scan per turn.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds for ``C="auto"``.
     support : {"shared", "per_class"}, default="shared"
@@ -66,8 +69,14 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         Of groups and inputs of a kernel the larger set has at most 1000 columns; where rows times columns times the
         smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth only, with a path of its
         turns; several times faster.
-    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-        Loss function.
+    loss : str or Measure, default="squared_hinge"
+        What is minimised. "squared_hinge", "logistic", or one less a measure: "error" (hinge loss), "f1", "prbep",
+        "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,
+        ``AveragePrecision()``; ``FBeta(beta)``; ``PrecisionAtK(k)`` and ``RecallAtK(k)`` of the k samples with the
+        largest scores (an integer), or of k times as many as there are positives (a float). The positive class is
+        ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
+        ``class_weight``, are for "error" and "auc" alone, and rows of weight 0 are not there. Measures take more time
+        than the other losses.
     features_per_turn : int or "auto", default="auto"
         Budget B, which is also the number of features taken per turn. "auto": a tenth of the number to grow to, at
         most 100 (10 if there is no such number); in growth only, it is doubled if the optimum has too few features.
@@ -133,13 +142,16 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept.
+        Intercept. With PRBEP, measures at k and of rankings, which go by the order of samples, minus the score that as
+        many training samples exceed as the measure counts (of rankings: as are positive). ``measure.label(scores)``
+        labels new samples by count instead.
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
-        The C used; with ``C="auto"`` also the values tried and their accuracy on the held-out samples. The best mean of
-        ``scores_`` is not an estimate for new data, since the same folds chose C (on pure noise it was up to 0.57): for
-        that use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples ``fit`` did not see.
+        The C used; with ``C="auto"`` also the values tried and their accuracy, or the measure of ``loss``, on the
+        held-out samples. The best mean of ``scores_`` is not an estimate for new data, since the same folds chose C (on
+        pure noise it was up to 0.57): for that use ``cross_val_score`` on the whole estimator (nested cross-validation)
+        or samples ``fit`` did not see.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
@@ -153,18 +165,22 @@ class FGMClassifier(ColumnSelector, PathClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from thresher import FGMClassifier
     >>> from thresher.datasets import make_wide
     >>> data = make_wide(300, 2000, n_relevant=5, random_state=0)
     >>> clf = FGMClassifier(n_features_to_select=5).fit(data.X, data.y)
     >>> clf.selection_.features, data.relevant
     (array([ 539,  615, 1021, 1272, 1697]), array([ 539,  615, 1021, 1272, 1697]))
+    >>> rare = data.X[:, data.relevant] @ np.sign(data.weights) > 2.5      # 44 of 300 samples
+    >>> FGMClassifier(n_features_to_select=5, loss="f1", overshoot=None).fit(data.X, rare).selection_.features
+    array([ 539,  615, 1021, 1272, 1697])
     """
 
     path_: Path
 
     def __init__(
-        self, n_features_to_select: float | None = None, *, C: float | str | None = None, cv: Any = 5,
+        self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
         support: str = "shared", overshoot: float | str | None = "auto", loss: str | Measure = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
@@ -200,7 +216,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """Select features of X and fit the model on them.
 
         Cost: one pass over X for validation and statistics, one per turn and one more (with ``C="auto"`` as many
-        again); memory for the features taken. X is neither modified nor kept.
+        again); memory for the features taken; with a measure also for each plane, of which there are some ten to some
+        hundred, n / 8 bytes (of rankings 4 n) and 8 for each feature taken. X is neither modified nor kept.
 
         Parameters
         ----------
@@ -220,6 +237,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         kernel, polynomial = made_by(self.features)
         C, options = options_of(self, kernel, trace)
         check_heredity(self, polynomial)
+        check_all(self)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             previous = self._previous(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
@@ -231,7 +249,8 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             if previous is not None and not previous.has(kernel, size, products=polynomial is not None):
                 previous = None  # weights of other features
             given = self._candidates(size, polynomial)
-            options["wanted"] = wanted = given.wanted(self.n_features_to_select)
+            everything = is_all(self)
+            options["wanted"] = wanted = None if everything else given.wanted(self.n_features_to_select)
             overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
             options["overshoot"] = overshoot
             target = growth_target(wanted, overshoot, given.available, given.mean_size)
@@ -270,11 +289,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``; with more than two classes normalised so that each row sums to 1.
         """
-        positive = expit(self.decision_function(X))
-        if positive.ndim == 1:
-            return np.column_stack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)
+        return probabilities(self.decision_function(X))
 
     @property
     def space_(self) -> Space:

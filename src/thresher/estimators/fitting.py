@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,14 +11,17 @@ import numpy as np
 from thresher.data.design import Design
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
-from thresher.estimators.choice import best_C, costs_of_folds, scores_of
+from thresher.estimators.choice import best_C, scores_of_Cs
 from thresher.estimators.folds import CS, held_out_parts
-from thresher.estimators.goals import goal_of
+from thresher.estimators.goals import goal_of, is_all
 from thresher.estimators.progress import Progress
 from thresher.estimators.sentences import groups_of_classes, shortfalls
 from thresher.estimators.warm_start import Starts
-from thresher.families.fgm import fgm
-from thresher.results import Trace
+from thresher.families.fgm import fgm, held_out
+from thresher.families.fgm_all import fgm_all, held_out_all
+from thresher.results import Selection, Trace
+
+TRIED = ("Cs_", "sigmas_", "scores_")  # what was compared, and how well it did
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,12 @@ class Task:
     fingerprint: dict
 
 
-def fit_design(clf: Any, task: Task, C: float | str | None, trace: Trace) -> None:
+def fit_design(
+    clf: Any, task: Task, C: float | str | None, trace: Trace, tried: dict[str, np.ndarray] | None = None
+) -> None:
     """Select by FGM from the design of ``task``, and set the fitted attributes of ``clf``, which calls it in ``fit``.
+
+    ``tried`` are fitted attributes of TRIED, where C has been chosen already.
 
     ``clf`` has the parameters ``loss``, ``support``, ``debias``, ``fit_intercept``, ``cv``, ``verbose``, and a method
     ``_set_space(design, selection, units)``. A fit that Ctrl-C ended raises KeyboardInterrupt once the attributes of
@@ -55,19 +62,48 @@ def fit_design(clf: Any, task: Task, C: float | str | None, trace: Trace) -> Non
     signs = check.signs_of(task.codes, classes.size)
     goal, shared = goal_of(clf.loss), clf.support == "shared"
     make = functools.partial(goal.problems, signs, shared=shared, shift=bool(clf.fit_intercept))
-    tried: dict[str, np.ndarray] = {}
+    tried = {} if tried is None else tried
     C = goal.default_C(weights) if C is None else C
     if C == "auto":
         folds, Cs = held_out_parts(clf.cv, task.codes, weights), goal.default_C(weights) * np.array(CS)
-        models = [make(cost=held) for held in costs_of_folds(Cs, folds, weights)]
-        scores = list(scores_of(task.design, models, trace, bool(clf.debias), options))
-        judged = goal.judge(scores, folds, task.codes, weights)
+        held = held_out_all if is_all(clf) else functools.partial(held_out, debias=clf.debias)
+        for_choice = options
+        if options["deadline"] is not None:  # half of the time
+            for_choice = options | {"deadline": 0.5 * (trace.begun + options["deadline"])}
+        known = folds, task.codes, weights, trace, for_choice
+        judged = scores_of_Cs(goal, Cs, functools.partial(held, task.design), make, *known)
         C, tried = best_C(Cs, judged), {"Cs_": Cs, "scores_": judged}
     separate = 1 if signs.ndim == 1 or shared else classes.size
     progress = Progress(clf.verbose, task.target and task.target * separate, task.noun)
-    selection = fgm(
+    problems = make(cost=check.costs(float(C), weights))
+    selection = selected(clf, task, problems, progress, trace)
+    progress.close(selection)
+    groups = None
+    if selection.units is not None and selection.units.size:
+        columns, sizes = options["units"].members(selection.units)
+        groups = groups_of_classes(selection, task.design.ids_in_X(columns), sizes)
+    clf._set_space(task.design, selection, options["units"])
+    clf.classes_, clf.C_, clf.fingerprint_ = classes, C, task.fingerprint
+    for name in TRIED:
+        set_or_remove(clf, name, tried.get(name))
+    clf._set_selection(replace(selection, scale=task.scale))
+    clf.n_iter_ = max(1, len(trace.turns) - 1)
+    if selection.interrupted:
+        raise KeyboardInterrupt
+    how = {"per_class": clf.support == "per_class", "groups": groups}
+    noun = None if options["units"] is None else options["units"].noun
+    for message in shortfalls(clf.selection_, options["wanted"], classes, noun=noun, **how):
+        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)  # of the call of fit
+
+
+def selected(clf: Any, task: Task, problems: Sequence[Any], progress: Progress, trace: Trace) -> Selection:
+    """The selection from the design of ``task``; with all features nothing is selected."""
+    options = task.options
+    if is_all(clf):
+        return fgm_all(task.design, problems, trace, watch=progress, spread=task.spread, **options)
+    return fgm(
         task.design,
-        make(cost=check.costs(float(C), weights)),
+        problems,
         trace,
         starts=task.starts,
         watch=progress,
@@ -76,22 +112,6 @@ def fit_design(clf: Any, task: Task, C: float | str | None, trace: Trace) -> Non
         debias=bool(clf.debias),
         **options,
     )
-    progress.close(selection)
-    groups = None
-    if selection.units is not None and selection.units.size:
-        columns, sizes = options["units"].members(selection.units)
-        groups = groups_of_classes(selection, task.design.ids_in_X(columns), sizes)
-    clf._set_space(task.design, selection, options.get("units"))
-    clf.classes_, clf.C_, clf.fingerprint_ = classes, C, task.fingerprint
-    for name in ("Cs_", "scores_"):
-        set_or_remove(clf, name, tried.get(name))
-    clf._set_selection(replace(selection, scale=task.scale))
-    clf.n_iter_ = max(1, len(trace.turns) - 1)
-    if selection.interrupted:
-        raise KeyboardInterrupt
-    per_class = clf.support == "per_class"
-    for message in shortfalls(clf.selection_, options["wanted"], classes, per_class=per_class, groups=groups):
-        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)  # of the call of fit
 
 
 def set_or_remove(estimator: Any, name: str, value: Any) -> None:

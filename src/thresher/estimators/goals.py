@@ -10,12 +10,13 @@ import numpy as np
 from thresher.errors import InvalidDataError
 from thresher.estimators.folds import accuracy
 from thresher.optim.losses import LOSSES, Loss
-from thresher.optim.measures import ErrorRate, Measure, as_measure, of_share, plain_names, weighted_score
+from thresher.optim.measures import MEASURES, ErrorRate, Measure, as_measure, of_share, plain_names, weighted_score
 from thresher.optim.plane_problem import PlaneProblem
 from thresher.optim.problem import MarginProblem, Problem
 
 DEFAULT_C = 1.0
 DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure
+MEASURE_TYPES: tuple[Any, ...] = tuple(MEASURES.values())  # losses that are values
 
 
 class Goal(ABC):
@@ -122,3 +123,25 @@ def goal_of(loss: Any) -> Goal:
         return OfMeasure(as_measure(loss))
     names = ", ".join(map(repr, (*LOSSES, *plain_names())))
     raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")
+
+
+def is_all(clf: Any) -> bool:
+    """Whether all features are asked for."""
+    wanted = getattr(clf, "n_features_to_select", None)
+    return isinstance(wanted, str) and wanted == "all"
+
+
+def check_all(clf: Any) -> None:
+    """Raise ValueError if all features are asked for together with what they do not go with."""
+    if not is_all(clf):
+        return
+    if isinstance(goal_of(clf.loss), OfMargins):
+        raise ValueError(
+            f'n_features_to_select="all" is for measures; with loss={clf.loss!r} use scikit-learn\'s LinearSVC or '
+            "LogisticRegression, which solve that problem"
+        )
+    for name in ("groups", "always_include"):
+        if getattr(clf, name) is not None:
+            raise ValueError(f'{name} has no meaning with n_features_to_select="all": all features are in the model')
+    if clf.features != "linear":
+        raise ValueError(f'n_features_to_select="all" needs features="linear", got {clf.features!r}')

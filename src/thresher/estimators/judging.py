@@ -1,42 +1,33 @@
 """Cross-validation along a path of kernel weights: which point is the best."""
 
+import functools
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.alignment import Alignments, ColumnKernel
-from thresher.data.design import Design
-from thresher.data.explicit import columns_of
-from thresher.data.pieces import OutOfTime
+from thresher.data.alignment import Alignments
+from thresher.data.kernel_units import KernelSource
+from thresher.data.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
-from thresher.estimators.alignments import formulation_of, scored, targets_of
-from thresher.estimators.kernel_machine import FoldMachine, Training, training_of
+from thresher.estimators.alignments import formulation_of, targets_of
+from thresher.estimators.kernel_machine import FoldMachine, Training
+from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.progress import JudgeProgress
 from thresher.estimators.scoring import FoldScorer
 from thresher.families.alignment import follow
 from thresher.results import AlignmentPath, StopReason, Trace
 
+LARGER = 2.0  # times that an SVM on all samples takes longer than on those outside of a fold, at most
+
 
 class Options(NamedTuple):
-    """Checked parameters: the kernel of each column, one set of options of the path for each lambda2, values of C."""
+    """Checked parameters: options of the path for each lambda2, values of C, which SVM, the most features."""
 
-    kernel: ColumnKernel
     formulations: list[dict[str, Any]]
     Cs: list[float]
+    svm: str | None
     max_features: int | None
-
-
-class Clock:
-    """Says when a fit is to end: after its time limit, or after Ctrl-C."""
-
-    def __init__(self, deadline: float):
-        self.deadline, self.interrupted, self.late = deadline, False, False
-
-    def ended(self) -> bool:
-        """Whether to stop now."""
-        self.late = self.late or time.perf_counter() >= self.deadline
-        return self.late or self.interrupted
 
 
 class Chosen(NamedTuple):
@@ -51,25 +42,15 @@ class Chosen(NamedTuple):
 class Source:
     """X and y of a fit: alignments, paths and training columns for any weights of the rows."""
 
-    def __init__(
-        self, design: Design, gammas: np.ndarray | None, kernel: ColumnKernel, codes: np.ndarray, n_classes: int
-    ):
-        self.design, self.gammas, self.kernel, self.codes, self.n_classes = design, gammas, kernel, codes, n_classes
+    def __init__(self, kernels: KernelSource, cost: Cost, codes: np.ndarray, n_classes: int):
+        self.kernels, self.cost, self.codes, self.n_classes = kernels, cost, codes, n_classes
         self.targets = targets_of(codes, n_classes)
 
-    def aligned(self, weights: np.ndarray, trace: Trace, deadline: float | None = None) -> Alignments:
-        """Alignments of all columns of X, divided by the sum of the weights, and the mean over classes."""
-        with trace.step("scan", *self.design.scan_cost()):
-            found = scored(self.design, self.targets, self.kernel, self.gammas, weights, deadline)
-        values = found.values.mean(axis=0) / weights.sum()
-        if self.design.ids is None:
-            return Alignments(values, found.trace, found.gamma)
-        parts = []
-        for part in (values, found.trace, found.gamma):
-            whole = np.zeros(self.design.n_columns)
-            whole[self.design.ids] = part
-            parts.append(whole)
-        return Alignments(*parts)
+    def aligned(self, weights: np.ndarray, trace: Trace, deadline: float) -> Alignments:
+        """Alignments of all features, divided by the sum of the weights, and the mean over classes."""
+        with trace.step("scan", *self.cost):
+            found = self.kernels.aligned(self.targets, weights, deadline if deadline < np.inf else None)
+        return found._replace(values=found.values.mean(axis=0) / weights.sum())
 
     def path(self, options: dict[str, Any], aligned: Alignments, clock: Clock | None = None) -> AlignmentPath:
         """The path of some alignments; it ends early when the clock says so."""
@@ -77,11 +58,14 @@ class Source:
         ended = clock.ended if clock is not None else (lambda: False)
         return follow(formulation, aligned.values, ended)
 
-    def training(self, paths: list[AlignmentPath], aligned: Alignments, weights: np.ndarray, first: int) -> Training:
-        """The columns of all features from point ``first`` of the paths on."""
-        ids = np.unique(np.concatenate([path.point(first).features for path in paths]))
-        columns = columns_of(self.design.take(self.design.ids_here(ids)))
-        return training_of(ids, columns, aligned, self.codes, weights, self.n_classes, self.kernel)
+    def training(
+        self, paths: list[AlignmentPath], aligned: Alignments, weights: np.ndarray, first: list[int]
+    ) -> Training:
+        """The columns of all features of the paths, of each from its point ``first`` on."""
+        ids = np.unique(np.concatenate([path.point(k).features for path, k in zip(paths, first, strict=True)]))
+        kernels = self.kernels.kernels(ids, aligned.gamma[ids])
+        columns = self.kernels.columns(ids)
+        return Training(ids, columns, kernels, aligned.trace[ids], self.codes, weights, self.n_classes)
 
 
 class Judged(NamedTuple):
@@ -123,7 +107,9 @@ class Judge:
         self.source, self.paths, self.folds = source, paths, folds
         self.weights, self.scorer, self.options = weights, scorer, options
         self.usable = [self._usable(path) for path in paths]
-        self.first = min((int(each[0]) for each in self.usable if each.size), default=0)
+        self.first = [
+            int(each[0]) if each.size else len(path) - 1 for path, each in zip(paths, self.usable, strict=True)
+        ]
 
     def _usable(self, path: AlignmentPath) -> np.ndarray:
         most = self.options.max_features
@@ -143,10 +129,14 @@ class Judge:
                 if clock.ended():
                     break
                 with trace.step("solve"):
-                    found = workers.map(self._score, [(machine, which, index) for machine in machines], entries=np.inf)
-                scores[which, :, index] = np.array(found).T
+                    tasks = [functools.partial(self._score, machine, which, index) for machine in machines]
+                    found = awaited(tasks, workers.count, clock.ended)
+                clock.reserve(LARGER * max(seconds for _, seconds in found) / len(self.options.Cs))
+                scores[which, :, index] = np.array([each for each, _ in found]).T
                 best = float(scores[which, :, index].mean(axis=1).max())
                 progress(float(self.paths[which].p[index]), int(self.paths[which].n_features[index]), best)
+        except OutOfTime:
+            clock.late = True
         except KeyboardInterrupt:
             clock.interrupted = True
         progress.close()
@@ -160,18 +150,18 @@ class Judge:
                 return []
             weights = self.weights.copy()
             weights[test] = 0.0
-            try:
-                aligned = self.source.aligned(weights, trace, clock.deadline if clock.deadline < np.inf else None)
-            except OutOfTime:
-                clock.late = True
-                return []
+            aligned = self.source.aligned(weights, trace, clock.deadline)
             paths = [self.source.path(each, aligned) for each in self.options.formulations]
             training = self.source.training(paths, aligned, weights, self.first)
-            machines.append(FoldMachine(paths, training, test))
+            make = functools.partial(FoldMachine, paths, training, test, self.options.svm or "kernel")
+            machines += awaited([make], 1, clock.ended)
         return machines
 
-    def _score(self, machine: FoldMachine, which: int, index: int) -> list[float]:
-        return [self.scorer(scores, machine.test) for scores in machine.decisions(which, index, self.options.Cs)]
+    def _score(self, machine: FoldMachine, which: int, index: int) -> tuple[list[float], float]:
+        """(the score for each C, seconds)."""
+        begun = time.perf_counter()
+        decisions = machine.decisions(which, index, self.options.Cs)
+        return [self.scorer(scores, machine.test) for scores in decisions], time.perf_counter() - begun
 
 
 def chosen_point(paths: list[AlignmentPath], judged: Judged | None, most: int | None) -> Chosen:
@@ -180,9 +170,11 @@ def chosen_point(paths: list[AlignmentPath], judged: Judged | None, most: int | 
         mean = judged.mean
         if not np.isnan(mean).all():
             best = np.nanmax(mean)
-            which, which_C, index = (int(each) for each in np.argwhere(mean == best)[0])
-            index = int(np.flatnonzero(mean[which, which_C] == best)[-1])
-            return Chosen(which, which_C, index, float(best))
+            ties = [
+                Chosen(which, which_C, place, float(best))
+                for which, which_C, place in np.argwhere(mean == best).tolist()
+            ]
+            return min(ties, key=lambda tie: (paths[tie.which].n_features[tie.place], tie[:2], -tie.place))
     path = paths[0]
     some = np.flatnonzero(path.n_features > 0)
     if most is not None and some.size:
@@ -196,7 +188,9 @@ def reason_of(path: AlignmentPath, chosen: Chosen, clock: Clock, folds: bool) ->
     if chosen.score is not None:
         n_judged = int(np.count_nonzero(~np.isnan(path.cv_score))) if path.cv_score is not None else 0
         text = f"{where}, the best of {n_judged} points by cross-validation"
-    else:
+    elif path.numbers.size:
         text = f"{where}, the last point that has features" + (", none was judged" if folds else "")
+    else:
+        text = "no feature was selected"
     stop = StopReason.INTERRUPTED if clock.interrupted else StopReason.MAX_TIME if clock.late else StopReason.CONVERGED
     return stop, text if stop is StopReason.CONVERGED else f"{stop.value}; {text}"

@@ -1,48 +1,58 @@
-"""SVMs on a learnt kernel: the sum of the kernels of selected columns, as one matrix."""
+"""SVMs on a learnt kernel: the sum of the kernels of selected units, as one matrix or as explicit columns."""
 
 import importlib
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.alignment import Alignments, ColumnKernel
+from thresher.data.alignment import UnitKernels
+from thresher.data.anchors import AnchoredColumns
 from thresher.data.explicit import KernelColumns, TrainingColumns, additive_scores
 from thresher.results import AlignmentPath, AlignmentPoint
 
 SVM_TOLERANCE = 1e-4
 
 
-class Machine(NamedTuple):
-    """Decision values are K(x, training rows) @ dual + intercept: (rows, outputs) and (outputs,).
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Decision values sum_k shares_k sum_i dual_i K_k(x, x_i) + intercept, over the units k of a point.
 
-    The columns of ``dual`` sum to zero, so K need not be centred.
+    K_k is the kernel of unit k, zero at zero. ``columns``, laid out unit by unit, are those of the rows i that matter:
+    support rows, or the anchors of a linear SVM.
     """
 
+    kernels: UnitKernels
+    shares: np.ndarray
+    columns: TrainingColumns
     dual: np.ndarray
     intercept: np.ndarray
 
-    def scores(self, products: np.ndarray) -> np.ndarray:
-        """Decision values from K @ dual: (rows,) if there are two classes."""
-        out = products + self.intercept
-        return out[:, 0] if out.shape[1] == 1 else out
+    def scores(self, new: TrainingColumns) -> np.ndarray:
+        """Decision values of new rows, whose columns are laid out alike: (rows,) if there are two classes."""
+        products = additive_scores(new, self.columns, self.kernels, self.shares, self.dual)
+        return flat(products + self.intercept)
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a machine can be trained from at every point of a path: the columns of ``ids``, labels and weights.
+    """What a machine can be trained from at every point of a path: columns of the units ``ids``, labels and weights.
 
-    ``gammas`` and ``traces`` are those of their kernels.
+    ``traces`` are those of the units' kernels.
     """
 
     ids: np.ndarray
     columns: TrainingColumns
-    gammas: np.ndarray
+    kernels: UnitKernels
     traces: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
     n_classes: int
-    kernel: ColumnKernel = field(default_factory=ColumnKernel)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of SVMs."""
+        return 1 if self.n_classes == 2 else self.n_classes
 
     def shares(self, point: AlignmentPoint) -> np.ndarray:
         """What each kernel is multiplied with, such that the trace of the learnt kernel is the sum of the weights."""
@@ -51,38 +61,43 @@ class Training:
         out[places] = point.weights / self.traces[places]
         return out * (self.weights.sum() / point.weights.sum()) if places.size else out
 
-    def gram(self, point: AlignmentPoint) -> np.ndarray:
-        """The learnt kernel of all rows, not centred; only the columns of the point are looked at."""
-        places = np.searchsorted(self.ids, point.features)
-        columns = KernelColumns(self.columns.take(places), self.kernel, self.gammas[places])
-        return columns.gram(self.shares(point)[places])
+    def take(self, ids: np.ndarray) -> "Training":
+        """The same with some of the units."""
+        places = np.searchsorted(self.ids, ids)
+        columns = self.columns.take(self.kernels.columns(places))
+        kernels = self.kernels.take(places)
+        return Training(ids, columns, kernels, self.traces[places], self.codes, self.weights, self.n_classes)
 
-    def scores(self, new: TrainingColumns, point: AlignmentPoint, machine: Machine) -> np.ndarray:
-        """Decision values of new rows, whose columns are those of the point."""
-        places = np.searchsorted(self.ids, point.features)
-        products = additive_scores(
-            new, self.columns.take(places), self.kernel, self.gammas[places], self.shares(point)[places], machine.dual
-        )
-        return machine.scores(products)
-
-
-def training_of(
-    ids: np.ndarray,
-    columns: TrainingColumns,
-    aligned: Alignments,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    n_classes: int,
-    kernel: ColumnKernel,
-) -> Training:
-    """The Training on some columns, of which ``ids`` are the numbers in ``aligned``."""
-    return Training(ids, columns, aligned.gamma[ids], aligned.trace[ids], codes, weights, n_classes, kernel)
+    def weighted(self) -> "Training":
+        """The same without the rows of weight zero."""
+        rows = np.flatnonzero(self.weights > 0.0)
+        columns = self.columns.take_rows(rows)
+        codes, weights = self.codes[rows], self.weights[rows]
+        return Training(self.ids, columns, self.kernels, self.traces, codes, weights, self.n_classes)
 
 
-def trained(gram: np.ndarray, training: Training, rows: np.ndarray, C: float) -> Machine:
-    """The machine on some rows; ``gram`` is the learnt kernel of all rows, not centred."""
-    n = len(gram)
-    outputs = 1 if training.n_classes == 2 else training.n_classes
+class Solution(NamedTuple):
+    """SVMs on some rows: decision values are K(x, rows) @ dual + intercept, whatever the centre of K."""
+
+    dual: np.ndarray
+    intercept: np.ndarray
+
+
+class LinearSolution(NamedTuple):
+    """Linear SVMs: decision values are (scaled explicit columns) @ coef + intercept."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+
+def flat(scores: np.ndarray) -> np.ndarray:
+    """Scores (rows, outputs) as (rows,) if there are two classes."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def solved(gram: np.ndarray, training: Training, rows: np.ndarray, C: float) -> Solution:
+    """SVMs on some rows; ``gram`` is the learnt kernel of all rows, not centred."""
+    n, outputs = len(gram), training.n_outputs
     w, codes = training.weights[rows], training.codes[rows]
     K = gram[np.ix_(rows, rows)]
     mean = K @ w / w.sum()
@@ -100,37 +115,75 @@ def trained(gram: np.ndarray, training: Training, rows: np.ndarray, C: float) ->
         alpha[machine.support_] -= alpha.sum() / max(1, machine.support_.size)  # zero but for rounding
         dual[rows, output] = alpha
         intercept[output] = machine.intercept_[0] - alpha @ mean
-    return Machine(dual, intercept)
+    return Solution(dual, intercept)
 
 
-def constant(training: Training, rows: np.ndarray) -> Machine:
-    """The machine without any kernel: the most frequent class."""
+def linear_solved(columns: Any, training: Training, rows: np.ndarray, C: float) -> LinearSolution:
+    """Linear SVMs on some rows of explicit columns."""
+    svm = importlib.import_module("sklearn.svm")  # on demand, as in ``solved``
+    A, outputs = columns[rows], training.n_outputs
+    w, codes = training.weights[rows], training.codes[rows]
+    coef, intercept = np.zeros((columns.shape[1], outputs)), np.zeros(outputs)
+    for output in range(outputs):
+        positive = codes == (1 if outputs == 1 else output)
+        machine = svm.LinearSVC(C=C, tol=SVM_TOLERANCE, dual=False)
+        machine.fit(A, positive.astype(int), sample_weight=w)
+        coef[:, output], intercept[output] = machine.coef_[0], machine.intercept_[0]
+    return LinearSolution(coef, intercept)
+
+
+def machine_of(training: Training, point: AlignmentPoint, C: float, svm: str) -> Machine:
+    """The machine of a point, trained on the rows with weight; it keeps support rows or anchors alone."""
+    part = training.take(point.features)
+    rows, shares = np.flatnonzero(part.weights > 0.0), part.shares(point)
+    if not point.features.size:
+        nothing = np.zeros((0, part.n_outputs))
+        return Machine(part.kernels, shares, part.columns.take_rows(rows[:0]), nothing, constant(training, rows))
+    if svm == "linear":
+        explicit = AnchoredColumns(part.columns, part.kernels)
+        columns, used = explicit.scaled(shares)
+        coef, intercept = linear_solved(columns, part, rows, C)
+        anchors, dual = explicit.expansion(coef, used, shares)
+        return Machine(part.kernels, shares, anchors, dual, intercept)
+    dual, intercept = solved(KernelColumns(part.columns, part.kernels).gram(shares), part, rows, C)
+    support = np.flatnonzero(dual.any(axis=1))
+    return Machine(part.kernels, shares, part.columns.take_rows(support), dual[support], intercept)
+
+
+def constant(training: Training, rows: np.ndarray) -> np.ndarray:
+    """Intercepts of the machine without any kernel: the most frequent class."""
     share = np.bincount(training.codes[rows], training.weights[rows], minlength=training.n_classes)
     share = share / share.sum() - 0.5
-    intercept = share[1:] if training.n_classes == 2 else share
-    return Machine(np.zeros((training.columns.n_rows, intercept.size)), intercept)
+    return share[1:] if training.n_classes == 2 else share
 
 
 class FoldMachine:
     """Machines along paths on the samples outside of a fold, and the decision values of those in it."""
 
-    def __init__(self, paths: list[AlignmentPath], training: Training, test: np.ndarray):
-        self.paths, self.training, self.test = paths, training, test
+    def __init__(self, paths: list[AlignmentPath], training: Training, test: np.ndarray, svm: str = "kernel"):
+        self.paths, self.training, self.test, self.svm = paths, training, test, svm
         self.train = np.flatnonzero(training.weights > 0.0)
-        self.columns = KernelColumns(training.columns, training.kernel, training.gammas)
+        explicit = AnchoredColumns if svm == "linear" else KernelColumns
+        self.columns: Any = explicit(training.columns, training.kernels)
 
     def decisions(self, which: int, index: int, Cs: list[float]) -> list[np.ndarray]:
         """Decision values at a point of a path, for each C: of all rows, but only those of the fold are set."""
-        outputs = 1 if self.training.n_classes == 2 else self.training.n_classes
-        n = self.training.columns.n_rows
+        outputs, n = self.training.n_outputs, self.training.columns.n_rows
         out = [np.zeros(n if outputs == 1 else (n, outputs)) for _ in Cs]
-        point = self.paths[which].point(index)
-        if not point.features.size:
-            for each in out:
-                each[self.test] = constant(self.training, self.train).scores(np.zeros((self.test.size, outputs)))
-            return out
-        gram = self.columns.gram(self.training.shares(point))
-        for each, C in zip(out, Cs, strict=True):
-            machine = trained(gram, self.training, self.train, C)
-            each[self.test] = machine.scores(gram[self.test] @ machine.dual)
+        for each, values in zip(out, self._values(self.paths[which].point(index), Cs), strict=True):
+            each[self.test] = flat(values)
         return out
+
+    def _values(self, point: AlignmentPoint, Cs: list[float]) -> list[np.ndarray]:
+        """Decision values (rows of the fold, outputs), for each C."""
+        training, train, test = self.training, self.train, self.test
+        if not point.features.size:
+            return [np.tile(constant(training, train), (test.size, 1))] * len(Cs)
+        shares = training.shares(point)
+        if self.svm == "linear":
+            columns = self.columns.scaled(shares)[0]
+            lines = [linear_solved(columns, training, train, C) for C in Cs]
+            return [columns[test] @ line.coef + line.intercept for line in lines]
+        gram = self.columns.gram(shares)
+        solutions = [solved(gram, training, train, C) for C in Cs]
+        return [gram[test] @ each.dual + each.intercept for each in solutions]

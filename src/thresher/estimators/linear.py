@@ -4,6 +4,7 @@ import copy
 from typing import Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -100,3 +101,12 @@ class PathClassifier(LinearClassifier):
     def _set_selection(self, selection: Selection) -> None:
         super()._set_selection(selection)
         self.path_ = selection.path
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Class probabilities (samples, classes) of a logistic model with scores (samples,) or (samples, classes)."""
+    positive = expit(scores)
+    if positive.ndim == 1:
+        return np.column_stack([1.0 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)

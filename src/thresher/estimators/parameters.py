@@ -85,7 +85,9 @@ def n_features_wanted(value: Any, n_features: int, noun: str = "feature") -> int
         return int(value)
     if is_real(value) and 0 < value <= 1:
         return max(1, int(value * n_features))
-    raise ValueError(f"n_features_to_select must be None, an integer or a fraction in (0, 1], got {value!r}")
+    raise ValueError(
+        f'n_features_to_select must be None, an integer, a fraction in (0, 1] or "all" (of measures), got {value!r}'
+    )
 
 
 def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:

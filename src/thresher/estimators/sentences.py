@@ -42,13 +42,14 @@ def groups_of_classes(selection: Selection, columns: np.ndarray, sizes: np.ndarr
 
 
 def shortfalls(
-    selection: Selection, wanted: int | None, classes: np.ndarray, *, per_class: bool, groups: np.ndarray | None = None
-) -> list[str]:
+    selection: Selection, wanted: int | None, classes: np.ndarray, *, per_class: bool,
+    groups: np.ndarray | None = None, noun: str | None = None,
+) -> list[str]:  # fmt: skip
     """Messages for a selection of fewer features than ``wanted``, or with features that do nothing.
 
-    ``per_class``: each class has features of its own, or ``groups``: so many of each class.
+    ``per_class``: each class has features of its own, or ``groups``: so many of each class. ``noun``: what is counted.
     """
-    reason, noun, messages = selection.stop_reason, selection.noun, []
+    reason, noun, messages = selection.stop_reason, noun or selection.noun, []
     n_selected, idle = selection.features.size, selection.features[~selection.weighted]
     if selection.units is not None:  # columns of a group may have weight zero
         n_selected, idle = selection.units.size, idle[:0]

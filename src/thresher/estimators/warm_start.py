@@ -43,6 +43,16 @@ class Previous:
             return self.expansion is kernel is None
         return self.expansion.kernel == kernel and self.expansion.size == size
 
+    def check_classes(self, n_classes: int) -> int:
+        """The number of scores of a sample; raises ValueError if the last fit saw another number of classes."""
+        n_scores = 1 if n_classes == 2 else n_classes
+        if self.shape[0] != n_scores:
+            raise ValueError(
+                f"warm_start=True, but y has {n_classes} classes and the last fit saw {self.n_classes}: "
+                "fit a new estimator or set warm_start=False"
+            )
+        return n_scores
+
     def starts(
         self, design: Design, n_classes: int, labels: np.ndarray | None, *, shared: bool, units: Units | None,
         exclude: Sequence[int] | np.ndarray,
@@ -52,12 +62,7 @@ class Previous:
         ``labels`` names each of ``units`` of the design (None: columns of X are selected one by one); ``exclude`` are
         those of these, else columns of X, that must not be selected.
         """
-        n_scores = 1 if n_classes == 2 else n_classes
-        if self.shape[0] != n_scores:
-            raise ValueError(
-                f"warm_start=True, but y has {n_classes} classes and the last fit saw {self.n_classes}: "
-                "fit a new estimator or set warm_start=False"
-            )
+        n_scores = self.check_classes(n_classes)
         excluded = np.asarray(exclude, dtype=np.int64)
         if units is None or labels is None:
             return starts_from(self.selection, design, n_scores, shared=shared, excluded=excluded)

@@ -200,6 +200,27 @@ def auto_lambda2(a: np.ndarray) -> float:
     return float(positive[min(LEFT, -(-positive.size // LEFT)) - 1])
 
 
+def lambda2_to_begin_with(
+    count: int, a: np.ndarray, lambda1: float | None, divergence: Divergence, eps: float, p: float
+) -> float | None:
+    """The lambda2 at which ``count`` kernels, fewer if alignments are equal, have weights above eps at ``p``.
+
+    The path that begins there has no others.
+    ``lambda1`` None: the divergence's share of lambda2. None if there is none: weights then stay near eta_0 > eps.
+    """
+    positive = np.sort(a[a > 0.0])[::-1]
+    if not positive.size:
+        return 1.0
+    kept = positive.size <= count  # whether all are; else the next one is left out, and those equal to it
+    force = float(positive[min(count, positive.size - 1)]) * (1.0 - 1e-9 if kept else 1.0 + 1e-9)
+    ends = divergence.slope(np.array([eps, max(divergence.start, TINY)]))
+    pull, norm = float(ends[0] - ends[1]), p * eps ** (p - 1.0)
+    if lambda1 is None:
+        share = divergence.ratio * pull + norm
+        return force / share if share > 0.0 else None
+    return (force - lambda1 * pull) / norm if force > lambda1 * pull else None
+
+
 def weights_at(
     formulation: Formulation, a: np.ndarray, p: float, guess: np.ndarray | None = None, least: float = TINY
 ) -> np.ndarray:

@@ -147,30 +147,38 @@ def held_out(
     overshoot: float | str | None = None,
     debias: bool = False,
     units: Units | None = None,
+    excludes: Sequence[Sequence[int]] | None = None,
     **how: Any,
 ) -> Iterator[np.ndarray]:
     """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out.
 
     The models are those of fgm(), solved roughly and from at most twice as many columns as wanted: accurate enough to
-    compare the problems.
+    compare the problems. ``excludes`` are the units that each problem must not select; None: those of ``how``.
     """
     units, pool = EachColumn(design.shape[1]) if units is None else units, None
     if wanted is not None and overshoot is not None:
         pool = min(2 * wanted, pool_sizes(wanted, overshoot, units.mean_size)[-1])
-    plan = replace(planned(units, wanted, pool, **how), rough=True)
-    if pool is not None and isinstance(plan, GatherPlan):
-        plan = replace(plan, at_least=pool)
+    if excludes is None:
+        plans = [_rough(units, wanted, pool, **how)] * len(problems)
+    else:
+        plans = [_rough(units, wanted, pool, **how | {"exclude": exclude}) for exclude in excludes]
     apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
-    grown = grow(design, problems, plan, apart)
+    grown = grow(design, problems, plans, apart)
     if grown[0].interrupted:  # nothing is selected yet, so there is no model to return
         raise KeyboardInterrupt
-    for problem, result in zip(problems, grown, strict=True):
+    for problem, plan, result in zip(problems, plans, grown, strict=True):
         model = _Model(problem, [result], [plan], apart)
         if pool is not None:
             model.thresh_to_pick()
         elif debias:
             model.refit()
         yield model.scores
+
+
+def _rough(units: Units, wanted: int | None, pool: int | None, **how: Any) -> Plan:
+    """The plan of models that are compared only."""
+    plan = replace(planned(units, wanted, pool, **how), rough=True)
+    return replace(plan, at_least=pool) if pool is not None and isinstance(plan, GatherPlan) else plan
 
 
 def planned(

@@ -13,10 +13,12 @@ COMPRESSED_TYPES = {
 PARTS = ("data", "indices", "indptr")
 
 
-def read_matrix_npz(path):
-    """A sparse matrix of scipy, or an array named X; labels if there is a y."""
+def read_matrix_npz(path, bag_column=None):
+    """A sparse matrix of scipy, or an array named X; labels if there is a y, and bags as the array ``bag_column``."""
     arrays = read_npz(path)
-    y = arrays.pop("y", None)
+    y, bags = arrays.pop("y", None), None
+    if bag_column is not None:
+        bags = _bags(path, arrays, bag_column)
     if {"format", "shape", "data"} <= set(arrays):
         X = _sparse(path, arrays)
     elif "X" in arrays:
@@ -24,7 +26,19 @@ def read_matrix_npz(path):
     else:
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: expected a sparse matrix of scipy or an array named X; arrays: {names}")
-    return Table(X, None if y is None else labels_of(path, y), None, "npz")
+    return Table(X, None if y is None else labels_of(path, y), None, "npz", bags=bags)
+
+
+def _bags(path, arrays, name):
+    """The array ``name``, with the bag of each row."""
+    if name not in arrays or name in (*PARTS, "X", "format", "shape"):
+        names = ", ".join(sorted(arrays)) or "none"
+        raise InvalidDataError(f"{path}: no array of bags named {name!r} (--bag-column); arrays: {names}")
+    bags = arrays.pop(name)
+    if bags.ndim != 1 or bags.dtype.kind not in "biufSU":
+        got = f"{bags.dtype} of shape {bags.shape}"
+        raise InvalidDataError(f"{path}: {name} must be a 1D array with the bag of each row, got {got}")
+    return tidy_labels(bags.astype(str) if bags.dtype.kind == "S" else bags)
 
 
 def read_matrix_npy(path):

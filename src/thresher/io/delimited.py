@@ -27,7 +27,7 @@ WITHOUT_THOUSANDS = (
 )
 
 
-def read_csv(path, *, label_column=None, ignore=(), keep=(), layout=None, workers):
+def read_csv(path, *, label_column=None, bag_column=None, ignore=(), keep=(), layout=None, workers):
     """A delimited file; the first line is a header unless all its fields are numbers."""
     name = shown(path)
     with opened(path) as stream:
@@ -37,7 +37,8 @@ def read_csv(path, *, label_column=None, ignore=(), keep=(), layout=None, worker
         headless = all(_is_number(field) for field in fields)
         if headless:
             fields = [str(position) for position in range(len(fields))]
-        columns = columns_of(fields, label_column, ignore, name, layout, by_number=headless, keep=keep)
+        named = {"by_number": headless, "keep": keep, "bag_column": bag_column}
+        columns = columns_of(fields, label_column, ignore, name, layout, **named)
 
         def parse(piece):
             return _rows(piece, ord(delimiter), columns, layout is not None)
@@ -47,12 +48,13 @@ def read_csv(path, *, label_column=None, ignore=(), keep=(), layout=None, worker
     parts = [part for part in parts if len(part[0])]
     if not parts:
         raise InvalidDataError(f"{name}: no rows found")
-    labels = np.concatenate([labels for _, labels in parts])
+    labels, bag_names = (np.concatenate([part[which] for part in parts]) for which in (1, 2))
     empty = int(np.count_nonzero(labels == ""))
     if 0 < empty < labels.size:  # all labels of one piece of the text, none of another
         raise InvalidDataError(f"{name}: {empty} of {labels.size} labels are missing")
     y = tidy_labels(labels) if labels.size and not empty else None
-    return joined([values for values, _ in parts], y, columns, "csv", layout, name, by_number=headless)
+    bags = None if columns.bag is None else tidy_labels(bag_names)
+    return joined([part[0] for part in parts], y, columns, "csv", layout, name, by_number=headless, bags=bags)
 
 
 class _Joined:
@@ -121,11 +123,11 @@ def _is_number(field):
 
 
 def _rows(piece, delimiter, columns, unlabelled):
-    """(values, labels) of the lines of a piece; with ``unlabelled`` all labels may be missing."""
+    """(values, labels, bags) of the lines of a piece; with ``unlabelled`` all labels may be missing."""
     text = np.frombuffer(piece, dtype=np.uint8)
     lines = min(piece.count(b"\n"), len(piece) // columns.kinds.size) + 1  # a row has a byte for each field at least
     values = np.empty((lines, len(columns.names)))
-    spans = np.empty((lines, 2), dtype=np.int64)
+    spans = np.empty((lines, 4), dtype=np.int64)
     hard, returned = with_room(lambda hard: loops.table(text, delimiter, columns.kinds, values, spans, hard), 4)
     wrong, byte, rows, hards, column, start = returned
     if wrong not in (loops.OK, loops.OPEN_QUOTE):
@@ -133,10 +135,13 @@ def _rows(piece, delimiter, columns, unlabelled):
     for row, place, begun, stop in hard[:hards].tolist():
         if row < rows:  # not of a row that is not finished
             values[row, place] = hard_number(piece, begun, stop)
-    labels = [] if columns.label is None else [_label(piece, *span) for span in spans[:rows].tolist()]
+    labels = [] if columns.label is None else [_label(piece, *span[:2]) for span in spans[:rows].tolist()]
+    bags = [] if columns.bag is None else [_label(piece, *span[2:]) for span in spans[:rows].tolist()]
     if "" in labels and (any(labels) or not unlabelled):
         raise BadText("missing label", int(spans[labels.index(""), 0]))
-    found = narrowed(values[:rows], np.float32), np.array(labels, dtype=str)
+    if "" in bags:
+        raise BadText(f"missing value in the bag column {columns.fields[columns.bag]!r}", int(spans[bags.index(""), 2]))
+    found = narrowed(values[:rows], np.float32), np.array(labels, dtype=str), np.array(bags, dtype=str)
     if wrong == loops.OPEN_QUOTE:
         raise Unfinished(f"unclosed quote in column {columns.fields[column]!r}", byte, found, start)
     return found

@@ -26,6 +26,7 @@ class Columns(NamedTuple):
     """What each column of a file is (see ``loops.text``), its name, the names of the features, and where the label is.
 
     ``left_out`` are names of columns that look like an index; ``keep`` names columns that are features all the same.
+    ``bag`` is where the bag of each row is, or None.
     """
 
     kinds: np.ndarray
@@ -34,9 +35,10 @@ class Columns(NamedTuple):
     label: int | None
     left_out: tuple[str, ...] = ()
     keep: frozenset[str] = frozenset()
+    bag: int | None = None
 
 
-def columns_of(header, label_column, ignore, name, layout, *, by_number=False, keep=()):
+def columns_of(header, label_column, ignore, name, layout, *, by_number=False, keep=(), bag_column=None):
     """The Columns of a table with this header; labels are required unless ``layout`` is given.
 
     Columns without a name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
@@ -58,7 +60,11 @@ def columns_of(header, label_column, ignore, name, layout, *, by_number=False, k
         raise InvalidDataError(f"{name}: {in_short(both)} cannot be in both ignore (--ignore) and keep (--keep)")
     default = LABEL if layout is None or layout.label_column is None else layout.label_column
     required = layout is None or label_column is not None
-    place = _place_of_label(fields, str(label_column or default), name, required, by_number)
+    place = _place_of(fields, str(label_column or default), name, required, by_number, "label")
+    bag_column = bag_column if layout is None or bag_column is not None else layout.bag_column
+    bag = None if bag_column is None else _place_of(fields, str(bag_column), name, True, by_number, "bag")
+    if bag is not None and bag == place:
+        raise InvalidDataError(f"{name}: column {fields[bag]!r} cannot be both the label and the bag of a row")
     left_out = set()
     if layout is None or layout.names is None or by_number:
         before = () if layout is None else layout.left_out
@@ -71,29 +77,32 @@ def columns_of(header, label_column, ignore, name, layout, *, by_number=False, k
         kinds[place] = loops.LABEL
     else:
         place = None
+    if bag is not None:
+        kinds[bag] = loops.BAG
     names = tuple(field for field, kind in zip(fields, kinds, strict=True) if kind == loops.NUMBER)
     label = None if place is None else fields[place]
-    unnamed = tuple(field for field in fields if field in left_out and field != label and field not in ignore)
+    read = (label, None if bag is None else fields[bag], *ignore)
+    unnamed = tuple(field for field in fields if field in left_out and field not in read)
     if not names and layout is None:
         raise InvalidDataError(f"{name}: no feature columns left" + (f"; {KEEP}" if unnamed else ""))
-    return Columns(kinds, tuple(fields), names, place, unnamed, frozenset(keep))
+    return Columns(kinds, tuple(fields), names, place, unnamed, frozenset(keep), bag)
 
 
-def _place_of_label(fields, label, name, required, by_number):
-    """Position of the label column, found by name, or by number if there is no header; None if there is none."""
-    if by_number and label.lstrip("-").isdigit() and -len(fields) <= int(label) < len(fields):
-        return int(label) % len(fields)
-    if label in fields:
-        return fields.index(label)
+def _place_of(fields, column, name, required, by_number, what):
+    """Position of the ``what`` column, found by name, or by number if there is no header; None if there is none."""
+    if by_number and column.lstrip("-").isdigit() and -len(fields) <= int(column) < len(fields):
+        return int(column) % len(fields)
+    if column in fields:
+        return fields.index(column)
     if required:
         hint = "a number from 0, since there is no header" if by_number else f"one of {in_short(fields)}"
         raise InvalidDataError(
-            f"{name}: no column named {label!r}; set the label column with label_column (--label-column): {hint}"
+            f"{name}: no column named {column!r}; set the {what} column with {what}_column (--{what}-column): {hint}"
         )
     return None
 
 
-def read_parquet(path, *, label_column=None, ignore=(), keep=(), layout=None):
+def read_parquet(path, *, label_column=None, bag_column=None, ignore=(), keep=(), layout=None):
     """Read a Parquet file with pyarrow."""
     try:
         import pyarrow as pa
@@ -102,10 +111,10 @@ def read_parquet(path, *, label_column=None, ignore=(), keep=(), layout=None):
         raise InvalidDataError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow") from None
     try:
         header = parquet.read_schema(path).names
-        columns = columns_of(header, label_column, ignore, str(path), layout, keep=keep)
-        label = [] if columns.label is None else [header[columns.label]]
+        columns = columns_of(header, label_column, ignore, str(path), layout, keep=keep, bag_column=bag_column)
+        label, bag = ([] if place is None else [header[place]] for place in (columns.label, columns.bag))
         written = [header[j] for j in np.flatnonzero(columns.kinds == loops.NUMBER)]  # names as they are in the file
-        frame = parquet.read_table(path, columns=[*written, *label])
+        frame = parquet.read_table(path, columns=[*written, *label, *bag])
     except InvalidDataError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -129,14 +138,20 @@ def read_parquet(path, *, label_column=None, ignore=(), keep=(), layout=None):
         if labels.null_count:
             raise InvalidDataError(f"{path}: {labels.null_count} labels are missing")
         y = tidy_labels(np.array(labels.to_pylist()))
-    return joined([X], y, columns, "parquet", layout, str(path))
+    bags = None
+    if bag:
+        missing = frame.column(bag[0]).null_count
+        if missing:
+            raise InvalidDataError(f"{path}: the bag column {bag[0]!r} has {missing} missing values")
+        bags = tidy_labels(np.array(frame.column(bag[0]).to_pylist()))
+    return joined([X], y, columns, "parquet", layout, str(path), bags=bags)
 
 
 def _is_numeric(pa, kind):
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
 
 
-def joined(parts, y, columns, kind, layout, name, *, by_number=False):
+def joined(parts, y, columns, kind, layout, name, *, by_number=False, bags=None):
     """The Table of blocks of rows; without a ``layout``, columns that count the rows are left out."""
     names, counting = columns.names, []
     if layout is None:
@@ -151,7 +166,7 @@ def joined(parts, y, columns, kind, layout, name, *, by_number=False):
         names = tuple(field for j, field in enumerate(names) if j not in counting)
     names = None if by_number else names
     X, names = _stacked(parts, names, layout, name)
-    return Table(X, y, names, kind, remarks=remarks, left_out=left_out)
+    return Table(X, y, names, kind, remarks=remarks, left_out=left_out, bags=bags)
 
 
 def _stacked(parts, names, layout, name):

@@ -24,6 +24,7 @@ KINDS = {
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "txt": "svmlight", "dat": "svmlight",
 }  # fmt: skip
 COMPRESSED = ("gz", "bz2")
+WITH_BAGS = ("npz", "csv", "parquet")
 
 
 def read(
@@ -32,6 +33,7 @@ def read(
     kind: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     label_column: str | None = None,
+    bag_column: str | None = None,
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
     names: str | os.PathLike[str] | None = None,
@@ -52,6 +54,9 @@ def read(
         A file of labels: .npy, or text with one label per line. None: those in the file itself.
     label_column : str, default=None
         Name of the label column in csv and Parquet files. None: "label".
+    bag_column : str, default=None
+        Name of the column of a csv or Parquet file, or of the array of an .npz file, with the bag of each row. None:
+        that of the ``layout``, or rows are in no bags.
     ignore : list of str, default=()
         Columns of csv and Parquet files to ignore, for example sample names.
     keep : list of str, default=()
@@ -70,7 +75,7 @@ def read(
     Returns
     -------
     Table
-        ``X``, ``y``, ``names`` and how the file was read.
+        ``X``, ``y``, ``names``, ``bags`` and how the file was read.
 
     Examples
     --------
@@ -86,16 +91,19 @@ def read(
     if kind not in KINDS.values():
         raise ValueError(f"kind must be one of {sorted(set(KINDS.values()))}, got {kind!r}")
     _check_file(path, kind)
+    bag_column = layout.bag_column if bag_column is None and layout is not None else bag_column
+    if bag_column is not None and kind not in WITH_BAGS:
+        raise InvalidDataError(f"{shown(path)}: bag_column (--bag-column) needs .npz, csv or Parquet, got {kind}")
+    named = {"label_column": label_column, "bag_column": bag_column, "ignore": ignore, "keep": keep, "layout": layout}
     with Workers(count_workers(n_jobs)) as workers:
         if kind == "svmlight":
             table = read_svmlight(path, index_base=index_base, layout=layout, workers=workers)
         elif kind == "csv":
-            options = {"label_column": label_column, "ignore": ignore, "keep": keep, "layout": layout}
-            table = read_csv(path, workers=workers, **options)
+            table = read_csv(path, workers=workers, **named)
         elif kind == "parquet":
-            table = read_parquet(path, label_column=label_column, ignore=ignore, keep=keep, layout=layout)
+            table = read_parquet(path, **named)
         else:
-            table = (read_matrix_npz if kind == "npz" else read_matrix_npy)(path)
+            table = read_matrix_npz(path, bag_column) if kind == "npz" else read_matrix_npy(path)
     if not table.X.shape[0]:
         raise InvalidDataError(f"{shown(path)}: no rows found")
     if layout is None and table.left_out:
@@ -116,6 +124,8 @@ def _completed(table, path, labels, names):
     rows, columns = table.X.shape
     if table.y is not None and table.y.size != rows:
         raise InvalidDataError(f"{shown(labels or path)}: {table.y.size} labels, but X has {rows} rows")
+    if table.bags is not None and table.bags.size != rows:
+        raise InvalidDataError(f"{shown(path)}: {table.bags.size} bags, but X has {rows} rows: each row has one")
     if names is not None:
         feature_names = tuple(lines_of(names))
         duplicates = [name for name, count in Counter(feature_names).items() if count > 1]

@@ -32,6 +32,8 @@ class Source:
         Columns of a csv or Parquet file that looked like an index and were left out; without a header by number.
     notes : dict, default={}
         Anything else to keep, as JSON-serializable values; thresher does not read it.
+    bag_column : str, default=None
+        Name of the column of a csv or Parquet file, or of the array of an .npz file, with the bag of each row.
     """
 
     file: str | None = None
@@ -41,9 +43,10 @@ class Source:
     open_ended: bool = False
     left_out: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    bag_column: str | None = None
 
     def __post_init__(self):
-        for name in ("file", "label_column"):
+        for name in ("file", "label_column", "bag_column"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise TypeError(f"{name} of a Source must be a string or None, got {getattr(self, name)!r}")
         if self.kind not in (None, *FILE_KINDS):
@@ -97,11 +100,12 @@ class Layout:
     label_column: str | None = None  # name of the label column, if there is one
     open_ended: bool = False  # columns are identified by number only, and there may be any number of them
     left_out: tuple[str, ...] = ()  # columns that were left out of the training data as an index
+    bag_column: str | None = None  # name of the column or array of bags, if there is one
 
 
 @dataclass(frozen=True)
 class Table:
-    """X, a float array or a sparse matrix; y, the labels, or None; names of the columns, or None.
+    """X, a float array or a sparse matrix; y, the labels, or None; names of the columns, or None; the bag of each row.
 
     ``index_base`` is the index that the first column has in svmlight text; ``remarks`` list what was
     corrected or ignored; ``left_out`` are names of columns that looked like an index, or numbers without a header.
@@ -114,6 +118,7 @@ class Table:
     index_base: int | None = None
     remarks: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
+    bags: np.ndarray | None = None
 
     @property
     def entries(self) -> int:

@@ -42,12 +42,6 @@ MANY = 8  # if more than one in MANY features has matches to replay, all matches
 
 
 @helper
-def _scale(slot, table, params):
-    """H of a feature."""
-    return params[DELTA] + math.sqrt(table[slot, SQUARES])
-
-
-@helper
 def _weight(total, scale, cut, growth, step):
     """The weight for a sum of gradients, before truncation; ``cut`` is l1 t, ``growth`` is l2 step t."""
     rest = abs(total) - cut
@@ -56,29 +50,26 @@ def _weight(total, scale, cut, growth, step):
 
 
 @helper
-def _averaged(slot, t, table, params):
-    """The weight of a feature after ``t`` rounds, before truncation."""
-    growth = params[L2] * params[STEP] * t
-    return _weight(table[slot, GRADIENTS], _scale(slot, table, params), params[L1] * t, growth, params[STEP])
+def _merit(slot, t, table, rates):
+    """What a feature is ranked by after ``t`` rounds: H z^2 of its weight z before truncation."""
+    step, l1, l2, delta = rates
+    scale = delta + math.sqrt(table[slot, SQUARES])
+    z = _weight(table[slot, GRADIENTS], scale, l1 * t, l2 * step * t, step)
+    return scale * (z * z)
 
 
 @helper
-def _merit(slot, t, table, params):
-    z = _averaged(slot, t, table, params)
-    return _scale(slot, table, params) * (z * z)
-
-
-@helper
-def _holds(high, low, t, table, params):
+def _holds(high, low, t, table, rates):
     """A round up to which ``high`` stays above ``low`` for certain, if neither is updated; at least ``t``."""
-    l1, growth = params[L1], params[L2] * params[STEP]
+    step, l1, l2, delta = rates
+    growth = l2 * step
     a, b = abs(table[high, GRADIENTS]), abs(table[low, GRADIENTS])
-    h, k = _scale(high, table, params), _scale(low, table, params)
+    h, k = delta + math.sqrt(table[high, SQUARES]), delta + math.sqrt(table[low, SQUARES])
     rest, other = a - l1 * t, b - l1 * t
     if (l1 == 0.0 and growth == 0.0) or (a == b and h == k) or rest <= 0.0:  # in the last case both stay zero
         return np.inf
     h_t, k_t, root_h, root_k = h + growth * t, k + growth * t, math.sqrt(h), math.sqrt(k)
-    z = params[STEP] * rest / h_t
+    z = step * rest / h_t
     if z * z < TINY or h * (z * z) < TINY:
         return t
     falls = l1 * root_k * h_t  # of the lower one, times the other's denominator
@@ -104,7 +95,7 @@ def _leaf(at, leaf, place):
 
 
 @helper
-def _settle(node, tree, t, seen, params):
+def _settle(node, tree, t, seen, rates):
     """Play the match of a node between the winners below it, and find a round up to which its result holds."""
     leaf, winner, until = tree
     table, ids, place = seen
@@ -118,22 +109,22 @@ def _settle(node, tree, t, seen, params):
     if a < 0 or b < 0:
         winner[node], until[node] = a if b < 0 else b, last
         return
-    merit_a, merit_b = _merit(a, t, table, params), _merit(b, t, table, params)
+    merit_a, merit_b = _merit(a, t, table, rates), _merit(b, t, table, rates)
     if merit_a < merit_b or (merit_a == merit_b and ids[a] < ids[b]):
         a, b = b, a
-    stands = _holds(a, b, t, table, params)
+    stands = _holds(a, b, t, table, rates)
     winner[node] = a if leaf.size == 0 else b
     until[node] = stands if stands < last else last
 
 
 @helper
-def _climb(at, slot, tree, t, seen, params):
+def _climb(at, slot, tree, t, seen, rates):
     """Replay the matches that a change of ``slot``, at leaf ``at``, can affect."""
     _, winner, until = tree
     node = (at + winner.size) >> 1
     while node >= 1:
         before, ran_out = winner[node], until[node]
-        _settle(node, tree, t, seen, params)
+        _settle(node, tree, t, seen, rates)
         if winner[node] == before and before != slot and until[node] >= ran_out:
             until[node] = ran_out  # expiring too early is harmless, and nothing above changes
             return
@@ -141,28 +132,27 @@ def _climb(at, slot, tree, t, seen, params):
 
 
 @helper
-def _renew(tree, t, seen, params):
-    """Replay the matches whose results expired before round ``t``."""
+def _replay(everything, tree, t, seen, rates):
+    """Replay the matches whose results expired before round ``t``, or all.
+
+    All: for a tree that has grown, was read from a file, or has changed in many places.
+    """
     _, winner, until = tree
-    node = np.int64(1)
+    node = np.int64(winner.size - 1 if everything else 1)
     while node >= 1:
         left = 2 * node
-        if until[node] >= t:
+        if everything:
+            _settle(node, tree, t, seen, rates)
+            node -= 1
+        elif until[node] >= t:
             node >>= 1
         elif left < winner.size and until[left] < t:
             node = left
         elif left < winner.size and until[left + 1] < t:
             node = left + 1
         else:
-            _settle(node, tree, t, seen, params)
+            _settle(node, tree, t, seen, rates)
             node >>= 1
-
-
-@helper
-def _play_all(tree, t, seen, params):
-    """Replay every match: for a tree that has grown, was read from a file, or has changed in many places."""
-    for node in range(tree[1].size - 1, 0, -1):
-        _settle(node, tree, t, seen, params)
 
 
 @helper
@@ -171,7 +161,7 @@ def _fill(row, begins, slots, leaf, place, clock, params):
     for e in range(begins[row], begins[row + 1]):
         slot = slots[e]
         if place[slot] < 0 and clock[KEPT] < params[BUDGET]:
-            place[slot] = int(clock[KEPT])
+            place[slot] = np.int64(clock[KEPT])
             leaf[place[slot]] = slot
             clock[KEPT] += 1.0
         elif place[slot] < 0:
@@ -179,7 +169,7 @@ def _fill(row, begins, slots, leaf, place, clock, params):
 
 
 @helper
-def _lower(floor, pace, t, table, place, params):
+def _lower(floor, pace, t, table, place, rates):
     """Lower the floor below ``floor``; features between the new and the old one enter the tree, by a scan of all.
 
     The new floor is further below the worst feature kept than the old one, and closer again after as many updates as
@@ -191,21 +181,22 @@ def _lower(floor, pace, t, table, place, params):
     pace[FLOOR] = floor / pace[LEEWAY] if pace[LEEWAY] < 1e100 else 0.0
     for slot in range(place.size):
         if place[slot] == IDLE and table[slot, GRADIENTS] != 0.0:
-            merit = _merit(slot, t, table, params)
+            merit = _merit(slot, t, table, rates)
             place[slot] = PLAYS if merit > 0.0 and merit >= pace[FLOOR] else IDLE
 
 
 @helper
-def _exchange(trees, t, seen, params):
+def _exchange(trees, t, seen, rates):
     """While the best feature not kept is above the worst one kept, exchange them."""
     kept, out, pace, _ = trees
     table, ids, place = seen
     while True:
         best, worst = np.int64(out[1][1]), np.int64(kept[1][1])
-        least = _merit(worst, t, table, params)
-        if least < pace[FLOOR]:
-            _lower(least, pace, t, table, place, params)
-            _play_all(out, t, seen, params)
+        least = _merit(worst, t, table, rates)
+        fell = least < pace[FLOOR]
+        if fell:
+            _lower(least, pace, t, table, place, rates)
+            _replay(fell, out, t, seen, rates)  # not a literal, for which it would be compiled once more
             continue
         if pace[TOUCHES] > place.size:
             pace[TOUCHES] = 0.0
@@ -215,21 +206,22 @@ def _exchange(trees, t, seen, params):
             pace[FLOOR] = least / pace[LEEWAY]
         if best < 0:
             return
-        most = _merit(best, t, table, params)
+        most = _merit(best, t, table, rates)
         if most < least or (most == least and ids[best] < ids[worst]):
             return
         place[best], place[worst] = place[worst], PLAYS
         kept[0][place[best]] = best
-        _climb(np.int64(place[best]), best, kept, t, seen, params)
-        _climb(best, best, out, t, seen, params)
-        _climb(worst, worst, out, t, seen, params)
+        _climb(np.int64(place[best]), best, kept, t, seen, rates)
+        _climb(best, best, out, t, seen, rates)
+        _climb(worst, worst, out, t, seen, rates)
 
 
 @helper
-def _touch(row, rows, pull, t, table, place, pace, todo, full, params):
+def _touch(row, rows, pull, t, table, place, pace, todo, full, rates):
     """Add the gradients of an example; returns how many of its features, now in ``todo``, have matches to replay."""
     _, begins, slots, values, _, _ = rows
-    step, delta, cut, growth = params[STEP], params[DELTA], params[L1] * t, params[L2] * params[STEP] * t
+    step, l1, l2, delta = rates
+    cut, growth = l1 * t, l2 * step * t
     floor, count, touches = pace[FLOOR], 0, 0
     for e in range(begins[row], begins[row + 1]):
         gradient, slot = -pull * values[e], slots[e]
@@ -262,12 +254,15 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
     order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     kept, out, pace, todo = trees
-    moves = params[L1] > 0.0 or params[L2] > 0.0
+    step, l1, l2, delta = params[STEP], params[L1], params[L2], params[DELTA]
+    rates, moves = (step, l1, l2, delta), l1 > 0.0 or l2 > 0.0
     for k in range(order.size):
         row, score, t = order[k], 0.0, clock[ROUNDS]
         for e in range(begins[row], begins[row + 1]):
-            if place[slots[e]] >= 0:
-                score += _averaged(np.int64(slots[e]), t, table, params) * values[e]
+            slot = slots[e]
+            if place[slot] >= 0:
+                scale = delta + math.sqrt(table[slot, SQUARES])
+                score += _weight(table[slot, GRADIENTS], scale, l1 * t, l2 * step * t, step) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
         if math.isnan(pull):
@@ -275,29 +270,26 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
         t = clock[ROUNDS]
         full, touched = clock[KEPT] == params[BUDGET], 0
         if pull != 0.0:
-            touched = _touch(row, rows, pull, t, table, place, pace, todo, full, params)
+            touched = _touch(row, rows, pull, t, table, place, pace, todo, full, rates)
             if params[INTERCEPT] > 0.0:
                 clock[SHIFT_SUM] -= pull
                 clock[SHIFT_SPREAD] += pull * pull
-                clock[SHIFT] = -params[STEP] * clock[SHIFT_SUM] / (params[DELTA] + math.sqrt(clock[SHIFT_SPREAD]))
+                clock[SHIFT] = -step * clock[SHIFT_SUM] / (delta + math.sqrt(clock[SHIFT_SPREAD]))
             if not full:
                 _fill(row, begins, slots, kept[0], place, clock, params)
                 pace[STALE] = 1.0
         if clock[KEPT] < params[BUDGET]:
             continue
-        if pace[STALE] > 0.0 or MANY * touched >= place.size:
-            pace[STALE] = 0.0
-            _play_all(kept, t, seen, params)
-            _play_all(out, t, seen, params)
-        else:
-            if moves:
-                _renew(kept, t, seen, params)
-                _renew(out, t, seen, params)
+        everything = pace[STALE] > 0.0 or MANY * touched >= place.size
+        pace[STALE] = 0.0
+        if everything or moves:
+            for tree in (kept, out):
+                _replay(everything, tree, t, seen, rates)
+        if not everything:
             for j in range(touched):  # they are kept, in the tree, or have just left it
                 slot = np.int64(todo[j])
-                if place[slot] >= 0:
-                    _climb(np.int64(place[slot]), slot, kept, t, seen, params)
-                else:
-                    _climb(slot, slot, out, t, seen, params)
-        _exchange(trees, t, seen, params)
+                inside = place[slot] >= 0
+                at, tree = np.int64(place[slot]) if inside else slot, kept if inside else out
+                _climb(at, slot, tree, t, seen, rates)
+        _exchange(trees, t, seen, rates)
     return order.size

@@ -14,7 +14,7 @@ from thresher.loops.jit import LANES, compiled, helper
 def first_at_least(indices, start, stop, bound):
     """Position of the first index >= bound in indices[start:stop]."""
     while start < stop:
-        middle = (start + stop) // 2
+        middle = (start + stop) >> 1
         if indices[middle] < bound:
             start = middle + 1
         else:
@@ -23,37 +23,28 @@ def first_at_least(indices, start, stop, bound):
 
 
 @compiled
-def gather(indptr, indices, values, V, lo, hi, out):
-    """out[r, i - lo] += sum_l A[i, l] V[r, l] for rows lo <= i < hi."""
+def gather(indptr, indices, values, v, lo, hi, out):
+    """out[i - lo] += sum_l A[i, l] v[l] for rows lo <= i < hi."""
     for i in range(lo, hi):
-        start, stop = indptr[i], indptr[i + 1]
-        for r in range(V.shape[0]):
-            v = V[r]
-            s0 = s1 = 0.0
-            t = start
-            while t + 1 < stop:
-                s0 += values[t] * v[np.uintp(indices[t])]
-                s1 += values[t + 1] * v[np.uintp(indices[t + 1])]
-                t += 2
-            if t < stop:
-                s0 += values[t] * v[np.uintp(indices[t])]
-            out[r, i - lo] += s0 + s1
+        t, stop = indptr[i], indptr[i + 1]
+        s0 = s1 = 0.0
+        while t + 1 < stop:
+            s0 += values[t] * v[np.uintp(indices[t])]
+            s1 += values[t + 1] * v[np.uintp(indices[t + 1])]
+            t += 2
+        if t < stop:
+            s0 += values[t] * v[np.uintp(indices[t])]
+        out[i - lo] += s0 + s1
 
 
 @compiled
-def scatter(indptr, indices, values, V, lo, hi, out):
-    """out[r, l - lo] += sum_i V[r, i] A[i, l] for columns lo <= l < hi; rows with V[r, i] = 0 are skipped."""
-    for i in range(indptr.size - 1):
-        start, stop = -1, -1
-        for r in range(V.shape[0]):
-            v = V[r, i]
-            if v != 0.0:
-                if start < 0:
-                    start = first_at_least(indices, indptr[i], indptr[i + 1], lo)
-                    stop = first_at_least(indices, start, indptr[i + 1], hi)
-                o = out[r]
-                for t in range(start, stop):
-                    o[np.uintp(indices[t] - lo)] += values[t] * v
+def scatter(indptr, indices, values, rows, v, lo, hi, squared, out):
+    """out[l - lo] += sum_g v[g] A[rows[g], l] for columns lo <= l < hi; of the squares of A if ``squared``."""
+    for g in range(rows.size):
+        start, stop, x = np.int64(indptr[rows[g]]), np.int64(indptr[rows[g] + 1]), v[g]
+        for t in range(first_at_least(indices, start, stop, lo), first_at_least(indices, start, stop, hi)):
+            y = np.float64(values[t])
+            out[np.uintp(indices[t] - lo)] += (y * y if squared else y) * x
 
 
 @compiled(config=LANES)
@@ -152,7 +143,7 @@ def scatter_many(indptr, indices, values, V, lo, hi, at, tile, out):
     """
     n, width = indptr.size - 1, tile.shape[0]
     for i in range(n):
-        at[i] = first_at_least(indices, indptr[i], indptr[i + 1], lo)
+        at[i] = first_at_least(indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), lo)
     for start in range(lo, hi, width):
         end = min(start + width, hi)
         tile[:] = 0.0
@@ -168,26 +159,6 @@ def scatter_many(indptr, indices, values, V, lo, hi, at, tile, out):
             o = out[r, start - lo : end - lo]
             for j in range(o.size):
                 o[j] += tile[j, r]
-
-
-@compiled
-def inspect(indptr, indices, width, first, last):
-    """Look at every index of rows first <= i < last once.
-
-    Returns the position of the first index outside 0..width-1, or -1, and whether all these rows are sorted and unique.
-    Reads nothing through an index, so it is safe on any input whose indptr has been checked.
-    """
-    canonical = True
-    for i in range(first, last):
-        previous = -1
-        for t in range(indptr[i], indptr[i + 1]):
-            j = indices[t]
-            if j < 0 or j >= width:
-                return t, False
-            if j <= previous:
-                canonical = False
-            previous = j
-    return -1, canonical
 
 
 @compiled
@@ -226,24 +197,20 @@ def pick_columns(indptr, indices, values, place, first, last, at, new_indices, n
 
 
 @compiled
-def count_range(indptr, indices, lo, hi, counts):
-    """counts[l - lo] += 1 for every stored A[i, l] with lo <= l < hi."""
-    for i in range(indptr.size - 1):
-        t, stop = first_at_least(indices, indptr[i], indptr[i + 1], lo), indptr[i + 1]
-        while t < stop and indices[t] < hi:
-            counts[np.uintp(indices[t] - lo)] += 1
-            t += 1
-
-
-@compiled
 def transpose_range(indptr, indices, values, lo, hi, at, new_indices, new_values):
-    """Write the columns lo <= l < hi as rows of the transposed array; ``at`` holds where each of them starts."""
+    """Write the columns lo <= l < hi as rows of the transposed array; ``at`` holds where each of them starts.
+
+    Without room (new_indices of size 0) entries are only counted, in ``at``: one loop is compiled sooner than two.
+    """
+    writes = new_indices.size > 0
     for i in range(indptr.size - 1):
-        t, stop = first_at_least(indices, indptr[i], indptr[i + 1], lo), indptr[i + 1]
-        while t < stop and indices[t] < hi:
+        t, stop = np.int64(indptr[i]), np.int64(indptr[i + 1])
+        t, stop = first_at_least(indices, t, stop, lo), first_at_least(indices, t, stop, hi)
+        while t < stop:
             j = np.uintp(indices[t] - lo)
-            new_indices[np.uintp(at[j])] = i
-            new_values[np.uintp(at[j])] = values[t]
+            if writes:
+                new_indices[np.uintp(at[j])] = i
+                new_values[np.uintp(at[j])] = values[t]
             at[j] += 1
             t += 1
 
@@ -260,33 +227,3 @@ def pick_kept(indptr, indices, values, rows, place, starts, new_indices, new_val
                 new_values[at] = values[t]
                 at += 1
         starts[g + 1] = at
-
-
-@compiled
-def scatter_rows(indptr, indices, values, rows, v, out):
-    """out[l] += sum_g v[g] A[rows[g], l]."""
-    for g in range(rows.size):
-        x = v[g]
-        for t in range(indptr[rows[g]], indptr[rows[g] + 1]):
-            out[np.uintp(indices[t])] += values[t] * x
-
-
-@compiled
-def gather_squares(indptr, indices, values, v, out):
-    """out[i] += sum_l A[i, l]^2 v[l]."""
-    for i in range(indptr.size - 1):
-        total = 0.0
-        for t in range(indptr[i], indptr[i + 1]):
-            x = np.float64(values[t])
-            total += x * x * v[np.uintp(indices[t])]
-        out[i] += total
-
-
-@compiled
-def scatter_squares(indptr, indices, values, v, out):
-    """out[l] += sum_i A[i, l]^2 v[i]; rows with v[i] = 0 are skipped."""
-    for i in range(indptr.size - 1):
-        if v[i] != 0.0:
-            for t in range(indptr[i], indptr[i + 1]):
-                x = np.float64(values[t])
-                out[np.uintp(indices[t])] += x * x * v[i]

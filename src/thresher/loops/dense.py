@@ -3,8 +3,11 @@
 A design in Fortran order is such an array transposed, so a loop over rows and one over columns serve both orders.
 ``A`` may be float32 or float64; everything is summed in float64. Vectors come as the rows of ``V``, so one pass serves
 them all. One or few vectors are limited by memory; for many there are loops that take two vectors at a time, so that
-each number read, and converted, serves both, with fused multiply-adds.
+each number read, and converted, serves both, with fused multiply-adds. Rows are indexed by unsigned numbers, not cut
+into slices: a slice takes as long to compile as a loop.
 """
+
+import numpy as np
 
 from thresher.loops.jit import compiled
 
@@ -21,26 +24,30 @@ def row_dots(A, V, lo, hi, out):
     """
     n = A.shape[1]
     for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+        first = np.uintp(start)
+        width = np.uintp(n - start if n - start < BLOCK else BLOCK)
         for i in range(lo, hi, 4):
-            i1, i2, i3 = min(i + 1, hi - 1), min(i + 2, hi - 1), min(i + 3, hi - 1)
-            a0, a1, a2, a3 = A[i, start:stop], A[i1, start:stop], A[i2, start:stop], A[i3, start:stop]
+            i1 = i + (i + 1 < hi)
+            i2 = i1 + (i + 2 < hi)
+            i3 = i2 + (i + 3 < hi)
+            a0, a1, a2, a3 = A[i], A[i1], A[i2], A[i3]
             for r in range(V.shape[0]):
-                v = V[r, start:stop]
+                v, o = V[r], out[r]
                 s0 = s1 = s2 = s3 = 0.0
-                for j in range(v.size):
-                    x = v[j]
-                    s0 += a0[j] * x
-                    s1 += a1[j] * x
-                    s2 += a2[j] * x
-                    s3 += a3[j] * x
-                out[r, i - lo] += s0
-                if i1 > i:
-                    out[r, i1 - lo] += s1
-                if i2 > i1:
-                    out[r, i2 - lo] += s2
-                if i3 > i2:
-                    out[r, i3 - lo] += s3
+                for j in range(width):
+                    x = v[first + j]
+                    s0 += a0[first + j] * x
+                    s1 += a1[first + j] * x
+                    s2 += a2[first + j] * x
+                    s3 += a3[first + j] * x
+                s0 += o[i - lo]
+                s1 += o[i1 - lo]
+                s2 += o[i2 - lo]
+                s3 += o[i3 - lo]
+                o[i - lo] = s0
+                o[i1 - lo] = s1  # of a row that is repeated, the same again
+                o[i2 - lo] = s2
+                o[i3 - lo] = s3
 
 
 @compiled
@@ -49,28 +56,26 @@ def row_sums(A, V, rows, lo, hi, out):
 
     ``rows`` lists the rows that matter: those where every V[r, i] is zero are not read at all.
     """
-    m = rows.size
+    m, low, width = rows.size, np.uintp(lo), np.uintp(hi - lo)
     whole = m - m % 8
     for q in range(0, whole, 8):
         i0, i1, i2, i3 = rows[q], rows[q + 1], rows[q + 2], rows[q + 3]
         i4, i5, i6, i7 = rows[q + 4], rows[q + 5], rows[q + 6], rows[q + 7]
-        a0, a1, a2, a3 = A[i0, lo:hi], A[i1, lo:hi], A[i2, lo:hi], A[i3, lo:hi]
-        a4, a5, a6, a7 = A[i4, lo:hi], A[i5, lo:hi], A[i6, lo:hi], A[i7, lo:hi]
+        a0, a1, a2, a3, a4, a5, a6, a7 = A[i0], A[i1], A[i2], A[i3], A[i4], A[i5], A[i6], A[i7]
         for r in range(V.shape[0]):
-            v0, v1, v2, v3 = V[r, i0], V[r, i1], V[r, i2], V[r, i3]
-            v4, v5, v6, v7 = V[r, i4], V[r, i5], V[r, i6], V[r, i7]
-            o = out[r]
-            for j in range(o.size):
-                o[j] += ((a0[j] * v0 + a1[j] * v1) + (a2[j] * v2 + a3[j] * v3)) + (
-                    (a4[j] * v4 + a5[j] * v5) + (a6[j] * v6 + a7[j] * v7)
+            v, o = V[r], out[r]
+            v0, v1, v2, v3, v4, v5, v6, v7 = v[i0], v[i1], v[i2], v[i3], v[i4], v[i5], v[i6], v[i7]
+            for j in range(width):
+                t = low + j
+                o[j] += ((a0[t] * v0 + a1[t] * v1) + (a2[t] * v2 + a3[t] * v3)) + (
+                    (a4[t] * v4 + a5[t] * v5) + (a6[t] * v6 + a7[t] * v7)
                 )
     for q in range(whole, m):
-        a = A[rows[q], lo:hi]
+        a = A[rows[q]]
         for r in range(V.shape[0]):
-            v = V[r, rows[q]]
-            o = out[r]
-            for j in range(o.size):
-                o[j] += a[j] * v
+            x, o = V[r, rows[q]], out[r]
+            for j in range(width):
+                o[j] += a[low + j] * x
 
 
 @compiled(regroup_sums=True, fuse=True)

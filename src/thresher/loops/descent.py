@@ -37,7 +37,7 @@ def _suffered(kind, margin):
 @helper
 def judged(score, sign, weight, clock, params):
     """Start a round: minus the derivative of the loss in the score; nan if training has diverged."""
-    loss, slope = _suffered(int(params[LOSS_KIND]), sign * score)
+    loss, slope = _suffered(params[LOSS_KIND], sign * score)
     clock[LOSS] += weight * loss
     if not math.isfinite(score + clock[LOSS]):
         return np.nan
@@ -95,7 +95,7 @@ def _cut(kept, keys, count, seen, clock, params):
     table, ids, place = seen
     budget, lost, squares = count, 0.0, 0.0
     if count > params[BUDGET]:
-        budget = int(params[BUDGET])
+        budget = np.int64(params[BUDGET])
         _put_first(kept, keys, ids, count, budget)
     for k in range(budget, count):
         lost += keys[k]
@@ -109,7 +109,7 @@ def _cut(kept, keys, count, seen, clock, params):
 @helper
 def _joined(row, begins, slots, kept, clock, place):
     """Add the features of the example to those kept; returns their number."""
-    count = int(clock[KEPT])
+    count = np.int64(clock[KEPT])
     for e in range(begins[row], begins[row + 1]):
         if place[slots[e]] < 0:
             kept[count], place[slots[e]] = slots[e], 0
@@ -177,11 +177,11 @@ def mirror_descent(rows, seen, work, clock, params, scores):
                 table[slots[e], LAST] = clock[ROUNDS]
             _step_shift(pull, clock, params)
         if params[L2] > 0.0:
-            for at in range(int(clock[KEPT])):
+            for at in range(np.int64(clock[KEPT])):
                 if table[kept[at], LAST] != clock[ROUNDS]:
                     _step(kept[at], params[L2] * table[kept[at], WEIGHT], table, params)
         if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
-            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, params)
+            _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
 
 
@@ -225,10 +225,10 @@ def composite_descent(rows, seen, work, clock, params, scores):
                 _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, params)
             _step_shift(pull, clock, params)
         if math.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
-            for at in range(int(clock[KEPT])):
+            for at in range(np.int64(clock[KEPT])):
                 _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, params)
         if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
-            _cut_by_size(kept, keys, int(clock[KEPT]), seen, clock, params)
+            _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
 
 
@@ -245,7 +245,7 @@ def plain_descent(rows, seen, work, clock, params, scores):
         pull = judged(scores[k], signs[k], weights[k], clock, params)
         if math.isnan(pull):
             return k
-        for at in range(int(clock[KEPT])):
+        for at in range(np.int64(clock[KEPT])):
             table[kept[at], WEIGHT] *= rest
         if pull == 0.0:
             continue

@@ -1,15 +1,16 @@
 """Compilation of loops: without the GIL, cached on disk if a directory is writable."""
 
 import functools
-import gc
 import logging
 import pathlib
+import threading
 import warnings
 import zlib
 
 import numba
 from numba.core import event
 
+from thresher._garbage import pause, resume
 from thresher.errors import CompilationCacheWarning
 
 # Sums may be regrouped into vector lanes; nan and inf keep their meaning.
@@ -66,34 +67,51 @@ def _warn_once():
 class _Compilations(event.Listener):
     """Told by Numba when it begins and ends to compile a loop, which it does under a lock, not when it loads one.
 
-    The first one of ours is logged. Meanwhile no garbage is collected: Numba makes millions of small objects, and
-    looking through them, and through all modules loaded, would take a tenth of the time.
+    The first one of ours is logged.
     """
 
     def __init__(self):
-        self.depth, self.announced, self.collects, self.before = 0, False, False, []
+        self.announced, self.before = False, []
 
     def on_start(self, event):
-        """Say so once, pause the garbage collection, and set what this loop is compiled with."""
-        ours = str(event.data["dispatcher"].py_func.__module__).startswith("thresher.")
-        if ours and not self.announced:
+        """Say so once, and set what this loop is compiled with."""
+        function = event.data["dispatcher"].py_func
+        if not self.announced and str(function.__module__).startswith("thresher."):
             self.announced = True
             logging.getLogger("thresher").warning(NOTICE)
-        config = _CONFIGS.get(event.data["dispatcher"].py_func, {})
+        config = _CONFIGS.get(function, {})
         self.before.append({name: getattr(numba.config, name) for name in config})
         vars(numba.config).update(config)
-        if self.depth == 0:
-            self.collects = ours and gc.isenabled()
-            if self.collects:
-                gc.disable()
-        self.depth += 1
 
     def on_end(self, event):
-        """Set back what was set; resume the garbage collection when the outermost loop is done."""
-        self.depth -= 1
+        """Set back what was set."""
         vars(numba.config).update(self.before.pop())
-        if self.depth == 0 and self.collects:
-            gc.enable()
+
+
+class _Pauses(event.Listener):
+    """Told by Numba when a thread asks for the lock of its compiler, to load or compile a loop, and gives it back.
+
+    Meanwhile no garbage is collected: Numba makes millions of small objects, and at the first loop loads half of its
+    own modules; looking through them, and through all modules loaded, would take a tenth of the time.
+    """
+
+    def __init__(self):
+        self.of_thread = threading.local()  # a thread waits for the lock while another one has it
+
+    def on_start(self, event):
+        """Pause the garbage collection when the first of nested locks is asked for."""
+        mine = vars(self.of_thread)
+        mine["depth"] = mine.get("depth", 0) + 1
+        if mine["depth"] == 1:
+            mine["collects"] = pause()
+
+    def on_end(self, event):
+        """Resume it when the last one is given back."""
+        mine = vars(self.of_thread)
+        mine["depth"] -= 1
+        if mine["depth"] == 0:
+            resume(mine["collects"])
 
 
 event.register("numba:compile", _Compilations())
+event.register("numba:compiler_lock", _Pauses())

@@ -11,7 +11,7 @@ import numpy as np
 
 from thresher.loops import compressed
 from thresher.loops.compressed import first_at_least
-from thresher.loops.jit import compiled, helper
+from thresher.loops.jit import compiled
 
 SUM, SQUARES, LARGEST, NONZERO, NOT_FINITE = range(5)
 ROWS = 5
@@ -27,19 +27,19 @@ def of_columns(A, weights, anchor, lo, hi, out):
     rows. Entries that are not finite are not counted: they make the sum of their column nan or infinite.
     """
     total, squares, largest, nonzero = out[0], out[1], out[2], out[3]
-    n = A.shape[0]
+    n, low, width = A.shape[0], np.uintp(lo), np.uintp(hi - lo)
     for i in range(0, n, 2):
-        k = min(i + 1, n - 1)  # the last row alone is followed by itself without weight
-        w, u = weights[i], (weights[k] if k > i else 0.0)
-        a, b = A[i, lo:hi], A[k, lo:hi]
-        for j in range(a.size):
-            d, e = a[j] - anchor[j], b[j] - anchor[j]
+        k = i + (i + 1 < n)  # the last row alone is followed by itself without weight
+        a, b, w, u = A[i], A[k], weights[i], weights[k] * (k > i)
+        for j in range(width):
+            d, e = a[low + j] - anchor[j], b[low + j] - anchor[j]
             total[j] = total[j] + w * d + u * e
             squares[j] = squares[j] + w * (d * d) + u * (e * e)
-        counts, counts_too = 1.0 if w > 0.0 else 0.0, 1.0 if u > 0.0 else 0.0
-        for j in range(a.size):
-            nonzero[j] = nonzero[j] + (w if a[j] != 0.0 else 0.0) + (u if b[j] != 0.0 else 0.0)
-            x, y = counts * abs(a[j]), counts_too * abs(b[j])
+        counts, counts_too = 1.0 * (w > 0.0), 1.0 * (u > 0.0)
+        for j in range(width):
+            x, y = a[low + j], b[low + j]
+            nonzero[j] = nonzero[j] + w * (x != 0.0) + u * (y != 0.0)
+            x, y = counts * abs(x), counts_too * abs(y)
             x = x if x > y else y
             largest[j] = x if x > largest[j] else largest[j]
 
@@ -92,21 +92,6 @@ def plain_statistics(columns, weights, anchor):
     return np.stack([*sums, largest, w @ (known != 0.0), np.count_nonzero(~np.isfinite(x), axis=0)])
 
 
-@helper
-def _count(x, w, c, anchor, out):
-    """Let the stored entry x with weight w count in column c; the first one with weight sets the anchor."""
-    out[4, c] += 0.0 if abs(x) <= BIGGEST else 1.0
-    if w > 0.0:
-        if anchor[c] != anchor[c]:
-            anchor[c] = x
-        d = x - anchor[c]
-        out[0, c] += w * d
-        out[1, c] += w * d * d
-        out[2, c] = max(out[2, c], abs(x))
-        out[3, c] += w if x != 0.0 else 0.0
-        out[5, c] += w
-
-
 @compiled
 def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
     """Statistics of rows lo <= i < hi of a compressed array: columns of a CSC design. Sets ``anchor``, which is nan.
@@ -114,17 +99,41 @@ def of_stored_rows(indptr, indices, values, weights, lo, hi, anchor, out):
     out has one row more: the weight of the stored entries, zeros among them.
     """
     for i in range(lo, hi):
-        c = i - lo
+        total = squares = largest = nonzero = bad = stored = 0.0
+        origin = anchor[i - lo]
         for t in range(indptr[i], indptr[i + 1]):
-            _count(values[t] + 0.0, weights[indices[t]], c, anchor, out)
+            x, w = np.float64(values[t]), weights[np.uintp(indices[t])]
+            size = abs(x)
+            bad += not size <= BIGGEST
+            if w > 0.0:
+                if origin != origin:
+                    origin = x
+                d = x - origin
+                total += w * d
+                squares += w * d * d
+                largest = size if size > largest else largest
+                nonzero += w * (x != 0.0)
+                stored += w
+        c = i - lo
+        anchor[c] = origin
+        out[0, c], out[1, c], out[2, c] = total, squares, largest
+        out[3, c], out[4, c], out[5, c] = nonzero, bad, stored
 
 
 @compiled(uses=compressed)
 def of_stored_columns(indptr, indices, values, weights, lo, hi, anchor, out):
     """Statistics of columns lo <= l < hi of a CSR design; as ``of_stored_rows``."""
     for i in range(indptr.size - 1):
-        w, stop = weights[i], indptr[i + 1]
-        t = first_at_least(indices, indptr[i], stop, lo)
-        while t < stop and indices[t] < hi:
-            _count(values[t] + 0.0, w, indices[t] - lo, anchor, out)
-            t += 1
+        w, start, stop = weights[i], np.int64(indptr[i]), np.int64(indptr[i + 1])
+        for t in range(first_at_least(indices, start, stop, lo), first_at_least(indices, start, stop, hi)):
+            x, c = np.float64(values[t]), indices[t] - lo
+            out[4, c] += not abs(x) <= BIGGEST
+            if w > 0.0:
+                if anchor[c] != anchor[c]:
+                    anchor[c] = x
+                d = x - anchor[c]
+                out[0, c] += w * d
+                out[1, c] += w * d * d
+                out[2, c] = abs(x) if abs(x) > out[2, c] else out[2, c]
+                out[3, c] += w * (x != 0.0)
+                out[5, c] += w

@@ -32,7 +32,8 @@ def find(wanted, cells, ids, count, out, insert):
     ``cells`` has slots or -1 and a power of two for its length. New ids get the next slots, or -1 unless ``insert``.
     Ends early where ``cells`` would be more than half full or ``ids`` has no room.
     """
-    mask, room = np.uint64(cells.size - 1), min(ids.size, cells.size // 2)
+    mask, room = np.uint64(cells.size - 1), cells.size >> 1
+    room = ids.size if ids.size < room else room
     for at in range(wanted.size):
         number = np.int64(wanted[at])
         cell = mixed(number) & mask

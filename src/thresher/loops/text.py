@@ -15,7 +15,7 @@ from thresher.loops.jit import LIGHT, compiled, helper
 OK, HARD, NOT_A_NUMBER = range(3)
 # what is wrong with a text: with a label, an index, the colon after it, a value, the number of fields, quotes
 BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, EMPTY, TOO_FEW, TOO_MANY, OPEN_QUOTE, FULL = range(1, 10)
-NUMBER, LABEL, IGNORED = range(3)  # kinds of columns of a table
+NUMBER, LABEL, IGNORED, BAG = range(4)  # kinds of columns of a table
 
 TAB, NEWLINE, RETURN, BLANK, QUOTE, HASH, PLUS, COMMA, MINUS, POINT = b'\t\n\r "#+,-.'
 ZERO, NINE, COLON, CAPITAL_E, SMALL_E = b"09:Ee"
@@ -295,8 +295,8 @@ def _skip(text, at, end, delimiter):
 def table(text, delimiter, kinds, values, spans, hard):
     """Lines of as many fields as ``kinds``; (what is wrong, where, rows, hards, column, start of the row).
 
-    Numbers go into the rows of ``values``; where the label begins and ends, into ``spans``. A line of ``hard`` has row,
-    column of ``values``, begin and end.
+    Numbers go into the rows of ``values``; where the label and the bag begin and end, into ``spans``. A line of
+    ``hard`` has row, column of ``values``, begin and end.
     """
     at, start, end, rows, hards = START, START, text.size, 0, 0
     while at < end:
@@ -312,6 +312,8 @@ def table(text, delimiter, kinds, values, spans, hard):
                 return OPEN_QUOTE, begun, rows, hards, column, start
             if kinds[column] == LABEL:
                 spans[rows, 0], spans[rows, 1] = begun, stop
+            if kinds[column] == BAG:
+                spans[rows, 2], spans[rows, 3] = begun, stop
             if kinds[column] == NUMBER:
                 values[rows, place], found, status = _number(text, begun, stop)
                 if stop == begun:

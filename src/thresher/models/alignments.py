@@ -16,7 +16,8 @@ NUMBERS = ("lambda1", "lambda2", "eps", "zero_objective")
 PATH = required(*ARRAYS, *NUMBERS) | {"cv_score": None}
 PER_FEATURE, PER_ROW = ("gammas", "traces"), ("codes", "weights")
 TRAINING = required("ids", "n_rows", "indptr", "rows", "values", *PER_FEATURE, *PER_ROW)
-MACHINE = required("dual", "intercept")
+COLUMNS = ("indptr", "rows", "values")
+MACHINE = required("dual", "intercept") | dict.fromkeys(("gammas", "shares", "n_rows", *COLUMNS))
 RESULT = re.compile(r"n_features|p|lambda2|C|(mean|std|split\d{1,4})_test_score")
 
 
@@ -45,20 +46,25 @@ def get_path(reader, value, n_features):
 
 def put_training(writer, training):
     """The columns and labels that SVMs are trained on; the kernel follows from the parameters."""
-    columns = training.columns
-    out = {"ids": writer.put("training.ids", training.ids, "<i8"), "n_rows": int(columns.n_rows)}
-    for name in ("indptr", "rows", "values"):
-        out[name] = writer.put(f"training.{name}", getattr(columns, name), "<f8" if name == "values" else "<i8")
-    for name in (*PER_FEATURE, *PER_ROW):
+    out = {"ids": writer.put("training.ids", training.ids, "<i8")} | _put_columns(writer, "training", training.columns)
+    out["gammas"] = writer.put("training.gammas", training.kernels.gammas, "<f8")
+    for name in ("traces", *PER_ROW):
         out[name] = writer.put(f"training.{name}", getattr(training, name), "<i8" if name == "codes" else "<f8")
     return out
+
+
+def _put_columns(writer, owner, columns):
+    parts = {"n_rows": int(columns.n_rows)}
+    for name in COLUMNS:
+        parts[name] = writer.put(f"{owner}.{name}", getattr(columns, name), "<f8" if name == "values" else "<i8")
+    return parts
 
 
 def get_training(reader, value, estimator):
     """The Training that ``put_training`` was given, checked."""
     value = fields(value, TRAINING, "training_")
     ids = increasing(reader.get(value["ids"], "<i8", (None,), "features of training_"), "features of training_")
-    inside = ids.size == 0 or (ids[0] >= 0 and ids[-1] < estimator.n_features_in_)
+    inside = ids.size == 0 or (ids[0] >= 0 and ids[-1] < estimator.space_.width)
     need(inside, "a feature of training_ is out of range")
     n_rows = integer(value["n_rows"], "n_rows of training_", 1)
     per_feature = {name: reader.get(value[name], "<f8", ids.shape, f"{name} of training_") for name in PER_FEATURE}
@@ -68,43 +74,61 @@ def get_training(reader, value, estimator):
     weights = reader.get(value["weights"], "<f8", (n_rows,), "weights of training_")
     totals = np.bincount(codes, weights, minlength=estimator.classes_.size)
     need(bool((weights >= 0.0).all() and (totals > 0.0).all()), "a class of training_ has no weight")
-    columns = _columns(reader, value, ids.size, n_rows)
-    return Training(
-        ids, columns, **per_feature, codes=codes, weights=weights, n_classes=int(estimator.classes_.size),
-        kernel=estimator._kernel(),
-    )  # fmt: skip
+    kernels = estimator._kernels(ids, per_feature["gammas"])
+    columns = _columns(reader, value, kernels, n_rows, "training_")
+    return Training(ids, columns, kernels, per_feature["traces"], codes, weights, int(estimator.classes_.size))
 
 
-def _columns(reader, value, count, n_rows):
-    indptr = reader.get(value["indptr"], "<i8", (count + 1,), "indptr of training_")
-    rows = reader.get(value["rows"], "<i8", (None,), "rows of training_")
-    values = reader.get(value["values"], "<f8", rows.shape, "values of training_")
+def _columns(reader, value, kernels, n_rows, owner):
+    """The columns of some kernels, laid out kernel by kernel, checked."""
+    count = len(kernels) if kernels.begins is None else int(kernels.begins[-1])
+    indptr = reader.get(value["indptr"], "<i8", (count + 1,), f"indptr of {owner}")
+    rows = reader.get(value["rows"], "<i8", (None,), f"rows of {owner}")
+    values = reader.get(value["values"], "<f8", rows.shape, f"values of {owner}")
     whole = indptr[0] == 0 and indptr[-1] == rows.size and bool((np.diff(indptr) >= 0).all())
-    need(whole, "the columns of training_ do not cover their entries")
-    need(bool(((rows >= 0) & (rows < n_rows)).all()), "a row of training_ is out of range")
+    need(whole, f"the columns of {owner} do not cover their entries")
+    need(bool(((rows >= 0) & (rows < n_rows)).all()), f"a row of {owner} is out of range")
     inside = np.ones(max(rows.size - 1, 0), dtype=bool)
     cuts = indptr[1:-1] - 1
     inside[cuts[(cuts >= 0) & (cuts < inside.size)]] = False
-    need(bool((np.diff(values) >= 0.0)[inside].all()), "values of training_ are not sorted")
+    need(bool((np.diff(values) >= 0.0)[inside].all()), f"values of {owner} are not sorted")
     return TrainingColumns(n_rows, indptr, rows, values)
 
 
 def put_machine(writer, machine):
-    """Dual coefficients and intercepts."""
-    return {
-        "dual": writer.put("machine.dual", machine.dual, "<f8"),
-        "intercept": writer.put("machine.intercept", machine.intercept, "<f8"),
-    }
+    """Dual coefficients, intercepts, and the rows and kernels that they belong to."""
+    floats = {"gammas": machine.kernels.gammas, "shares": machine.shares, "dual": machine.dual}
+    floats["intercept"] = machine.intercept
+    parts = {name: writer.put(f"machine.{name}", array, "<f8") for name, array in floats.items()}
+    return parts | _put_columns(writer, "machine", machine.columns)
 
 
 def get_machine(reader, value, estimator):
-    """The Machine that ``put_machine`` was given; the estimator has its training_."""
+    """The Machine that ``put_machine`` was given; the estimator has its path, and its training_ if there is one.
+
+    Earlier files of this version have dual coefficients of all rows of training_, and nothing else.
+    """
     value = fields(value, MACHINE, "machine_")
-    need(hasattr(estimator, "training_"), "machine_ needs training_")
     outputs = 1 if estimator.classes_.size == 2 else estimator.classes_.size
-    shape = (estimator.training_.columns.n_rows, outputs)
-    dual = reader.get(value["dual"], "<f8", shape, "dual of machine_")
-    return Machine(dual, reader.get(value["intercept"], "<f8", (outputs,), "intercept of machine_"))
+    intercept = reader.get(value["intercept"], "<f8", (outputs,), "intercept of machine_")
+    features = estimator.selection_.features
+    if value["n_rows"] is None:
+        need(hasattr(estimator, "training_"), "machine_ needs training_")
+        need(bool(np.isin(features, estimator.training_.ids).all()), "a column of the selection is missing")
+        training = estimator.training_.take(features)
+        dual = reader.get(value["dual"], "<f8", (training.columns.n_rows, outputs), "dual of machine_")
+        point = estimator.path_.point(estimator.point_)
+        need(np.array_equal(point.features, features), "the selection differs from that of its point of the path")
+        return Machine(training.kernels, training.shares(point), training.columns, dual, intercept)
+    n_rows = integer(value["n_rows"], "n_rows of machine_", 0)
+    gammas, shares = (
+        reader.get(value[name], "<f8", features.shape, f"{name} of machine_") for name in ("gammas", "shares")
+    )
+    need(bool((gammas > 0.0).all() and (shares > 0.0).all()), "gammas and shares must be positive")
+    kernels = estimator._kernels(features, gammas)
+    columns = _columns(reader, value, kernels, n_rows, "machine_")
+    dual = reader.get(value["dual"], "<f8", (n_rows, outputs), "dual of machine_")
+    return Machine(kernels, shares, columns, dual, intercept)
 
 
 def put_results(writer, results):

@@ -16,6 +16,8 @@ from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, integ
 from thresher.models.expansions import check_covered, get_expansion, put_expansion
 from thresher.models.extras import get_extra, put_extra
 from thresher.models.formats import MODEL
+from thresher.models.instances import check_covered as check_instances
+from thresher.models.instances import get_instances, put_instances
 from thresher.models.json_text import json_dict
 from thresher.models.parameters import get_parameter, put_parameter
 from thresher.models.products import check_covered as check_products
@@ -32,7 +34,7 @@ SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of th
 DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "classes", "names",
     "fitted", "all_names", "named_in_fit", "data", "arrays", "checksum",
-) | selections.SELECTION | {"source": {}, "expansion": None, "products": None}  # fmt: skip
+) | selections.SELECTION | {"source": {}, "expansion": None, "products": None, "instances": None}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def put_model(writer, estimator, names, source):
         "fitted": {key: put_extra(writer, key, what, estimator) for key, what in kind.extras.items()},
         "expansion": put_expansion(writer, getattr(estimator, "expansion_", None)),
         "products": put_products(writer, selection.products),
+        "instances": put_instances(writer, getattr(estimator, "instances_", None)),
         "named_in_fit": names_in is not None,
         "source": _put_source(source),
         "data": getattr(estimator, "fingerprint_", None),
@@ -137,9 +140,16 @@ def get_model(reader, document):
     if expansion is not None:
         need(name == "FGMClassifier", f"{name} has no kernel")
         estimator.expansion_ = expansion
+    instances = get_instances(reader, document["instances"], n_features)
+    need((instances is not None) == KINDS[name].of_bags, f"{name} and its instances do not agree")
+    if instances is not None:
+        estimator.instances_ = instances
     products = get_products(reader, document["products"], n_features)
     need(products is None or (name == "FGMClassifier" and expansion is None), "it cannot have products")
-    space = estimator.space_ if products is None else ProductSpace(n_features, products)
+    try:
+        space = estimator.space_ if products is None else ProductSpace(n_features, products)
+    except ValueError as error:  # kernels of columns that there are not
+        raise Damaged(f"its parts are inconsistent ({in_one_line(error)})") from error
     n_classes = classes.size if KINDS[name].linear else 2
     selection = selections.get_selection(reader, document, space.width, n_classes, products)
     need((selection.certificate is not None) == KINDS[name].proven, f"the certificate does not match the type {name}")
@@ -147,6 +157,8 @@ def get_model(reader, document):
         check_covered(expansion, selection)
     if products is not None:
         check_products(products, selection)
+    if instances is not None:
+        check_instances(instances, selection)
     names = _names(reader, document, n_features, selection.features, space)
     source = _source(document["source"])
     if document["named_in_fit"]:

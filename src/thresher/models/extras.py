@@ -20,7 +20,7 @@ WRITERS = {
     "results": alignments.put_results,
 }  # fmt: skip
 READERS = {
-    "alignment_path": lambda reader, value, estimator: alignments.get_path(reader, value, estimator.n_features_in_),
+    "alignment_path": lambda reader, value, estimator: alignments.get_path(reader, value, estimator.space_.width),
     "training": alignments.get_training,
     "machine": alignments.get_machine,
     "results": lambda reader, value, estimator: alignments.get_results(reader, value),
@@ -52,7 +52,7 @@ def put_extra(writer, name, what, estimator):
         )
     if what == "milestones":
         return put_milestones(writer, name, value)
-    if what == "cube":
+    if what in ("cube", "choices"):
         value = value.reshape(value.shape[0], -1)
     return writer.put(name, value, "<f8")
 
@@ -81,6 +81,11 @@ def get_extra(reader, value, what, name, estimator):
     if what == "cube":  # a layer for each fold over the grid
         flat = reader.get(value, "<f8", (None, estimator.path_.alphas.size), name, finite=False)
         return flat.reshape(-1, *estimator.path_.shape)
+    if what == "choices":  # a layer for each fold over sigma and C
+        tried = [getattr(estimator, each, np.zeros(0)) for each in ("sigmas_", "Cs_")]
+        across = tuple(each.size for each in tried)
+        need(min(across) > 0, f"{name} is there, but not what was tried")
+        return reader.get(value, "<f8", (None, across[0] * across[1]), name).reshape(-1, *across)
     return reader.get(value, "<f8", (None,) if what == "vector" else (None, None), name)
 
 

@@ -11,9 +11,11 @@ from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.data.pairs import Polynomial
 from thresher.data.structure import Groups, Tree
 from thresher.estimators.alignment_path import AlignmentPathClassifier
+from thresher.estimators.base import SpaceEstimator
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.fgm_options import made_by, options_of
-from thresher.estimators.selector import ColumnSelector
+from thresher.estimators.goals import MEASURE_TYPES
+from thresher.estimators.miles import MILESClassifier
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
@@ -28,13 +30,14 @@ class Kind:
     ``after(estimator)``, if given, sets what follows from the rest. ``proven``: it has a certificate.
     """
 
-    cls: type[ColumnSelector]
+    cls: type[SpaceEstimator]
     extras: dict
     optional: tuple
     check: object
     after: object = None
     proven: bool = True
     linear: bool = True  # whether weights are coefficients: with many classes one for each
+    of_bags: bool = False  # whether it has ``instances_``
 
 
 KINDS = {
@@ -43,6 +46,13 @@ KINDS = {
         {"C_": "real", "n_iter_": "integer", "Cs_": "vector", "scores_": "table"},
         optional=("Cs_", "scores_"),
         check=lambda estimator: options_of(estimator, made_by(estimator.features)[0], Trace()),
+    ),
+    "MILESClassifier": Kind(
+        MILESClassifier,
+        {"C_": "real", "n_iter_": "integer", "Cs_": "vector", "sigmas_": "vector", "scores_": "choices"},
+        optional=("Cs_", "sigmas_", "scores_"),
+        check=lambda estimator: estimator._checked_options(Trace()),
+        of_bags=True,
     ),
     "SparseSVC": Kind(
         SparseSVC,
@@ -127,4 +137,4 @@ def register(*classes: type) -> None:
             raise ValueError(f"another class is already registered as {cls.__name__}")
 
 
-register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial)
+register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial, *MEASURE_TYPES)

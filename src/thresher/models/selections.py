@@ -25,8 +25,9 @@ from thresher.results import Certificate, GroupLabels, Path, Selection, Spread, 
 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
-TURN = {"features": "<i8", "taken": "<i8"} | dict.fromkeys(
-    ("objective", "lower_bound", "gap", "passes", "seconds", "visited"), "<f8"
+LATER = ("visited", "planes", "inner_gap")  # of turns: files of before lack them
+TURN = {"features": "<i8", "taken": "<i8", "planes": "<i8"} | dict.fromkeys(
+    ("objective", "lower_bound", "gap", "passes", "seconds", "visited", "inner_gap"), "<f8"
 )
 STEP = {"seconds": "<f8", "passes": "<f8", "bytes": "<i8"}
 PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
@@ -35,7 +36,7 @@ PATH = required("phase", "number", "begins", "features", "weights", "intercept",
 }
 CERTIFICATE, TRACE = required(*BOUNDS), required("steps", "turns")
 SPREAD, LABELS = required("columns", "std"), required("units", "labels", "n_candidates") | {"noun": "group"}
-STEPS, TURNS = required("kind", *STEP), required(*TURN) | {"visited": None}
+STEPS, TURNS = required("kind", *STEP), required(*TURN) | dict.fromkeys(LATER)
 SELECTION = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
@@ -287,10 +288,10 @@ def _trace(reader, value):
     steps, turns = fields(value["steps"], STEPS, "steps"), fields(value["turns"], TURNS, "turns")
     kinds = get_strings(reader, steps["kind"], None, "kinds of the steps")
     steps = _columns(reader, steps, STEP, len(kinds), "of the steps")
-    known = {name: dtype for name, dtype in TURN.items() if turns[name] is not None}  # files of before lack ``visited``
+    known = {name: dtype for name, dtype in TURN.items() if turns[name] is not None}
     turns = _columns(reader, turns, known, None, "of the turns")
     steps = [Step(*row) for row in zip(kinds, *steps, strict=True)]
-    turns = [Turn(*row) for row in zip(*turns, strict=True)]
+    turns = [Turn(**dict(zip(known, row, strict=True))) for row in zip(*turns, strict=True)]
     return Trace(steps, turns, begun=time.perf_counter() - (turns[-1].seconds if turns else 0.0))
 
 

@@ -35,6 +35,9 @@ class Columns(Protocol):
     def of_a_class(self) -> "Columns":
         """The columns of each class, which are the same."""
 
+    def take(self, columns: np.ndarray) -> "Columns":
+        """Some of the columns."""
+
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
 CENTRED = 0.5  # of the gap: accuracy of the small program
@@ -114,8 +117,11 @@ class Bundle:
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
 
-        It is summed up anew when half of it is gone, since digits are lost with it.
+        It is summed up anew when half of it is gone, since digits are lost with it. Columns that were taken after the
+        last solve have no products yet: then all are computed anew.
         """
+        if columns.size and columns.max() >= self.G.shape[1]:
+            return replace(self, G=self.G[:, :0], Q=None)
         G, Q = np.ascontiguousarray(self.G[:, columns]), None
         if self.Q is not None:
             left = np.delete(self.G, columns, axis=1)
@@ -151,6 +157,15 @@ class Bundle:
 
 class Memory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
+
+    def on(self, block: Block) -> "Memory":
+        """On a block with more columns after those that were there."""
+        return Memory(bundle.on(block) for bundle in self)
+
+    @property
+    def n_planes(self) -> int:
+        """Number of planes of all classes."""
+        return sum(len(bundle.planes) for bundle in self)
 
     def fewer_columns(self, columns: np.ndarray) -> "Memory":
         """See Divisible."""
@@ -244,6 +259,11 @@ class Search:
     def gap(self):
         """Objective of the best point less the bound."""
         return self.best.objective - self.bound
+
+    @property
+    def n_planes(self):
+        """Number of planes of all classes."""
+        return Memory(self.bundles).n_planes
 
     def is_settled(self, tol):
         """Whether the gap is at most ``tol`` or FINEST of the objective, or cannot be made smaller."""

@@ -13,6 +13,8 @@ import numpy as np
 
 from thresher.optim.planes import Along, Cut, LabelPlane, Oracle, Rows
 
+ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
+
 
 class LabellingOracle(Oracle):
     """What the searches for labellings share."""
@@ -39,6 +41,10 @@ class ErrorOracle(LabellingOracle):
     def along(self, scores: np.ndarray) -> "_ErrorAlong":
         """See Oracle."""
         return _ErrorAlong(self, self.checked(scores))
+
+    def threshold(self, scores: np.ndarray, shift: float) -> float:
+        """See Oracle: ``shift`` itself."""
+        return shift
 
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""
@@ -88,6 +94,22 @@ class FBetaOracle(LabellingOracle):
         """See Oracle."""
         return _FBetaAlong(self, self.checked(scores))
 
+    def threshold(self, scores: np.ndarray, shift: float) -> float:
+        """See Oracle: that with the best F-beta, since the risk is only a bound of it and has another minimum.
+
+        Of equally good ones the one nearest to ``shift`` is taken.
+        """
+        there = np.concatenate([self.rows.positives, self.rows.negatives])
+        order = np.argsort(-scores[there], kind="stable")
+        falling = scores[there][order]
+        true = np.cumsum(order < self.rows.n_positive)
+        ends = np.append(np.flatnonzero(np.diff(falling)), falling.size - 1)  # of rows with equal scores
+        loss = self.loss(true[ends], ends + 1 - true[ends])
+        best = ends[loss <= loss.min() + ROUNDING]
+        below = np.append(falling, falling[-1] - 2.0)  # all rows are above the last threshold
+        shifts = -0.5 * (below[best] + below[best + 1])
+        return float(shifts[np.argmin(np.abs(shifts - shift))])
+
     def everything(self, positive: bool) -> LabelPlane:
         """See Oracle."""
         rows = self.rows
@@ -101,24 +123,41 @@ class FBetaOracle(LabellingOracle):
         missed = self.square * (self.rows.n_positive - a)
         return (b + missed) / (b + missed + (1.0 + self.square) * a)
 
-    def best_false_positives(self, negatives: np.ndarray) -> np.ndarray:
-        """For a = 0 .. P the number of false positives that maximises the value; ``negatives`` fall."""
-        a = np.arange(self.rows.n_positive + 1, dtype=np.float64)
-        n, base = self.rows.n, a + self.square * self.rows.n_positive
-        top = (1.0 + self.square) * a  # the loss rises by top / ((base + b - 1) (base + b)) when b is reached
-        # Negatives above 0 always pay, and those never do for which even the largest rise is too small.
-        most = float((top / (base * (base + 1.0))).max())
-        low = np.full(a.size, np.searchsorted(-negatives, 0.0, side="left"))
-        high = np.full(a.size, np.searchsorted(-negatives, n * most, side="left"))
+    def counts(self, negatives: np.ndarray, true_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of true positives that may be the best, and for each the best number of false ones."""
+        a, low, high = self._candidates(negatives, true_part)
+        return a, self._best_false_positives(a, low, high, negatives)
+
+    def _candidates(self, negatives: np.ndarray, true_part: np.ndarray) -> tuple[np.ndarray, int, int]:
+        """The numbers of true positives that may be the best, and between which numbers the false ones are.
+
+        Negatives above 0 always pay, and those never do for which even the largest rise of the loss is too small. The
+        loss at these two numbers then bounds the value of each a from both sides.
+        """
+        a = np.arange(self.rows.n_positive + 1)
+        most = float(self._rise(a, 0).max())
+        low = int(np.searchsorted(-negatives, 0.0, side="left"))
+        high = int(np.searchsorted(-negatives, self.rows.n * most, side="left"))
+        least, largest = (self.loss(a, b) + true_part for b in (low, high))
+        bar = float(least.max())
+        return np.flatnonzero(largest >= bar - ROUNDING * (1.0 + abs(bar))), low, high
+
+    def _best_false_positives(self, a: np.ndarray, least: int, most: int, negatives: np.ndarray) -> np.ndarray:
+        """For each a the number of false positives that maximises the value; ``negatives`` fall."""
+        low, high = np.full(a.size, least), np.full(a.size, most)
         while True:
             active = np.flatnonzero(low < high)
             if active.size == 0:
                 return low
             middle = (low[active] + high[active]) // 2
-            reached = base[active] + middle
-            pays = top[active] / (reached * (reached + 1.0)) + negatives[middle] / n > 0.0
+            pays = self._rise(a[active], middle) + negatives[middle] / self.rows.n > 0.0
             low[active] = np.where(pays, middle + 1, low[active])
             high[active] = np.where(pays, high[active], middle)
+
+    def _rise(self, a: np.ndarray, b: Any) -> np.ndarray:
+        """loss(a, b + 1) - loss(a, b)."""
+        reached = a + b + self.square * self.rows.n_positive
+        return (1.0 + self.square) * a / (reached * (reached + 1.0))
 
 
 class _FBetaAlong(Along):
@@ -128,12 +167,12 @@ class _FBetaAlong(Along):
     def at(self, b: float) -> Cut:
         """See Along."""
         rows, best = self.oracle.rows, self.best
-        true = np.arange(rows.n_positive + 1)
-        false = self.oracle.best_false_positives(best.negatives + b)
-        lean = (rows.n_positive - true - false) / rows.n
-        value = self.oracle.loss(true, false) + best.true_part + best.false_part[false] - b * lean
+        true_part = best.true_part - b * (rows.n_positive - np.arange(rows.n_positive + 1)) / rows.n
+        true, false = self.oracle.counts(best.negatives + b, true_part)
+        value = self.oracle.loss(true, false) + true_part[true] + best.false_part[false] + b * false / rows.n
         chosen = int(np.argmax(value))
-        return Cut(float(value[chosen]), float(lean[chosen]), (chosen, int(false[chosen])))
+        counts = int(true[chosen]), int(false[chosen])
+        return Cut(float(value[chosen]), (rows.n_positive - sum(counts)) / rows.n, counts)
 
     def plane(self, cut: Cut) -> LabelPlane:
         """See Along."""

@@ -54,6 +54,11 @@ class Solution:
         return self.dual
 
     @property
+    def planes(self) -> int:
+        """Number of planes in the memory; 0 for solvers without any."""
+        return getattr(self.memory, "n_planes", 0)
+
+    @property
     def gap(self) -> float:
         """Objective - bound, never negative."""
         return max(0.0, self.objective - self.bound)

@@ -6,11 +6,12 @@ new ones are sought until the gap is small enough.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.optim.bundle import search
+from thresher.optim.bundle import Memory, search
 from thresher.optim.layout import PLAIN, Layout
 from thresher.optim.leaving import Order, Station
 from thresher.optim.master import DeadlinePassed, Divisible, Solution, Start, in_time, out_of_time
@@ -42,6 +43,7 @@ def eliminate(
     """
     order = Order.of(layout, block.shape[1], forced, pool, needs)
     columns, kept = _Some(block.densified(DENSE)), np.arange(block.shape[1])
+    starts = [_with_all(block, start) for start in starts]
     solutions = _solved(columns, problems, starts, tol if first_tol is None else first_tol, deadline)
     for stop in stops:
         if stop < order.units(kept).size:
@@ -51,6 +53,11 @@ def eliminate(
             starts = [_start(columns, solution, stays) for solution in solutions]
             solutions = _solved(columns, problems, starts, tol, deadline)
         yield Station(kept, order.units(kept), tuple(solutions))
+
+
+def _with_all(block: Block, start: Start) -> Start:
+    """The start with planes on all columns: growth may end with some on which nothing was solved."""
+    return replace(start, memory=start.memory.on(block)) if isinstance(start.memory, Memory) else start
 
 
 def _solved(columns, problems, starts, tol, deadline) -> list[Solution]:
@@ -89,6 +96,9 @@ class _Some:
 
     def of_a_class(self) -> "_Some":
         return self
+
+    def take(self, places: np.ndarray) -> Block:
+        return self.block.take(self.kept[places])
 
     def correlate(self, V: np.ndarray) -> np.ndarray:
         return self.block.correlate(V)[self.kept]

@@ -3,8 +3,8 @@
     loss(z) = sum over classes of  total * min over b of max over planes of  (loss_k - v_k.(z + b))
 
 with total = C n, so that the error rate is the hinge loss with costs C. Where the number of predicted positives is
-free, b is not penalised; elsewhere it does not change the risk and is a threshold: so many training samples are above
-it as the measure counts.
+free, b is not penalised; elsewhere it does not change the risk. What a model predicts with is a threshold on its
+training scores (see ``Oracle.threshold``), which for the error rate is b itself.
 """
 
 from collections.abc import Sequence
@@ -153,14 +153,8 @@ class PlaneProblem(Problem):
         return Mixture(direction, gain, self.totals[c] / total if total > 0.0 else 1.0)
 
     def threshold(self, c: int, z: np.ndarray, shift: float) -> float:
-        """``shift`` where it is a variable; otherwise minus the score that as many samples exceed as are counted."""
-        oracle = self.oracles[c]
-        if oracle.shift or not self.fit_intercept:
-            return shift
-        falling = np.sort(z[oracle.rows.weights > 0.0])[::-1]
-        if oracle.count >= falling.size:
-            return 1.0 - float(falling[-1])
-        return -0.5 * float(falling[oracle.count - 1] + falling[oracle.count])
+        """What is added to scores to predict by their sign: see ``Oracle.threshold``."""
+        return self.oracles[c].threshold(z, shift) if self.fit_intercept else shift
 
 
 def best_shift(along: Along, start: float, slack: float) -> Found:

@@ -202,8 +202,18 @@ class Oracle(ABC):
 
     @property
     def count(self) -> int:
-        """How many rows are to be predicted positive where a shift is only a threshold."""
+        """How many rows are to be predicted positive, where that is known before."""
         return self.rows.n_positive
+
+    def threshold(self, scores: np.ndarray, shift: float) -> float:
+        """What is added to ``scores`` to predict by their sign; ``shift`` is the best one for the risk.
+
+        Here as many rows are above as are counted.
+        """
+        falling = np.sort(scores[self.rows.weights > 0.0])[::-1]
+        if self.count >= falling.size:
+            return 1.0 - float(falling[-1])
+        return -0.5 * float(falling[self.count - 1] + falling[self.count])
 
     def everything(self, positive: bool) -> Plane:
         """The plane of the labelling that is all positive, or all negative; where the number of positives is free."""

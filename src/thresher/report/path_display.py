@@ -253,6 +253,11 @@ def path_scores(
     """The score of every station on the path, in the order of ``usable_numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, a string or a callable, got {scoring!r}")
+    if hasattr(estimator, "instances_"):
+        raise ValueError(
+            "PathDisplay scores rows, but labels of this model belong to bags: use clf.at(k).score(X, y, bags=bags) "
+            "for the k in clf.path_.numbers"
+        )
     checked, y = estimator.checked(X), column_or_1d(y)
     check_consistent_length(checked, y, sample_weight)
     if isinstance(estimator.path_, AlignmentPath):  # not linear: every model is trained and asked on its own

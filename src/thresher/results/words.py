@@ -65,6 +65,24 @@ def proof(
     return f"{start}: {who}{how} could lower the training objective further than that."
 
 
+def planes(turn: Turn, end: str) -> str:
+    """The planes of a measure and the gap on the columns taken, for progress bars.
+
+    Parameters
+    ----------
+    turn : Turn
+        Where a fit stands.
+    end : str
+        What follows.
+
+    Returns
+    -------
+    str
+        Empty for losses without planes.
+    """
+    return "" if turn.planes == 0 else f"{turn.planes} planes, gap {turn.inner_gap:.1e} on the columns taken{end}"
+
+
 def visited(turn: Turn, end: str) -> str:
     """The share of the columns whose products a scan looked at, for progress bars.
 

@@ -1,0 +1,165 @@
+"""The command ``select`` and its options; see ``options``."""
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter, validators
+
+from thresher.cli.app import (
+    FITTING,
+    MODEL,
+    OUTPUT,
+    READING,
+    REPORTING,
+    Fitting,
+    Reading,
+    Reporting,
+    Text,
+    app,
+    at_least_one,
+    integer,
+    later,
+    positive,
+)  # fmt: skip
+from thresher.cli.docstrings import restored
+
+Losses = Literal[
+    "squared_hinge", "logistic", "error", "f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "auc",
+    "average_precision",
+]  # fmt: skip
+
+
+def integer_or_all(kind, tokens):
+    """An integer, or the word all."""
+    return "all" if tokens[0].value == "all" else integer(kind, tokens)
+
+
+def at_least_one_or_all(kind, value):
+    """Require an integer >= 1, or the word all."""
+    if value != "all":
+        at_least_one(kind, value)
+
+
+@app.command
+def select(
+    file: str,
+    /,
+    *,
+    features: Annotated[
+        int | Literal["all"] | None,
+        Parameter(alias="-k", group=MODEL, converter=integer_or_all, validator=at_least_one_or_all),
+    ] = None,
+    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None,
+    loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge",
+    at: Annotated[str | None, Parameter(group=MODEL)] = None,
+    beta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
+    support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
+    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive)] = None,
+    growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
+    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
+    kernel: Annotated[
+        Literal["linear", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
+    ] = "linear",
+    polynomial: Annotated[bool, Parameter(group=MODEL)] = False,
+    heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none",
+    groups: Annotated[str | None, Parameter(group=MODEL)] = None,
+    tree: Annotated[str | None, Parameter(group=MODEL)] = None,
+    ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error",
+    always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
+    exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
+    tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
+    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
+    fitting: Fitting = FITTING,
+    out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "model.json",
+    test: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+    test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+    reporting: Reporting = REPORTING,
+    reading: Reading = READING,
+    bag_column: Text = None,
+):
+    """Select features, fit a linear classifier on them, and save both to a model file.
+
+    FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
+
+    ```
+    thresher select train.svm --features 300 --out model.json
+    thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
+    thresher select rare.svm -k 100 --loss recall_at_k --at 2p
+    zcat clicks.gz | thresher select - -k 100 --C auto --json
+    thresher select regions.csv --bag-column image -k 50
+    ```
+
+    Parameters
+    ----------
+    file
+        Training data.
+    features
+        Number of features to select (of groups with --groups or --tree, of training rows with --bag-column); if not
+        given, growth stops when the duality gap is within --tol. all: no selection, for the --loss of a measure, to
+        compare with.
+    C
+        Weight of the loss relative to the penalty; if not given, 1.0, or for a measure a million divided by the number
+        of rows; auto: chosen by five-fold cross-validation.
+    loss
+        What is minimised: squared_hinge (an SVM), logistic (logistic regression), or one less a measure: error (the
+        accuracy), f1, fbeta, prbep (precision where it equals recall), precision_at_k, recall_at_k, auc (area under the
+        ROC curve), average_precision. For a rare class try f1; where only the best of a list count, precision_at_k.
+    at
+        With --loss precision_at_k and recall_at_k: how many samples with the largest scores count, as a number, or as a
+        multiple of the number of positives: 50, 2p, 0.5p.
+    beta
+        With --loss fbeta: recall counts beta times as much as precision.
+    support
+        With more than two classes: one set of features shared by all, or one per class.
+    sigma
+        With --bag-column: width of the similarity of rows; auto, the median distance, if not given; search: chosen from
+        multiples of it by cross-validation.
+    growth_alone
+        Grow without elimination: several times faster, but only the turns of growth are on the path.
+    scale
+        How features are scaled; auto does not scale data with under 30 % non-zero values (with --bag-column: std).
+    kernel
+        An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
+        are not negative, or additive_gaussian. --features counts columns then, too.
+    polynomial
+        Select from products of two columns, squares and columns: a model that is quadratic in the columns.
+    heredity
+        With --polynomial: select a product only if both (strong) or one (weak) of its columns are selected, too.
+    groups
+        A csv file of groups of columns that are selected together, with the header column,group and a line for each
+        column of each group. Columns are named as for --always.
+    tree
+        A csv file of a tree of columns, with the header node,parent; the parent of a root is empty, and a node with the
+        name of a column is that column. Each node is the group of all columns below it.
+    ungrouped
+        What happens to columns that are not in the file of --groups: an error; each is a group of its own; or they are
+        never selected.
+    always
+        A feature that must be in the model, and counts towards --features: by name, by index in svmlight text, else by
+        column number from 0; may be repeated. With --groups or --tree a group or a node, by name.
+    exclude
+        A feature that must not be in the model, named as for --always; may be repeated. Unlike columns under --ignore
+        it is read, and stays a column of the data that the model expects.
+    tol
+        Duality gap at which a model has converged, relative to the objective without features.
+    max_time
+        Time limit in seconds, after which the best model so far is saved.
+    out
+        Model file to write.
+    test
+        Test data: every model of the path is scored on it, accuracy (and the measure) against number of features.
+    test_labels
+        A file with the labels of the test data, if they are not in it.
+    fitting
+        Options of every fit.
+    reading
+        How the file is read.
+    reporting
+        How the command reports.
+    bag_column
+        Name of the column of a csv or Parquet file, or of the array of an .npz file, with the bag of each row: labels
+        belong to bags, and training rows are selected that explain them.
+    """
+    return later("select", **locals())
+
+
+restored(globals())

@@ -1,0 +1,353 @@
+"""Bags of rows: how similar each bag is to each training instance, a design that is computed where it is scored.
+
+Column k of the design is s(x_k, B_i) = max_j exp(-||x_ij - x_k||^2 / (2 sigma^2)) over the bags i. The smallest
+distance of a bag is taken first and the exponential after it: of these there are bags x instances, not instances^2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from thresher.data.block import Block
+from thresher.data.dense import DenseBlock
+from thresher.data.design import Design
+from thresher.data.memory import MemoryDesign
+from thresher.data.pieces import Cost, Opened, Piece
+from thresher.data.prototypes import Prototypes
+from thresher.data.workers import SERIAL, Workers
+from thresher.errors import InvalidDataTypeError
+
+CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that later scans compute none
+WIDEST_TILE, NARROWEST_TILE = 256, 16  # instances whose distances are computed by one product
+TILE_PRODUCTS = 1 << 32  # of a tile with all rows, if it is not the narrowest: at most about half a second
+TILE_ROWS = 1024  # rows whose products with a tile are held at a time
+EXPONENTIAL = 16  # what the similarity of a bag costs besides distances, in products of dense entries
+BLAS_GAIN = 8  # products of a matrix product that take as long as one product of a scan
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Which rows belong together: row i is in bag ``codes[i]``, a number below ``count``; no bag is empty."""
+
+    codes: np.ndarray
+    count: int
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The rows bag by bag, in their order within each."""
+        return np.argsort(self.codes, kind="stable")
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where each bag starts in ``order``."""
+        sizes = np.bincount(self.codes, minlength=self.count)
+        return np.cumsum(sizes) - sizes
+
+    def parts(self, step: int) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """(places in ``order``, bags that have some of them, where each of these begins there), ``step`` at a time."""
+        for lo in range(0, self.codes.size, step):
+            hi = min(lo + step, self.codes.size)
+            first = int(np.searchsorted(self.starts, lo, side="right")) - 1
+            last = int(np.searchsorted(self.starts, hi, side="left"))
+            yield slice(lo, hi), slice(first, last), np.maximum(self.starts[first:last] - lo, 0)
+
+
+def rows_of(X: Any) -> Any:
+    """X as users give it, which must have rows that can be read: InvalidDataTypeError for a Design."""
+    if isinstance(X, Design):
+        raise InvalidDataTypeError(
+            f"X is a {type(X).__name__}, which is read by columns: bags need an array, a sparse matrix or a data frame"
+        )
+    return X
+
+
+def by_rows(X: Any) -> Any:
+    """A validated X in a storage by rows: an array as it is, or a CSR matrix."""
+    return X.tocsr() if sparse.issparse(X) else X
+
+
+def is_centred(X: Any) -> bool:
+    """Whether columns of X are centred before distances are measured: sparse ones stay sparse."""
+    return not sparse.issparse(X)
+
+
+def distinct_rows(X: Any) -> np.ndarray:
+    """The first row that is equal to each row of X, an array or a CSR matrix of floats."""
+    seen: dict[int, list[int]] = {}  # rows by the hash of their bytes
+    out = np.empty(X.shape[0], dtype=np.int64)
+    for row in range(X.shape[0]):
+        content = _content(X, row)
+        rows = seen.setdefault(hash(content), [])
+        out[row] = next((other for other in rows if _content(X, other) == content), row)
+        if out[row] == row:
+            rows.append(row)
+    return out
+
+
+def _content(X: Any, row: int) -> tuple[bytes, ...]:
+    if not sparse.issparse(X):
+        return ((X[row] + 0.0).tobytes(),)  # there are two zeros, which are equal
+    own = slice(X.indptr[row], X.indptr[row + 1])
+    there = X.data[own] != 0.0
+    return X.indices[own][there].astype(np.int64).tobytes(), X.data[own][there].tobytes()
+
+
+class Instances(NamedTuple):
+    """The different rows of a positive weight, each the first of its equals: ``rows``, sorted.
+
+    ``owner`` has for each row the number of the one that it is equal to, -1 for rows without weight.
+    """
+
+    rows: np.ndarray
+    owner: np.ndarray
+
+    def only_in(self, bags: Bags, some: np.ndarray) -> tuple[int, ...]:
+        """Numbers of the instances all of whose rows are in the bags ``some``."""
+        elsewhere = ~np.isin(bags.codes, some) & (self.owner >= 0)
+        return tuple(np.setdiff1d(np.arange(self.rows.size), self.owner[elsewhere]).tolist())
+
+    def places(self, X: Any, others: Any) -> np.ndarray:
+        """For each of the rows ``others`` the number of the instance of X that it is equal to, or -1."""
+        if sparse.issparse(X):
+            both: Any = sparse.vstack([X[self.rows], sparse.csr_array(others).astype(X.dtype)], format="csr")
+        else:
+            both = np.vstack([X[self.rows], others.toarray() if sparse.issparse(others) else others]).astype(X.dtype)
+        equal = distinct_rows(both)[self.rows.size :]
+        return np.where(equal < self.rows.size, equal, -1)
+
+
+def instances_of(X: Any, weights: np.ndarray) -> Instances:
+    """The instances of X, whose rows have these weights."""
+    there = np.flatnonzero(weights > 0)
+    some = X if there.size == X.shape[0] else X[there]
+    first, number = np.unique(distinct_rows(some), return_inverse=True)
+    owner = np.full(X.shape[0], -1)
+    owner[there] = number
+    return Instances(there[first], owner)
+
+
+def on_scale(X: Any, factor: np.ndarray | None) -> Any:
+    """X times the factor of each column, as a new float64 array or CSR matrix."""
+    if not sparse.issparse(X):
+        return np.array(X, dtype=np.float64, order="C") if factor is None else X * factor
+    data = X.data.astype(np.float64) if factor is None else X.data * factor[X.indices]
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+class BagDistances:
+    """The smallest squared distance of each bag to each of some instances, computed a tile of instances at a time.
+
+    X is an array or a CSR matrix, whose columns are multiplied by ``factor``; ``candidates`` are the rows (sorted) that
+    distances are measured to. They are row norms plus products, of rows that are centred if they are dense. The error
+    is that of rounding: a few units in the last place of the largest row norm, so that similarities of width sigma are
+    accurate to about 1e-15 (norm / sigma)^2. Tiles have one width, whoever asks, so that the bits do not depend on
+    that. With ``keep`` all distances are kept if they fit half of CACHE, for designs of several widths.
+    """
+
+    def __init__(
+        self, X: Any, bags: Bags, factor: np.ndarray | None, candidates: np.ndarray, workers: Workers = SERIAL, *,
+        tile: int | None = None, keep: bool = False,
+    ):  # fmt: skip
+        self.X, self.bags, self.factor, self.candidates, self.workers = X, bags, factor, candidates, workers
+        self._rows = _bag_by_bag(X, bags, factor)
+        self._norms = _squares(self._rows)
+        place = np.empty(bags.order.size, dtype=np.int64)
+        place[bags.order] = np.arange(bags.order.size)
+        self._place = place[candidates]
+        self.row_products = self._rows.nnz if sparse.issparse(self._rows) else self._rows.size
+        fit = TILE_PRODUCTS // max(1, self.row_products) // NARROWEST_TILE * NARROWEST_TILE
+        self.tile_width = tile or max(NARROWEST_TILE, min(WIDEST_TILE, fit))
+        size = 8 * self.shape[0] * self.shape[1]
+        self._kept: np.ndarray | None = None
+        if keep and 2 * size <= CACHE:
+            self._kept = np.full((self.shape[1], self.shape[0]), np.nan)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(bags, candidates)."""
+        return self.bags.count, self.candidates.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        rows = self._rows
+        return rows.data.nbytes + rows.indices.nbytes if sparse.issparse(rows) else rows.nbytes
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of the distances that are kept."""
+        return 0 if self._kept is None else self._kept.nbytes
+
+    def of(self, ids: np.ndarray) -> np.ndarray:
+        """Smallest squared distances (ids, bags) of the candidates ``ids``."""
+        if self._kept is None:
+            return self._computed(ids)
+        missing = ids[np.isnan(self._kept[ids, 0])]
+        if missing.size:
+            self._kept[missing] = self._computed(missing)
+        return self._kept[ids]
+
+    def _computed(self, ids: np.ndarray) -> np.ndarray:
+        out = np.empty((ids.size, self.bags.count))
+        for lo in range(0, ids.size, self.tile_width):
+            out[lo : lo + self.tile_width] = self._tile(self._place[ids[lo : lo + self.tile_width]])
+        return out
+
+    def _tile(self, places: np.ndarray) -> np.ndarray:
+        """As ``of`` for at most a tile of rows; BLAS always gets a whole one, so that it sums in one order."""
+        whole = np.zeros(self.tile_width, dtype=np.int64)
+        whole[: places.size] = places
+        centres: Any = self._rows[whole]
+        centres = centres.T.tocsr() if sparse.issparse(centres) else centres
+        nearest = np.full((self.tile_width, self.bags.count), np.inf)
+        for rows, bags, begins in self.bags.parts(TILE_ROWS):
+            squares = _products(centres, self._rows[rows])
+            squares *= -2.0
+            squares += self._norms[rows]
+            smallest = np.minimum.reduceat(squares, begins, axis=1)
+            nearest[:, bags] = np.minimum(nearest[:, bags], smallest)  # a bag may go on from one part to the next
+        nearest += self._norms[whole, None]
+        return np.maximum(nearest, 0.0, out=nearest)[: places.size]
+
+
+def _bag_by_bag(X: Any, bags: Bags, factor: np.ndarray | None) -> Any:
+    """The rows of X on their scale in the order of the bags, centred if they are dense; one copy is made."""
+    rows = X[bags.order]
+    if sparse.issparse(rows):
+        rows = on_scale(rows, factor)
+        there, places = np.unique(rows.indices, return_inverse=True)  # products take time for every column
+        return sparse.csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], there.size))
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    if factor is not None:
+        rows *= factor
+    rows -= rows.mean(axis=0)
+    return rows
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """The squared norm of each row."""
+    if sparse.issparse(rows):
+        squared = sparse.csr_array((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
+        return squared @ np.ones(rows.shape[1])
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _products(centres: Any, rows: Any) -> np.ndarray:
+    """(centres, rows): products of all pairs; sparse centres are given as columns."""
+    if sparse.issparse(rows):
+        return np.ascontiguousarray((rows @ centres).toarray().T)
+    return centres @ rows.T
+
+
+@dataclass(frozen=True)
+class BagPiece(Piece):
+    """Some instances of a design: the similarities are computed by the worker that scores them."""
+
+    design: "BagDesign"
+    first: int
+    width: int
+
+    def open(self) -> Opened:
+        """See Piece."""
+        return Opened(self.design.block(self.first, self.first + self.width), 0, self.width)
+
+
+class BagDesign(Design):
+    """Similarities of bags to instances, of width ``sigma``; the ids in X of the columns are rows of it.
+
+    While all of them fit CACHE, distances that are kept included, they are kept, and later scans compute none.
+    """
+
+    def __init__(self, distances: BagDistances, sigma: float):
+        self.distances, self.sigma, self.ids, self.workers = distances, sigma, distances.candidates, distances.workers
+        self.shape, self.dtype = distances.shape, np.dtype(np.float64)
+        self.entries = self.shape[0] * self.shape[1]
+        self._keeps = 8 * self.entries + distances.kept_bytes <= CACHE
+        self._similarities: np.ndarray | None = None  # (instances, bags)
+        self._known = np.zeros(self.shape[1], dtype=bool)
+
+    @property
+    def n_columns(self) -> int:
+        """See Design: all rows of X."""
+        return self.distances.X.shape[0]
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether scans compute no similarities any more."""
+        return self._keeps and bool(self._known.all())
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]  # computed: less is read once similarities are kept
+        """Bytes that a scan reads."""
+        return 8 * self.entries if self.is_cached else self.distances.nbytes
+
+    @property
+    def entry_cost(self) -> int:  # type: ignore[override]
+        """See Design."""
+        per_bag = self.distances.row_products // max(1, self.shape[0])
+        return 1 if self.is_cached else 1 + EXPONENTIAL + per_bag // BLAS_GAIN
+
+    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
+        """See Design; tiles until all similarities are kept."""
+        if self.is_cached:
+            yield from MemoryDesign(self._block(self._similarities)).pieces(vectors)
+            return
+        self._make_room()
+        step = self.distances.tile_width
+        for first in range(0, self.width, step):
+            yield BagPiece(self, first, min(step, self.width - first))
+
+    def _block(self, similarities: Any) -> DenseBlock:
+        return DenseBlock(similarities.T, self.distances.workers)
+
+    def block(self, lo: int, hi: int) -> Block:
+        """The columns lo <= k < hi, computed unless they are kept."""
+        return self._block(self._of(np.arange(lo, hi)))
+
+    def _of(self, ids: np.ndarray) -> np.ndarray:
+        """Similarities (ids, bags)."""
+        kept = self._similarities
+        missing = np.flatnonzero(~self._known[ids])
+        if kept is not None and missing.size == 0:
+            return kept[ids]
+        made = self.distances.of(ids[missing])
+        made *= -0.5 / self.sigma**2
+        np.exp(made, out=made)
+        if kept is None:
+            return made
+        kept[ids[missing]] = made
+        self._known[ids[missing]] = True
+        return kept[ids]
+
+    def _make_room(self) -> None:
+        """Where similarities will be kept; not by the workers, two of which might do it at once."""
+        if self._keeps and self._similarities is None:
+            self._similarities = np.empty(self.shape[::-1])
+
+    def take(self, ids: np.ndarray) -> Block:
+        """See Design."""
+        self._make_room()
+        return self._block(self._of(np.asarray(ids, dtype=np.int64)))
+
+    def take_cost(self, ids: np.ndarray) -> Cost:
+        """See Design: distances of all rows to these instances, or nothing but copies of what is kept."""
+        share = len(ids) / max(1, self.width)
+        return Cost(share, int(share * 8 * self.entries) if self.is_cached else self.distances.nbytes)
+
+    def prototypes(self, rows: np.ndarray) -> Prototypes:
+        """The rows of X (sorted) that models use, with all that new bags need."""
+        X = self.distances.X
+        values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
+        return Prototypes(
+            rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.width
+        )
+
+    def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Standard deviations of the columns ``ids`` over the bags."""
+        block, total = self.take(ids), weights.sum()
+        mean = block.correlate(weights) / total
+        return np.sqrt(np.maximum(block.column_squares(weights) / total - mean**2, 0.0))

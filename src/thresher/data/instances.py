@@ -1,0 +1,180 @@
+"""Training instances as features: the space that they span, and how wide similarities to them are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from thresher.data.bags import Bags, Instances, on_scale
+from thresher.data.prototypes import Prototypes
+from thresher.data.space import ColumnSpace, Label, Space
+
+AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
+MOST_PAIRS = 1 << 21  # whose distances the median is taken of
+MOST_INSTANCES = 2000  # of which all pairs are looked at: about MOST_PAIRS
+
+
+class BagRows(NamedTuple):
+    """Rows of new data, an array or a CSR matrix, and the bags they are in: what a space of instances reads."""
+
+    X: Any
+    bags: Bags
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(bags, columns)."""
+        return self.bags.count, self.X.shape[1]
+
+
+class Nearest(NamedTuple):
+    """Of each bag and instance: the largest similarity, and the row that attains it, of equals the first."""
+
+    similarities: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class InstanceSpace(Space):
+    """Similarities of bags to training instances: feature k is row k of the training data."""
+
+    copies = False
+
+    n_columns: int
+    prototypes: Prototypes = field(repr=False, compare=False)
+    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    @property
+    def width(self) -> int:
+        """See Space: the rows of the training data."""
+        return self.prototypes.n_rows
+
+    def called(self, j: int) -> str:
+        """See Space: the column ``j`` of X."""
+        return ColumnSpace(self.n_columns, column_names=self.column_names).called(j)
+
+    def nearest(self, X: BagRows, ids: np.ndarray) -> Nearest:
+        """How near the bags of X come to the training rows ``ids``, and by which of their rows."""
+        bags, order = X.bags, X.bags.order
+        squares, rows = np.full((bags.count, ids.size), np.inf), np.zeros((bags.count, ids.size), dtype=np.int64)
+        for places, own, begins, part in self._distances(X, ids):
+            smallest = np.minimum.reduceat(part, begins, axis=0)
+            sizes = np.diff(np.append(begins, len(part)))
+            at = np.where(part == np.repeat(smallest, sizes, axis=0), order[places, None], bags.codes.size)
+            nearer = smallest < squares[own]  # a bag may go on from the part before
+            rows[own] = np.where(nearer, np.minimum.reduceat(at, begins, axis=0), rows[own])
+            squares[own] = np.where(nearer, smallest, squares[own])
+        return Nearest(np.exp(squares * (-0.5 / self.prototypes.sigma**2)), rows)
+
+    def _distances(self, X: BagRows, ids: np.ndarray) -> Iterator[tuple[slice, slice, np.ndarray, np.ndarray]]:
+        """Parts of the rows as in ``Bags.parts``, with their squared distances (rows, ids)."""
+        given, factor = self.prototypes.take(ids), self.prototypes.factor
+        both = sparse.issparse(given) and sparse.issparse(X.X)
+        centres = on_scale(given if both or not sparse.issparse(given) else given.toarray(), factor)
+        step = max(1, AT_A_TIME // max(1, ids.size if both else X.X.shape[1]))
+        for places, own, begins in X.bags.parts(step):
+            rows: Any = X.X[X.bags.order[places]]
+            rows = on_scale(rows if both or not sparse.issparse(rows) else rows.toarray(), factor)
+            yield places, own, begins, squared_distances(rows, centres)
+
+    def columns(self, X: BagRows, ids: np.ndarray) -> np.ndarray:
+        """See Space: (bags, ids)."""
+        return self.nearest(X, ids).similarities
+
+    def scores(self, X: BagRows, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """See Space."""
+        return self.columns(X, ids) @ weights + intercept
+
+    def contributions(self, X: BagRows, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """What each row of X adds to the score of its bag: weight times similarity, of those that it attains."""
+        similarities, rows = self.nearest(X, ids)
+        out = np.zeros((X.X.shape[0], *weights.shape[1:]))
+        np.add.at(out, rows, similarities * weights if weights.ndim == 1 else similarities[:, :, None] * weights)
+        return out
+
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See Space."""
+        return [f"similarity to row {int(j)}" for j in ids]
+
+    def output(self, X: BagRows, ids: np.ndarray) -> np.ndarray:
+        """See Space: the similarities, in the precision of X."""
+        similarities = self.columns(X, ids)
+        return similarities.astype(np.float32) if X.X.dtype == np.float32 else similarities
+
+    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
+        """See Space."""
+        return self.names(ids, label)
+
+
+def squared_distances(rows: Any, centres: Any) -> np.ndarray:
+    """||row - centre||^2, (rows, centres); both are arrays, whose differences do not cancel, or both sparse."""
+    out = np.empty((rows.shape[0], centres.shape[0]))
+    if not sparse.issparse(rows):
+        for k, centre in enumerate(centres):
+            difference = rows - centre
+            out[:, k] = np.einsum("ij,ij->i", difference, difference)
+        return out
+    norms = [np.asarray(each.multiply(each).sum(axis=1)).ravel() for each in (rows, centres)]
+    np.subtract(np.add.outer(*norms), 2.0 * (rows @ centres.T).toarray(), out=out)
+    return np.maximum(out, 0.0, out=out)
+
+
+def median_distance(X: Any, instances: Instances, bags: Bags, weights: np.ndarray, factor: np.ndarray | None) -> float:
+    """The weighted median distance of two different training instances; 1 if all are equal.
+
+    Pairs of the same bag, if each bag has two different rows, else all pairs. ``weights`` are those of the rows; rows
+    without weight do not count. Beyond MOST_PAIRS a sample is looked at, which is the same for the same data.
+    """
+    rows = np.flatnonzero(weights > 0)
+    inside = _pairs_in_bags(rows, instances.owner, bags)
+    if inside is None:
+        total = np.bincount(instances.owner[rows], weights[rows])
+        chosen = _sample(instances.rows.size, MOST_INSTANCES)
+        first, second = (chosen[side] for side in np.triu_indices(chosen.size, 1))
+        pairs, sizes = (instances.rows[first], instances.rows[second]), total[first] * total[second]
+    else:
+        pairs, sizes = inside, weights[inside[0]]
+    if pairs[0].size == 0:
+        return 1.0
+    squares, step = np.empty(pairs[0].size), max(1, AT_A_TIME // max(1, X.shape[1]))
+    for lo in range(0, squares.size, step):
+        difference = on_scale(X[pairs[0][lo : lo + step]] - X[pairs[1][lo : lo + step]], factor)
+        if sparse.issparse(difference):
+            squares[lo : lo + step] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+        else:
+            squares[lo : lo + step] = np.einsum("ij,ij->i", difference, difference)
+    return float(np.sqrt(_weighted_median(squares, sizes))) or 1.0
+
+
+def _pairs_in_bags(rows: np.ndarray, owner: np.ndarray, bags: Bags) -> tuple[np.ndarray, np.ndarray] | None:
+    """All pairs, or some of them, of different rows of the same bag; None if a bag has no such pair."""
+    order = rows[np.argsort(bags.codes[rows], kind="stable")]
+    members = np.split(order, np.flatnonzero(np.diff(bags.codes[order])) + 1)
+    most = max(2, int(np.sqrt(2 * MOST_PAIRS / max(1, len(members)))))
+    pairs = []
+    for own in members:
+        chosen = own[_sample(own.size, most)]
+        first, second = (chosen[side] for side in np.triu_indices(chosen.size, 1))
+        different = owner[first] != owner[second]
+        if not different.any() and np.unique(owner[own]).size < 2:
+            return None
+        pairs.append((first[different], second[different]))
+    return np.concatenate([one for one, _ in pairs]), np.concatenate([other for _, other in pairs])
+
+
+def _sample(count: int, most: int) -> np.ndarray:
+    """At most ``most`` of the numbers below ``count``, sorted, and always the same ones."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The mean of the lower and the upper weighted median."""
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weights[order])
+    half = 0.5 * below[-1]
+    lower = values[np.searchsorted(below, half * (1.0 - 1e-12))]
+    upper = values[min(np.searchsorted(below, half * (1.0 + 1e-12), side="right"), values.size - 1)]
+    return 0.5 * float(lower + upper)

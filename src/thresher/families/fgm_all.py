@@ -1,0 +1,163 @@
+"""A model on all features, without any selection, for losses that are a maximum over planes: the baseline of a pick.
+
+Nothing is taken: each iteration of the bundle method reads X twice, once by columns for the scores of a model and once
+by rows for the products of new planes, however many these are. A plane needs 8 bytes for each column.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from thresher.data.design import Design
+from thresher.data.sides import Sides
+from thresher.optim.bundle import Search
+from thresher.optim.master import Solution, Start, out_of_time
+from thresher.optim.penalties import KSupport
+from thresher.optim.plane_problem import PlaneProblem
+from thresher.results import (
+    Certificate,
+    Path,
+    Selection,
+    Spread,
+    Station,
+    Step,
+    Stop,
+    StopReason,
+    Trace,
+    Turn,
+    relative,
+)
+
+ITERATIONS = 10  # for each turn that ``max_iter`` allows: they are shorter
+
+
+class _Through:
+    """The columns ``ids`` of X as the bundle method sees them."""
+
+    def __init__(self, sides: Sides, ids: np.ndarray):
+        self.sides, self.ids = sides, ids
+        self.shape = sides.shape[0], ids.size
+
+    def of_a_class(self) -> "_Through":
+        return self
+
+    def correlate(self, V: np.ndarray) -> np.ndarray:
+        """X'V, in one pass for all vectors."""
+        return self.sides.correlate(V)[self.ids]
+
+    def combine(self, w: np.ndarray) -> np.ndarray:
+        """Xw."""
+        return self.sides.combine(self.ids, w)
+
+
+def fgm_all(
+    design: Design,
+    problems: Sequence[PlaneProblem],
+    trace: Trace,
+    *,
+    exclude: Sequence[int] = (),
+    tol: float = 1e-3,
+    max_turns: int = 100,
+    deadline: float | None = None,
+    watch: Callable[[Turn], None] = lambda turn: None,
+    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None = None,
+    **of_selection: Any,
+) -> Selection:
+    """A model of each class on all columns of ``design`` but those in ``exclude``, as one Selection.
+
+    ``max_turns`` times ITERATIONS iterations for each; ``spread`` as in fgm(); ``of_selection`` are options that have
+    no meaning here.
+    """
+    sides, ids = design.sides(), candidates(design, exclude)
+    each = [part for problem in problems for part in problem.per_class()]
+    at_zero = [problem.at_zero() for problem in each]
+    searches: list[Search] = []
+    stop = Stop(StopReason.CONVERGED)
+    try:
+        for problem, zero in zip(each, at_zero, strict=True):
+            searches.append(begun(sides, ids, problem))
+            for search in iterated(searches[-1], tol * zero, sides, trace):
+                gap, features = relative(search.gap, zero), int(np.count_nonzero(search.best.w))
+                told = search.best.objective, search.bound, zero
+                watch(trace.record_turn(features, features, *told, planes=search.n_planes, inner_gap=gap))
+                if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
+                    stop = Stop(StopReason.MAX_TIME if out_of_time(deadline) else StopReason.MAX_ITER)
+                    break
+    except KeyboardInterrupt:
+        if len(searches) < len(each):
+            raise
+        stop = Stop(StopReason.INTERRUPTED)
+    selection = _selection(design, ids, [search.solution() for search in searches], sum(at_zero), stop, trace)
+    if spread is None:
+        return selection
+    known = Spread(design.ids_in_X(ids), spread(ids) if callable(spread) else spread[ids])
+    path = Path(replace(station, spread=known) for station in selection.path)
+    return replace(selection, spread=known, path=path)
+
+
+def held_out_all(
+    design: Design,
+    problems: Sequence[PlaneProblem],
+    trace: Trace,
+    *,
+    exclude: Sequence[int] = (),
+    tol: float = 1e-3,
+    deadline: float | None = None,
+    **of_selection: Any,
+) -> Iterator[np.ndarray]:
+    """Scores (samples, classes) of the model of each problem, on all samples: those without cost were held out."""
+    sides, ids = design.sides(), candidates(design, exclude)
+    for problem in problems:
+        scores = []
+        for part in problem.per_class():
+            search = begun(sides, ids, part)
+            for _ in iterated(search, tol * part.at_zero(), sides, trace):
+                if out_of_time(deadline):
+                    break
+            solution = search.solution()
+            scores.append(solution.z + solution.b)
+        yield np.column_stack(scores)
+
+
+def candidates(design: Design, exclude: Sequence[int]) -> np.ndarray:
+    """The columns that are in the model."""
+    return np.setdiff1d(np.arange(design.shape[1]), np.asarray(exclude, dtype=np.int64))
+
+
+def begun(sides: Sides, ids: np.ndarray, problem: PlaneProblem) -> Search:
+    """The search for the model of one class, at zero."""
+    start = Start(np.zeros(ids.size), np.zeros(sides.shape[0]))
+    return Search(_Through(sides, ids), problem, KSupport(ids.size), start)
+
+
+def iterated(search: Search, tol: float, sides: Sides, trace: Trace) -> Iterator[Search]:
+    """The search after each iteration until its gap is at most ``tol``; what was read is recorded."""
+    while not search.is_settled(tol):
+        passes, begun_at = sides.passes, trace.elapsed
+        search.iterate(tol)
+        read = sides.passes - passes
+        trace.steps.append(Step("solve", trace.elapsed - begun_at, read, int(read * sides.rows.nbytes)))
+        yield search
+
+
+def _selection(
+    design: Design, ids: np.ndarray, solutions: list[Solution], at_zero: float, stop: Stop, trace: Trace
+) -> Selection:
+    W = np.array([solution.w for solution in solutions]).T
+    used = np.flatnonzero(W.any(axis=1))
+    weights, offset = design.in_units_of_X(ids[used], W[used])
+    intercept = np.array([float(solution.b) for solution in solutions]) + offset
+    single = len(solutions) == 1
+    objective = sum(solution.objective for solution in solutions)
+    bound = sum(solution.bound for solution in solutions)
+    pick = Station(
+        "grow", used.size, design.ids_in_X(ids[used]), weights[:, 0] if single else weights,
+        float(intercept[0]) if single else intercept, objective, bound,
+    )  # fmt: skip
+    certificate = Certificate(objective, bound, objective, bound, at_zero)
+    return Selection(
+        pick.features, pick.weights, pick.intercept, stop.text, certificate, trace, Path([pick]), budget=ids.size,
+        interrupted=stop.reason is StopReason.INTERRUPTED, stop=stop.reason,
+    )  # fmt: skip

@@ -1,0 +1,180 @@
+"""thresher select --bag-column, and what the other commands say of such models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import thresher
+from tests.cli.test_commands import as_json, in_child, thresh
+from tests.estimators.test_miles import made_bags
+from thresher.errors import InvalidDataError
+from thresher.io import read
+
+X, Y, BAGS = made_bags(50, 4, seed=6)
+NAMED = np.array([f'image "{bag}", part' for bag in BAGS])
+COLUMNS = list("abcd")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bags")
+    frame = pd.DataFrame(X, columns=COLUMNS)
+    np.savez(folder / "data.npz", X=X, y=Y, bag=BAGS)
+    frame.assign(image=NAMED, label=Y).to_csv(folder / "table.csv", index=False)
+    frame.assign(image=NAMED).to_parquet(folder / "new.parquet")
+    frame[::-1].assign(extra=1.0, image=NAMED[::-1], label=Y[::-1]).to_csv(folder / "reversed.csv", index=False)
+    thresh("select", "data.npz", "--bag-column", "bag", "-k", 3, "-o", "m.json", folder=folder)
+    thresh("select", "table.csv", "--bag-column", "image", "-k", 3, "-o", "t.json", folder=folder)
+    return folder
+
+
+def fitted(**options):
+    return thresher.MILESClassifier(3, **options).fit(X, Y, bags=BAGS)
+
+
+def test_the_model_is_that_of_the_estimator(folder):
+    for name in ("m.json", "t.json"):
+        clf = thresher.load(folder / name)
+        np.testing.assert_allclose(clf.selection_.weights, fitted().selection_.weights, rtol=1e-9)
+        np.testing.assert_array_equal(clf.prototypes_, X[clf.selection_.features])
+
+
+def test_a_line_for_each_bag(folder):
+    expected = fitted()
+    out = thresh("predict", "m.json", "data.npz", "--out", "-", "--scores", folder=folder).stdout
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert [int(bag) for bag, _, _ in lines] == np.unique(BAGS).tolist()
+    assert [int(label) for _, label, _ in lines] == expected.predict(X, bags=BAGS).tolist()
+    np.testing.assert_allclose([float(s) for *_, s in lines], expected.decision_function(X, bags=BAGS))
+    told = as_json("predict", "m.json", "data.npz", folder=folder)
+    assert told["bags"] == 50
+    assert told["rows"] == len(X)
+    assert told["accuracy"] == pytest.approx(expected.score(X, Y, bags=BAGS))
+    assert "on 50 bags" in thresh("predict", "m.json", "data.npz", folder=folder).stdout
+
+
+def test_a_line_for_each_row_with_instances(folder):
+    out = in_child("predict", "m.json", "data.npz", "--out", "-", "--instances", folder=folder).stdout
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert [int(bag) for bag, _ in lines] == BAGS.tolist()
+    np.testing.assert_allclose([float(added) for _, added in lines], fitted().predict_instances(X, bags=BAGS))
+
+
+def test_bags_of_tables_by_name_in_any_order(folder):
+    """The model knows the bag column; other columns are ignored, strings with quotes and commas are bags."""
+    expected = fitted()
+    names, first = np.unique(NAMED, return_index=True)
+    labels = dict(zip(np.unique(BAGS).tolist(), expected.predict(X, bags=BAGS).tolist(), strict=True))
+    wanted = [f"{name}\t{labels[int(BAGS[row])]}" for name, row in zip(names, first, strict=True)]
+    for file in ("table.csv", "new.parquet", "reversed.csv"):
+        out = thresh("predict", "t.json", file, "--out", "-", folder=folder).stdout
+        assert out.splitlines() == wanted, file
+    told = as_json("predict", "t.json", "new.parquet", folder=folder)
+    assert "accuracy" not in told
+
+
+def test_inspect_shows_prototypes_by_weight(folder):
+    expected = fitted().selection_
+    order = np.argsort(-np.abs(expected.weights), kind="stable")
+    told = as_json("inspect", "m.json", folder=folder)
+    assert [part["row"] for part in told["features"]] == expected.features[order].tolist()
+    assert [part["values"] for part in told["features"]] == X[expected.features[order]].tolist()
+    assert told["ranked_by"] == "weight"
+    assert told["sigma"] == fitted().sigma_
+    assert told["n_candidates"] == len(np.unique(X, axis=0))
+    shown = thresh("inspect", "m.json", folder=folder).stdout
+    assert f"3 of {len(np.unique(X, axis=0))} different training instances" in shown
+    assert f"sigma = {fitted().sigma_:g}" in shown
+    names = thresh("inspect", "m.json", "--names-only", folder=folder).stdout.splitlines()
+    assert names == [f"row {row}" for row in expected.features[order]]
+    two = as_json("inspect", "m.json", "--features", 2, folder=folder)
+    assert sorted(part["row"] for part in two["features"]) == fitted().at(2).selection_.features.tolist()
+
+
+def test_options_reach_the_estimator(folder):
+    options = ("--sigma", "search", "--C", "auto", "--loss", "logistic", "--scale", "max", "--balanced", "-k", 2)
+    shown = thresh("select", "data.npz", "--bag-column", "bag", *options, "-o", "o.json", folder=folder).stdout
+    clf = thresher.load(folder / "o.json")
+    named = {"sigma": "search", "C": "auto", "loss": "logistic", "scale": "max", "class_weight": "balanced"}
+    assert named.items() <= clf.get_params().items()
+    assert "the best of 15 pairs of sigma and C" in " ".join(shown.split())
+    lines = thresh("predict", "o.json", "data.npz", "--out", "-", "--probabilities", folder=folder).stdout.splitlines()
+    chances = np.array([[float(part) for part in line.split("\t")[2:]] for line in lines])
+    np.testing.assert_allclose(chances, clf.predict_proba(X, bags=BAGS))
+
+
+def test_the_path_is_scored_on_bags(folder):
+    told = as_json(
+        "select", "table.csv", "--bag-column", "image", "-k", 3, "-o", "p.json", "--test", "reversed.csv", folder=folder
+    )
+    clf = fitted()
+    expected = [clf.at(int(number)).score(X, Y, bags=BAGS) for number in clf.path_.numbers]
+    np.testing.assert_allclose(told["path_accuracies"], expected)
+    assert told["accuracy"] == pytest.approx(clf.score(X, Y, bags=BAGS))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("select", "data.npz", "--bag-column", "bog"), "no array of bags named 'bog' (--bag-column); arrays: X, bag"),
+        (("select", "data.npz", "--bag-column", "X"), "no array of bags named 'X'"),
+        (("select", "table.csv", "--bag-column", "bog"), "no column named 'bog'; set the bag column with bag_column"),
+        (("select", "table.csv", "--bag-column", "label"), "cannot be both the label and the bag"),
+        (("select", "data.npz", "--bag-column", "bag", "--polynomial"), "--polynomial cannot be combined with"),
+        (("select", "data.npz", "--sigma", "2"), "--sigma needs --bag-column"),
+        (("select", "data.npz", "--bag-column", "bag", "--sigma", "0"), "--sigma"),
+        (("predict", "m.json", "table.csv"), "no column named 'bag'"),
+        (("predict", "m.json", "data.npz", "--instances"), "--instances needs --out"),
+        (("predict", "m.json", "data.npz", "--instances", "--scores", "-o", "x"), "--instances cannot be combined"),
+    ],
+)
+def test_bad_usage_in_one_line(arguments, message, folder):
+    usage = message.startswith("--")
+    done = thresh(*arguments, folder=folder, check=2 if usage else 1)
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_models_without_bags_have_no_instances(folder):
+    pd.DataFrame(X, columns=COLUMNS).assign(label=Y).to_csv(folder / "plain.csv", index=False)
+    thresh("select", "plain.csv", "-k", 2, "-o", "plain.json", folder=folder)
+    done = thresh("predict", "plain.json", "plain.csv", "--instances", "-o", "-", folder=folder, check=2)
+    assert "are for models of bags" in done.stderr
+
+
+def test_tables_have_bags(folder, tmp_path):
+    for file, column, expected in (("data.npz", "bag", BAGS), ("table.csv", "image", NAMED)):
+        table = read(folder / file, bag_column=column)
+        np.testing.assert_array_equal(table.bags, expected)
+        np.testing.assert_array_equal(table.X, X)
+        assert table.names in (None, tuple(COLUMNS))
+    assert read(folder / "data.npz").bags is None
+    numbers = tmp_path / "numbers.csv"
+    np.savetxt(numbers, np.column_stack([X, BAGS, Y]), delimiter=",", fmt="%.17g")
+    table = read(numbers, label_column="5", bag_column="4")
+    np.testing.assert_array_equal(table.bags, BAGS)
+    np.testing.assert_array_equal(table.X, X)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("a.csv", "a,bag,label\n1,x,0\n2,,1\n", "line 3: missing value in the bag column 'bag'"),
+        ("a.svm", "1 1:2\n", "needs .npz, csv or Parquet, got svmlight"),
+    ],
+)
+def test_bags_that_are_missing_in_files(name, content, match, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidDataError, match=match):
+        read(tmp_path / name, bag_column="bag")
+
+
+def test_bags_of_the_wrong_shape_in_arrays(tmp_path):
+    for bags, match in ((BAGS[1:], "bags, but X has"), (np.stack([BAGS, BAGS]), "must be a 1D array")):
+        np.savez(tmp_path / "wrong.npz", X=X, y=Y, bag=bags)
+        with pytest.raises(InvalidDataError, match=match):
+            read(tmp_path / "wrong.npz", bag_column="bag")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "bag": ["x", None], "label": [0, 1]})
+    frame.to_parquet(tmp_path / "wrong.parquet")
+    with pytest.raises(InvalidDataError, match="the bag column 'bag' has 1 missing values"):
+        read(tmp_path / "wrong.parquet", bag_column="bag")

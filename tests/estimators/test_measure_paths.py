@@ -1,0 +1,24 @@
+"""Paths of models that were fitted for a measure."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thresher import FGMClassifier, PrecisionAtK
+
+
+def test_columns_that_growth_took_last_and_did_not_solve_for():
+    """Their products with the planes are computed when the path is: each station is the optimum on its columns."""
+    rng = np.random.default_rng(5)
+    X = np.round(rng.standard_normal((160, 30)), 3)
+    y = np.where(X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(160) > 2.2, 1, -1)[:100]
+    X, options = sparse.csr_array(X[:100]), {"C": 10.0, "loss": PrecisionAtK(5), "scale": "std"}
+    clf = FGMClassifier(2, **options).fit(X, y)
+    numbers = clf.path_.numbers.tolist()
+    assert max(numbers) > 2
+    for number in numbers:
+        station = clf.path_.at(number)
+        alone = FGMClassifier(number, **options).fit(X[:, station.features], y)
+        assert station.objective == pytest.approx(
+            alone.selection_.certificate.pick_objective, abs=2e-3 * alone.selection_.certificate.at_zero
+        )
