@@ -25,7 +25,7 @@ HALVED = 0.5 ** np.arange(12)  # what is tried of a step that is too long
 CAREFUL = 0.3  # of the mean product: what all are to be after a step without second-order terms
 SHORTEST = 1e-8  # shorter steps do not lead anywhere
 INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
-IDLE = 10  # steps without progress after which only rounding errors are left; at first residuals may grow
+IDLE = 3  # steps without progress after which only rounding errors are left
 LEAST = 1e-13  # tolerance, of the total: less is lost in rounding errors
 
 
