@@ -146,7 +146,7 @@ def report(quick=False):
         "### Bags: elephant, fox and tiger, 200 bags of about 7 rows each\n\n"
         f"{table(head, rows)}\n\nMeans over ten folds of bags, and the standard error of the mean of accuracies. C, "
         "and sigma, the median distance within bags, are chosen inside the training folds; instances of the bags held "
-        "out there are no candidates. Published figures are in percent, rounded, on other folds: "
+        "out there are no candidates. Published figures are rounded, and of other folds: "
         "Leistner, Saffari, Bischof, MIForests (ECCV 2010). The Image set of the paper's figure 5 is not to be had, so "
         "F1 is shown on these. The sets share their negative images: no model is validated on another set."
     )
