@@ -27,6 +27,7 @@ from thresher import (
     RocArea,
 )
 from thresher.data.door import as_design
+from thresher.engine import machines, threshing
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.families.fgm import held_out
 from thresher.optim import bundle
@@ -259,18 +260,18 @@ def test_C_is_chosen_by_the_measure(loss):
 @pytest.mark.parametrize(
     ("loss", "measure"), [("f1", F1()), ("auc", RocArea()), ("prbep", PRBEP()), ("error", ErrorRate())]
 )
-def test_scores_are_near_those_of_fits_on_the_training_rows(loss, measure):
-    """Each fold and C against a fit without the held-out rows; the models of the folds are solved roughly."""
+def test_scores_equal_fits_on_the_training_rows(loss, measure, monkeypatch):
+    """Each fold and C against a fit without the held-out rows, where the models of the folds are solved well."""
+    monkeypatch.setattr(machines, "COARSE_TOL", 1e-7)
+    monkeypatch.setattr(threshing, "LARGE_TOL", 1e-9)
+    given = PlaneProblem.__init__.__defaults__
+    monkeypatch.setattr(PlaneProblem.__init__, "__defaults__", (*given[:-1], 1e-9))
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = fitted(loss, C="auto", cv=2, scale=None, tol=0.0)
-    differences = []
+    clf = fitted(loss, C="auto", cv=folds, scale=None, tol=0.0)
     for i, (train, test) in enumerate(folds):
-        for j, C in list(enumerate(clf.Cs_))[::2]:
-            alone = fitted(loss, X[train], y[train], C=C, scale=None, tol=0.0)
-            signs = np.where(y[test] > 0, 1.0, -1.0)
-            differences.append(abs(clf.scores_[i, j] - measure.score(signs, alone.decision_function(X[test]))))
-    assert np.median(differences) <= 0.06
-    assert max(differences) <= 0.3
+        alone = fitted(loss, X[train], y[train], C=clf.Cs_[i], scale=None, tol=0.0)
+        scores = alone.decision_function(X[test])
+        assert clf.scores_[i, i] == pytest.approx(measure.score(np.where(y[test] > 0, 1.0, -1.0), scores), abs=1e-9)
 
 
 @pytest.mark.parametrize("measure", [F1(), RocArea(), RecallAtK(2.0), ErrorRate()], ids=repr)
