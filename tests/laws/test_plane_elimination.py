@@ -230,3 +230,4 @@ def test_a_station_that_the_deadline_passes_in_is_given_up(count, monkeypatch):
     assert 0 < len(stations) < len(whole)
     for station, other in zip(stations, whole, strict=False):
         np.testing.assert_array_equal(station.kept, other.kept)
+        assert station.gap == other.gap
