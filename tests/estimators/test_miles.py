@@ -482,7 +482,15 @@ def test_max_time_is_heard_inside_a_scan(slow):
     assert clf.predict(X, bags=bags).shape == (40,)
 
 
-def test_interrupts_are_heard_and_leave_a_model(slow):
+@pytest.fixture
+def heard():
+    """Background jobs ignore SIGINT: here it is heard."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupts_are_heard_and_leave_a_model(slow, heard):
     clf = MILESClassifier(30, sigma=1.5, features_per_turn=1, n_jobs=1)
     sent = []
 

@@ -340,6 +340,8 @@ DESIGNS = {
     **{f"bags_{name}": _bags(storage, keep=keep) for name, (storage, keep) in BAGS.items()},
 }
 
+COLUMNS_OF_X = [name for name in DESIGNS if not name.startswith("bags")]  # the rows of those are bags
+
 
 def written_out(name, X):
     """The matrix that a design of X stands for."""

@@ -1,4 +1,4 @@
-"""Rankings that are most violated for the average precision."""
+"""Searches for labellings and rankings that are most violated."""
 
 from thresher.loops.jit import compiled
 
@@ -28,3 +28,23 @@ def place_negatives(positives, negatives, above):
                     best, chosen = total, m - 1
             above[at] = chosen
         apart //= 2
+
+
+@compiled
+def false_positives(true, low, high, negatives, rows, square, base, out):
+    """Write to ``out`` for each number a of ``true`` positives the best number b of false ones, from low to high.
+
+    ``negatives`` are scores that fall, of ``rows`` rows in all; the loss rises by (1 + square) a / ((a + b + base)
+    (a + b + 1 + base)) from b to b + 1, which is worth it while that exceeds minus the next score by the rows.
+    """
+    for at in range(true.size):
+        a, first, last = true[at], low, high
+        reached, top = a + base, (1.0 + square) * a
+        while first < last:
+            middle = (first + last) // 2
+            here = reached + middle
+            if top / (here * (here + 1.0)) + negatives[middle] / rows > 0.0:
+                first = middle + 1
+            else:
+                last = middle
+        out[at] = first

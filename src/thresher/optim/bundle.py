@@ -38,8 +38,8 @@ class Columns(Protocol):
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
 CENTRED = 0.5  # of the gap: accuracy of the small program
-SHIFT = 0.02  # of the gap: accuracy of the best shift
-BETWEEN = 0.5, 0.2, 0.05  # where a step that does not decrease the objective is looked at
+SHIFT = 0.05  # of the gap: accuracy of the best shift
+BETWEEN = 0.2, 0.04  # where a step that does not decrease the objective is looked at
 IN_USE = 0.95  # of all weights: the planes that have this share of them are in use
 PATIENCE = 6  # iterations with progress that a plane is kept without use
 PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress

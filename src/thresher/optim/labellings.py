@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.loops import measures as loops
 from thresher.optim.planes import Along, Cut, LabelPlane, Oracle, Rows
 
 ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
@@ -144,15 +145,10 @@ class FBetaOracle(LabellingOracle):
 
     def _best_false_positives(self, a: np.ndarray, least: int, most: int, negatives: np.ndarray) -> np.ndarray:
         """For each a the number of false positives that maximises the value; ``negatives`` fall."""
-        low, high = np.full(a.size, least), np.full(a.size, most)
-        while True:
-            active = np.flatnonzero(low < high)
-            if active.size == 0:
-                return low
-            middle = (low[active] + high[active]) // 2
-            pays = self._rise(a[active], middle) + negatives[middle] / self.rows.n > 0.0
-            low[active] = np.where(pays, middle + 1, low[active])
-            high[active] = np.where(pays, high[active], middle)
+        best, rows = np.empty(a.size, dtype=np.int64), self.rows
+        base = self.square * rows.n_positive
+        loops.false_positives(a.astype(np.float64), least, most, negatives, float(rows.n), self.square, base, best)
+        return best
 
     def _rise(self, a: np.ndarray, b: Any) -> np.ndarray:
         """loss(a, b + 1) - loss(a, b)."""
