@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import planes as oracle
-from thresher.optim import plane_program
+from thresher.optim import plane_interior, plane_program
 from thresher.optim.layout import Layout
 from thresher.optim.penalties import GroupSum, KSupport
 from thresher.optim.plane_program import Planes, plain_weights, scaled_weights
@@ -178,9 +178,9 @@ def test_rounding_errors_end_the_search_with_the_best_point(monkeypatch):
     """A tolerance that cannot be reached: fewer steps than allowed, and still the optimum."""
     (part,) = drawn(np.random.default_rng(7), 6)
     steps = []
-    step = plane_program._Inside.step
-    monkeypatch.setattr(plane_program._Inside, "step", lambda self, before: steps.append(1) or step(self, before))
+    step = plane_interior.Inside.step
+    monkeypatch.setattr(plane_interior.Inside, "step", lambda self, before: steps.append(1) or step(self, before))
     monkeypatch.setattr(plane_program, "LEAST", 0.0)
     optimum = oracle.optimum(numbers([part]), 2, shifted=True)[0]
     check([part], KSupport(2), Layout(), optimum, shifted=True, tol=0.0)
-    assert len(steps) < plane_program.MOST_STEPS
+    assert len(steps) < plane_interior.MOST_STEPS
