@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher import FGMClassifier, PrecisionAtK
+from thresher import FGMClassifier, MILESClassifier, PrecisionAtK
 
 
 def test_columns_that_growth_took_last_and_did_not_solve_for():
@@ -22,3 +22,15 @@ def test_columns_that_growth_took_last_and_did_not_solve_for():
         assert station.objective == pytest.approx(
             alone.selection_.certificate.pick_objective, abs=2e-3 * alone.selection_.certificate.at_zero
         )
+
+
+@pytest.mark.parametrize("estimator", [FGMClassifier, MILESClassifier])
+def test_elimination_begins_with_few_more_columns_than_wanted(estimator):
+    """overshoot="auto" is 1.2 with a measure: twice as many are gathered, for the path, and no hundreds."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 200) if estimator is FGMClassifier else (80, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(80) > 0.8, 1, -1)
+    auto, same = (estimator(10, loss="f1", **given).fit(X, y) for given in ({}, {"overshoot": 1.2}))
+    assert max(turn.taken for turn in auto.selection_.trace.turns) == 20
+    np.testing.assert_array_equal(auto.selection_.features, same.selection_.features)
+    np.testing.assert_array_equal(auto.selection_.weights, same.selection_.weights)

@@ -65,10 +65,10 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     overshoot : float, "auto" or None, default="auto"
         Elimination starts from ``overshoot`` times the requested number of features. "auto" grows two models in the
         same scans, to 400 features minus twice the requested number and to 1.2 times that number, and selects from the
-        larger set unless the other one's objective is clearly lower; from 125 features on only the latter is grown.
-        Of groups and inputs of a kernel the larger set has at most 1000 columns; where rows times columns times the
-        smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth only, with a path of its
-        turns; several times faster.
+        larger set unless the other one's objective is clearly lower; from 125 features on, and with a measure as the
+        loss, only the latter is grown. Of groups and inputs of a kernel the larger set has at most 1000 columns; where
+        rows times columns times the smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth
+        only, with a path of its turns; several times faster.
     loss : str or Measure, default="squared_hinge"
         What is minimised. "squared_hinge", "logistic", or one less a measure: "error" (hinge loss), "f1", "prbep",
         "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,

@@ -30,7 +30,7 @@ def check_heredity(clf: Any, polynomial: Polynomial | None) -> None:
 
 def options_of(clf: Any, kernel: Kernel | None, trace: Trace) -> tuple[Any, dict[str, Any]]:
     """C (None: that of the loss), and the other parameters that can be validated without the data, for fgm()."""
-    goal_of(clf.loss)
+    goal = goal_of(clf.loss)
     check.one_of("scale", clf.scale, SCALES)
     check.one_of("support", clf.support, SUPPORTS)
     if kernel is not None:
@@ -49,7 +49,7 @@ def options_of(clf: Any, kernel: Kernel | None, trace: Trace) -> tuple[Any, dict
         check.integer("verbose", int(clf.verbose) if isinstance(clf.verbose, bool) else clf.verbose, least=0)
     C = "auto" if auto_C else None if clf.C is None else check.positive("C", clf.C)
     return C, {
-        "overshoot": overshoot,
+        "overshoot": goal.overshoot if auto_overshoot else overshoot,
         "per_turn": None if auto_turn else check.integer("features_per_turn", clf.features_per_turn),
         "tol": check.positive("tol", clf.tol, zero=True),
         "inner_tol": None if auto_inner else check.positive("inner_tol", clf.inner_tol),

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from thresher.optim.problem import MarginProblem, Problem
 
 DEFAULT_C = 1.0
 DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure
+POOL_OF_MEASURES = 1.2  # times the number of features wanted; from hundreds, with a large C, picks fit noise
 MEASURE_TYPES: tuple[Any, ...] = tuple(MEASURES.values())  # losses that are values
 
 
 class Goal(ABC):
-    """A loss of ``FGMClassifier``."""
+    """A loss of ``FGMClassifier``; ``overshoot`` is what "auto" stands for."""
+
+    overshoot: ClassVar[float | str] = "auto"
 
     @abstractmethod
     def default_C(self, weights: np.ndarray) -> float:
@@ -73,6 +76,7 @@ class OfMargins(Goal):
 class OfMeasure(Goal):
     """A measure, which also judges; the mean over the classes, each against all others."""
 
+    overshoot: ClassVar[float | str] = POOL_OF_MEASURES
     measure: Measure
 
     def default_C(self, weights: np.ndarray) -> float:
