@@ -120,6 +120,17 @@ def test_fast_sums_are_as_accurate_as_stated(gamma):
     np.testing.assert_allclose(found.values[0], expected(kernel, Z, labels, w), rtol=1e-9, atol=1e-9 * w.sum())
 
 
+@pytest.mark.parametrize("gamma", [1e-6, 1e-9, 1e-13])
+def test_fast_sums_of_small_gammas_lose_no_digits(gamma):
+    """1 - K is then tiny beside 1: the reference is written out less 1, which does not change the centred kernel."""
+    z, w = rng.standard_normal(400), rng.random(400)
+    labels = np.sign(z + rng.standard_normal(400))
+    K = oracle.centred(np.expm1(-gamma * np.subtract.outer(z, z) ** 2), w)
+    reference = (w * labels) @ K @ (w * labels) / (w @ np.diag(K))
+    found = alignments_of(MemoryDesign(STORED["dense_F_float64"](z[:, None])), labels, ColumnKernel("rbf", gamma), w)
+    np.testing.assert_allclose(found.values[0], [reference], rtol=1e-9)
+
+
 def test_many_distinct_values_that_repeat():
     """More than are summed over pairs, each in several rows, and a sparse column among them."""
     Z = np.round(rng.standard_normal((900, 3)), 2)

@@ -60,6 +60,25 @@ def test_scores_of_the_training_rows_are_products_with_the_kernel(name):
     np.testing.assert_allclose(scores, gram @ dual, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplace"])
+@pytest.mark.parametrize("gamma", [1e-6, 1e-12])
+def test_kernels_of_small_gamma_keep_their_digits(name, gamma):
+    """The centred kernel is then tiny, and multiplied with a large share: errors are relative to it, not to 1."""
+    binary = (rng.random(80) < 0.3).astype(float)
+    X = np.stack([rng.standard_normal(80), binary, np.round(rng.standard_normal(80))], axis=1)
+    away = X[:, None] - X[None]
+    less_one = np.expm1(-gamma * (away**2 if name == "rbf" else np.abs(away))).sum(axis=2)
+    columns, kernels = columns_of(STORED["csc_int32"](X)), UnitKernels((ColumnKernel(name),), np.full(3, gamma))
+    expected = oracle.centred(less_one, np.ones(80)) / gamma
+    found = oracle.centred(KernelColumns(columns, kernels).gram(np.full(3, 1.0 / gamma)), np.ones(80))
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+    dual = rng.standard_normal((80, 1))
+    dual -= dual.mean()
+    scores = additive_scores(columns, columns, kernels, np.full(3, 1.0 / gamma), dual)
+    products = less_one @ dual / gamma
+    np.testing.assert_allclose(scores - scores.mean(), products - products.mean(), atol=1e-7)
+
+
 def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     X = np.stack([rng.integers(0, 2, 400), rng.standard_normal(400), np.zeros(400)], axis=1)
     kernels = UnitKernels((ColumnKernel("rbf"),), np.full(3, 0.5))

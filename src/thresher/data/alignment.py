@@ -88,8 +88,16 @@ class ColumnKernel:
     def anchored(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
         """(phi(x) - phi(0))'(phi(z) - phi(0)): zero at zero, and the same kernel once it is centred."""
         zero = np.zeros((1, *x.shape[1:]))
-        to_zero, from_zero = self.of(x, zero, gamma), self.of(zero, z, gamma)
-        return self.of(x, z, gamma) - to_zero - from_zero + self.of(zero, zero, gamma)
+        to_zero, from_zero = self.less_one(x, zero, gamma), self.less_one(zero, z, gamma)
+        return self.less_one(x, z, gamma) - to_zero - from_zero + self.less_one(zero, zero, gamma)
+
+    def anchored_diagonal(self, x: np.ndarray, gamma: float) -> np.ndarray:
+        """``anchored`` of each point with itself."""
+        zero = np.zeros((1, *x.shape[1:]))
+        to_zero = -2.0 * self.less_one(x, zero, gamma)[:, 0]
+        if self.name in ("rbf", "laplace"):
+            return to_zero
+        return self.diagonal(x, gamma) + to_zero + float(self.of(zero, zero, gamma)[0, 0])
 
 
 @dataclass(frozen=True, eq=False)

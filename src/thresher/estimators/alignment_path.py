@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -10,22 +9,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.alignment import Alignments, UnitKernels
+from thresher.data.alignment import UnitKernels
 from thresher.data.explicit import TrainingColumns, columns_of
 from thresher.data.kernel_units import UnitSpace, kernels_of
 from thresher.data.pieces import OutOfTime
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.alignment_options import check_samples, checked_options, held_out
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
-from thresher.estimators.judging import Judge, Options, Source, chosen_point, reason_of
+from thresher.estimators.judging import Judge, Options, Source, chosen_point, reason_of, tell
 from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
 from thresher.estimators.kernel_machine import Machine, Training, machine_of
 from thresher.estimators.linear import LinearClassifier
@@ -208,7 +206,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             )
             kernels = kernel_source(self.kernel, self.gamma, self.degree, self.coef0, design)
             source = Source(kernels, design.scan_cost(), codes, classes.size)
-            aligned = self._first_alignments(source, weights, clock, trace)
+            aligned = source.first_aligned(weights, trace, clock, self.space_.width)
             watched = clock if len(options.formulations) == 1 else None  # several have equally many points
             paths = [source.path(each, aligned, watched) for each in options.formulations]
             folds = held_out(self.cv, self.svm, codes, weights)
@@ -235,26 +233,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             self._use(chosen.place, training, clock, trace, lambda: reason_of(path, chosen, clock, bool(folds)))
         if training is not None and self.keep == "path":
             self.training_ = training
-        self._tell(clock)
+        tell(self.selection_, clock)
         return self
-
-    def _first_alignments(self, source: Source, weights: np.ndarray, clock: Clock, trace: Trace) -> Alignments:
-        """Alignments of all features; if the time is over before they are known, zero: nothing is selected then."""
-        try:
-            return source.aligned(weights, trace, clock.deadline)
-        except OutOfTime:
-            clock.late, nothing = True, np.zeros(self.space_.width)
-            return Alignments(nothing, nothing, nothing)
-
-    def _tell(self, clock: Clock) -> None:
-        """Warn of what did not go as asked for; raise KeyboardInterrupt after Ctrl-C."""
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        if self.selection_.stop is StopReason.MAX_TIME:
-            warnings.warn(self.selection_.stop_reason, ConvergenceWarning, stacklevel=3)
-        elif not self.selection_.features.size:
-            message = "no feature was selected, so every prediction is the same class: no column agrees with the labels"
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
     def _checked_options(self) -> Options:
         """What the fit needs of the parameters; ValueError for invalid ones."""

@@ -2,21 +2,24 @@
 
 import functools
 import time
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from thresher.data.alignment import Alignments
 from thresher.data.kernel_units import KernelSource
 from thresher.data.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
+from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.alignments import formulation_of, targets_of
 from thresher.estimators.kernel_machine import FoldMachine, Training
 from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.progress import JudgeProgress
 from thresher.estimators.scoring import FoldScorer
 from thresher.families.alignment import follow
-from thresher.results import AlignmentPath, StopReason, Trace
+from thresher.results import AlignmentPath, Selection, StopReason, Trace
 
 LARGER = 2.0  # times that an SVM on all samples takes longer than on those outside of a fold, at most
 
@@ -52,11 +55,19 @@ class Source:
             found = self.kernels.aligned(self.targets, weights, deadline if deadline < np.inf else None)
         return found._replace(values=found.values.mean(axis=0) / weights.sum())
 
+    def first_aligned(self, weights: np.ndarray, trace: Trace, clock: Clock, width: int) -> Alignments:
+        """``aligned``; if the time is over before, no kernel of the ``width`` has a trace: nothing is selected then."""
+        try:
+            return self.aligned(weights, trace, clock.deadline)
+        except OutOfTime:
+            clock.late, nothing = True, np.zeros(width)
+            return Alignments(nothing, nothing, nothing)
+
     def path(self, options: dict[str, Any], aligned: Alignments, clock: Clock | None = None) -> AlignmentPath:
         """The path of some alignments; it ends early when the clock says so."""
         formulation = formulation_of(options, aligned.values)
         ended = clock.ended if clock is not None else (lambda: False)
-        return follow(formulation, aligned.values, ended)
+        return follow(formulation, aligned.values, ended, aligned.trace > 0.0)
 
     def training(
         self, paths: list[AlignmentPath], aligned: Alignments, weights: np.ndarray, first: list[int]
@@ -194,3 +205,14 @@ def reason_of(path: AlignmentPath, chosen: Chosen, clock: Clock, folds: bool) ->
         text = "no feature was selected"
     stop = StopReason.INTERRUPTED if clock.interrupted else StopReason.MAX_TIME if clock.late else StopReason.CONVERGED
     return stop, text if stop is StopReason.CONVERGED else f"{stop.value}; {text}"
+
+
+def tell(selection: Selection, clock: Clock) -> None:
+    """Warn the caller of ``fit`` of what did not go as asked for; raise KeyboardInterrupt after Ctrl-C."""
+    if clock.interrupted:
+        raise KeyboardInterrupt
+    if selection.stop is StopReason.MAX_TIME:
+        warnings.warn(selection.stop_reason, ConvergenceWarning, stacklevel=3)
+    elif not selection.features.size:
+        message = "no feature was selected, so every prediction is the same class: no column agrees with the labels"
+        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
