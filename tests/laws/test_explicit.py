@@ -6,7 +6,9 @@ import pytest
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
 from thresher.data.alignment import KERNELS, ColumnKernel, UnitKernels
+from thresher.data.anchors import AnchoredColumns
 from thresher.data.explicit import KernelColumns, additive_scores, columns_of
+from thresher.data.pieces import OutOfTime
 
 rng = np.random.default_rng(5)
 SPARSE = matrix(50, 9, seed=2)
@@ -87,6 +89,19 @@ def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     assert counts[0] == 1
     assert 10 < counts[1] < 30
     assert counts[2] == 0
+
+
+@pytest.mark.parametrize("explicit", [KernelColumns, AnchoredColumns])
+def test_explicit_columns_are_given_up_when_the_time_is_over(explicit):
+    columns, looks = columns_of(STORED["csc_int32"](SPARSE)), []
+
+    def ended():
+        looks.append(len(looks))
+        return len(looks) == 4
+
+    with pytest.raises(OutOfTime):
+        explicit(columns, UnitKernels((ColumnKernel("rbf"),), np.ones(9)), ended)
+    assert len(looks) == 4
 
 
 def test_columns_can_be_taken():

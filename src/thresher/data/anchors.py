@@ -4,6 +4,7 @@ The explicit columns of a unit are made by Cholesky's factorisation with pivots,
 sum of kernels with the pivots alone, its anchors: a few dozen values for a column, however many rows there are.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.linalg import solve_triangular
 
 from thresher.data.alignment import UnitKernels
 from thresher.data.explicit import TrainingColumns, factored, side_by_side
+from thresher.data.pieces import OutOfTime
 from thresher.errors import InvalidDataError
 
 MOST_ANCHORS = 512  # explicit columns of one kernel
@@ -26,14 +28,19 @@ class Anchors(NamedTuple):
 
 
 class AnchoredColumns:
-    """Explicit columns of the kernels of ``columns``, all written down, with the anchors of each unit."""
+    """Explicit columns of the kernels of ``columns``, all written down, with the anchors of each unit.
 
-    def __init__(self, columns: TrainingColumns, kernels: UnitKernels):
+    OutOfTime as soon as ``ended()``.
+    """
+
+    def __init__(self, columns: TrainingColumns, kernels: UnitKernels, ended: Callable[[], bool] = lambda: False):
         self.kernels = kernels
         self.anchors: list[Anchors] = []
         parts: list[tuple[np.ndarray, np.ndarray]] = []
         owners, entries = [], 0
         for k in range(len(kernels)):
+            if ended():
+                raise OutOfTime(k / len(kernels))
             rows, found, anchors = _anchored(columns, kernels, k)
             self.anchors.append(anchors)
             parts += [(rows, column) for column in found]

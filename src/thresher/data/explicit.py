@@ -5,7 +5,7 @@ with d distinct non-zero values becomes at most d sparse columns, a binary one a
 dozen. A kernel of several columns together is not written down: it is computed anew for each sum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -15,6 +15,7 @@ from scipy import sparse
 
 from thresher.data.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
 from thresher.data.block import Block
+from thresher.data.pieces import OutOfTime
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
@@ -73,13 +74,18 @@ def columns_of(block: Block) -> TrainingColumns:
 
 
 class KernelColumns:
-    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of some kernels may be unwritten."""
+    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of some kernels may be unwritten.
 
-    def __init__(self, columns: TrainingColumns, kernels: UnitKernels):
+    OutOfTime as soon as ``ended()``: many kernels take seconds, during which no other thread gets far.
+    """
+
+    def __init__(self, columns: TrainingColumns, kernels: UnitKernels, ended: Callable[[], bool] = lambda: False):
         self.columns, self.kernels = columns, kernels
         self.unwritten: list[int] = []
         parts: list[tuple[int, np.ndarray, np.ndarray]] = []
         for k in range(len(kernels)):
+            if ended():
+                raise OutOfTime(k / len(kernels))
             written = _written(columns, kernels, k)
             if written is None:
                 self.unwritten.append(k)

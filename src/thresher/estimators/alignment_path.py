@@ -272,10 +272,11 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         point, untrained = self.path_.point(index), ""
         self.__dict__.pop("machine_", None)
         if training is not None:
-            make = functools.partial(machine_of, training, point, self.C_, str(self.svm))
+            given_up = clock.last_call()
+            make = functools.partial(machine_of, training, point, self.C_, str(self.svm), given_up)
             with trace.step("solve"):
                 try:
-                    self.machine_ = awaited([make], 1, clock.last_call())[0]
+                    self.machine_ = awaited([make], 1, given_up)[0]
                 except OutOfTime:
                     clock.late, untrained = True, UNTRAINED
                 except KeyboardInterrupt:

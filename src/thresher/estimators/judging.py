@@ -164,7 +164,7 @@ class Judge:
             aligned = self.source.aligned(weights, trace, clock.deadline)
             paths = [self.source.path(each, aligned) for each in self.options.formulations]
             training = self.source.training(paths, aligned, weights, self.first)
-            make = functools.partial(FoldMachine, paths, training, test, self.options.svm or "kernel")
+            make = functools.partial(FoldMachine, paths, training, test, self.options.svm or "kernel", clock.ended)
             machines += awaited([make], 1, clock.ended)
         return machines
 
