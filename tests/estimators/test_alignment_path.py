@@ -183,11 +183,13 @@ def test_too_many_samples_for_a_kernel():
 
 
 def test_columns_that_say_nothing():
-    with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
+    with pytest.warns(FewerFeaturesWarning, match="no feature was selected.*no column agrees with the labels"):
         clf = AlignmentPathClassifier(step=0.2, cv=None).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
     assert clf.predict(np.zeros((2, 3))).tolist() == [True, True]
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
         AlignmentPathClassifier(step=0.2, max_features=2).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+    with pytest.warns(FewerFeaturesWarning, match=r"no weight is above eps=0\.0001\. Use a smaller lambda1, lambda2"):
+        AlignmentPathClassifier(step=0.2, lambda2=1e9).fit(X, y)
 
 
 @pytest.mark.parametrize("svm", ["kernel", "linear"])
@@ -283,9 +285,12 @@ def test_interrupt_keeps_the_best_point_so_far():
 def test_progress_in_words(capsys):
     AlignmentPathClassifier(**QUICK, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) >= 8
-    assert "points  p " in lines[0]
-    assert "s left" in lines[0]
+    assert len(lines) >= 11
+    assert "fold 1/3 prepared" in lines[0]
+    assert "fold 3/3 prepared" in lines[2]
+    assert "points  p " in lines[3]
+    assert all("s left" in lines[k] for k in (0, 1, 3))
+    assert not any("s left" in lines[k] for k in (2, -1))
     AlignmentPathClassifier(**QUICK, verbose=1).fit(X, y)
     assert capsys.readouterr().err.count("\r") == len(lines)
 

@@ -100,8 +100,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
-        1: a progress line on standard error, 2: one line for each point that is judged. A callable is called after each
-        with a ``Turn``, whose ``taken`` counts points, and the number of all points.
+        1: a progress line on standard error, 2: one line for each fold and each point that is judged. A callable is
+        called after each point with a ``Turn``, whose ``taken`` counts points, and the number of all points.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             self._use(chosen.place, training, clock, trace, lambda: reason_of(path, chosen, clock, bool(folds)))
         if training is not None and self.keep == "path":
             self.training_ = training
-        tell(self.selection_, clock)
+        tell(self.selection_, self.path_, clock)
         return self
 
     def _checked_options(self) -> Options:

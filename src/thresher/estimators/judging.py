@@ -134,7 +134,7 @@ class Judge:
         total = sum(each.size for each in self.usable)
         progress = JudgeProgress(verbose, total, trace)
         try:
-            machines = self._machines(clock, trace)
+            machines = self._machines(clock, trace, progress)
             points = sorted(((k, i) for i, each in enumerate(self.usable) for k in each.tolist()), reverse=True)
             for index, which in points if machines else []:
                 if clock.ended():
@@ -153,7 +153,7 @@ class Judge:
         progress.close()
         return Judged(scores)
 
-    def _machines(self, clock: Clock, trace: Trace) -> list[FoldMachine]:
+    def _machines(self, clock: Clock, trace: Trace, progress: JudgeProgress) -> list[FoldMachine]:
         """One for each fold; none if there is no time for all of them."""
         machines = []
         for test in self.folds:
@@ -166,6 +166,7 @@ class Judge:
             training = self.source.training(paths, aligned, weights, self.first)
             make = functools.partial(FoldMachine, paths, training, test, self.options.svm or "kernel", clock.ended)
             machines += awaited([make], 1, clock.ended)
+            progress.fold(len(machines), len(self.folds))
         return machines
 
     def _score(self, machine: FoldMachine, which: int, index: int) -> tuple[list[float], float]:
@@ -207,12 +208,15 @@ def reason_of(path: AlignmentPath, chosen: Chosen, clock: Clock, folds: bool) ->
     return stop, text if stop is StopReason.CONVERGED else f"{stop.value}; {text}"
 
 
-def tell(selection: Selection, clock: Clock) -> None:
+def tell(selection: Selection, path: AlignmentPath, clock: Clock) -> None:
     """Warn the caller of ``fit`` of what did not go as asked for; raise KeyboardInterrupt after Ctrl-C."""
     if clock.interrupted:
         raise KeyboardInterrupt
     if selection.stop is StopReason.MAX_TIME:
         warnings.warn(selection.stop_reason, ConvergenceWarning, stacklevel=3)
     elif not selection.features.size:
-        message = "no feature was selected, so every prediction is the same class: no column agrees with the labels"
+        reason = "no column agrees with the labels"
+        if path.alignments.any():
+            reason = f"no weight is above eps={path.eps:g}. Use a smaller lambda1, lambda2 or eps"
+        message = f"no feature was selected, so every prediction is the same class: {reason}"
         warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
