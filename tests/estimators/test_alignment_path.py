@@ -282,6 +282,28 @@ def test_interrupt_keeps_the_best_point_so_far():
     clf.predict(NEW)
 
 
+def test_interrupt_after_the_last_point_loses_nothing(monkeypatch):
+    """Ctrl-C while the columns of the chosen path are taken: they are taken again."""
+    calls, original = [], judging.Source.training
+
+    def training(self, *args):
+        calls.append(args)
+        if len(calls) == 4:  # after three folds
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    monkeypatch.setattr(judging.Source, "training", training)
+    clf = AlignmentPathClassifier(**QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    assert len(calls) == 5
+    assert clf.selection_.interrupted
+    assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
+    monkeypatch.undo()
+    whole = AlignmentPathClassifier(**QUICK).fit(X, y)
+    assert np.array_equal(clf.decision_function(NEW), whole.decision_function(NEW))
+
+
 def test_progress_in_words(capsys):
     AlignmentPathClassifier(**QUICK, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()

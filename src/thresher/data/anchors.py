@@ -12,12 +12,11 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from thresher.data.alignment import UnitKernels
-from thresher.data.explicit import TrainingColumns, factored, side_by_side
+from thresher.data.explicit import TrainingColumns, check_entries, factored, side_by_side
 from thresher.data.pieces import OutOfTime
 from thresher.errors import InvalidDataError
 
 MOST_ANCHORS = 512  # explicit columns of one kernel
-MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 
 
 class Anchors(NamedTuple):
@@ -46,11 +45,7 @@ class AnchoredColumns:
             parts += [(rows, column) for column in found]
             owners += [k] * len(found)
             entries += rows.size * len(found)
-            if entries > MOST_ENTRIES:
-                raise InvalidDataError(
-                    f"the explicit columns of {k + 1:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
-                    f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer"
-                )
+            check_entries(entries, k + 1)
         self.owner = np.array(owners, dtype=np.int64)
         self.phi, self.dense = side_by_side(columns.n_rows, parts)
 

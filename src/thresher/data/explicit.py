@@ -16,10 +16,12 @@ from scipy import sparse
 from thresher.data.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
 from thresher.data.block import Block
 from thresher.data.pieces import OutOfTime
+from thresher.errors import InvalidDataError
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
 MOST_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
+MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
 
@@ -82,6 +84,7 @@ class KernelColumns:
     def __init__(self, columns: TrainingColumns, kernels: UnitKernels, ended: Callable[[], bool] = lambda: False):
         self.columns, self.kernels = columns, kernels
         self.unwritten: list[int] = []
+        entries = 0
         parts: list[tuple[int, np.ndarray, np.ndarray]] = []
         for k in range(len(kernels)):
             if ended():
@@ -91,6 +94,8 @@ class KernelColumns:
                 self.unwritten.append(k)
             else:
                 parts += [(k, rows, values) for rows, values in written]
+                entries += sum(rows.size for rows, _ in written)
+                check_entries(entries, k + 1)
         self.owner = np.array([part[0] for part in parts], dtype=np.int64)
         self.phi, self.dense = side_by_side(columns.n_rows, [(rows, values) for _, rows, values in parts])
 
@@ -110,6 +115,15 @@ class KernelColumns:
                 x = _points(self.columns, self.kernels, k)[1]
                 out += shares[k] * self.kernels.kernel(k).anchored(x, x, float(self.kernels.gammas[k]))
         return out
+
+
+def check_entries(entries: int, n_kernels: int) -> None:
+    """Raise InvalidDataError if explicit columns take too much memory."""
+    if entries > MOST_ENTRIES:
+        raise InvalidDataError(
+            f"the explicit columns of {n_kernels:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
+            f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer, or use svm=None for the path alone"
+        )
 
 
 def side_by_side(n_rows: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, bool]:

@@ -221,7 +221,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             path = paths[chosen.which]
             training = None
             if self.svm is not None:
-                training = source.training([path], aligned, weights, [self._first(path)]).weighted()
+                training = source.last_training(path, aligned, weights, self._first(path), clock)
             self._forget()
             self.classes_, self.fingerprint_, self.C_ = classes, digest, options.Cs[chosen.which_C]
             if judged is not None:

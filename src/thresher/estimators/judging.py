@@ -78,6 +78,20 @@ class Source:
         columns = self.kernels.columns(ids)
         return Training(ids, columns, kernels, aligned.trace[ids], self.codes, weights, self.n_classes)
 
+    def last_training(
+        self, path: AlignmentPath, aligned: Alignments, weights: np.ndarray, first: int, clock: Clock
+    ) -> Training:
+        """``training`` of one path, on the rows with weight.
+
+        Ctrl-C ends the fit, but not before the columns are taken, once more: what was judged would be lost.
+        """
+        make = functools.partial(self.training, [path], aligned, weights, [first])
+        try:
+            return make().weighted()
+        except KeyboardInterrupt:
+            clock.interrupted = True
+            return make().weighted()
+
 
 class Judged(NamedTuple):
     """Scores of folds, (paths, Cs, points, folds); NaN where a point was not judged."""
