@@ -80,6 +80,21 @@ def test_threads_and_pieces_change_no_bit(monkeypatch, tmp_path):
     assert np.array_equal(scores(CutDesign(STORED["csc_int32"](X), [0, 1, 9, 30]), kernel, targets), reference)
 
 
+@pytest.mark.parametrize("storage", ["csr_int32", "csr_int64_float32"])
+def test_slices_of_rows_do_not_read_all_indices(storage, monkeypatch):
+    """Columns are found by bisection in the rows: taking them would read all of X for every slice."""
+    kept = X.astype(np.float32).astype(float) if "float32" in storage else X
+    whole = scores(MemoryDesign(STORED["csc_int32"](kept)), WAYS["rbf"], w=WEIGHTS["some"])
+    block = STORED[storage](X)
+    assert isinstance(block, CsrBlock)
+    monkeypatch.setattr(module, "AT_A_TIME", 20)
+    monkeypatch.setattr(CsrBlock, "take", None)
+    slices = list(module.sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
+    assert len(slices) > 5
+    assert slices[0].start == 3
+    assert np.array_equal(scores(MemoryDesign(block), WAYS["rbf"], w=WEIGHTS["some"]), whole)
+
+
 @pytest.mark.parametrize("name", COLUMNS_OF_X, ids=str)
 def test_every_place_where_columns_live_is_scored(name, tmp_path, monkeypatch):
     """Computed, mapped, scaled, in other processes: by formula, and with the same bits for any threads."""
