@@ -52,6 +52,7 @@ def report(quick):
     for name in ("relathe",) if quick else NAMES:
         found = data(name)
         if found is None:
+            rows.append([name, "no data"])
             continue
         X, y = found
         result, why = in_child(lambda X=X, y=y: measured(X, y, step), LIMIT)

@@ -56,23 +56,24 @@ def best(numbers, accuracies):
 def along_the_path(X, y, folds, kernel, step, most=None):
     """(best accuracy, number of features there, all of the path): over points, values of C and of lambda2.
 
-    Each fold is one fit on its training rows. All of the path: numbers of features and accuracies, the best of C.
+    One fit, whose cross-validation computes alignments, path and SVMs of each fold from its training rows alone, on
+    all cores. Numbers of features are those of the path on all rows. All of the path: numbers of features and
+    accuracies, the best of C.
     """
-    scores, numbers = [], []
-    for train, test in folds:
-        clf = AlignmentPathClassifier(kernel, step=step, C=CS, cv=[(train, test)], max_features=most)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            clf.fit(X, y)
-        results = clf.cv_results_
-        shape = (-1, len(CS), clf.path_.p.size)  # of lambda2, C and points
-        scores.append(np.concatenate(results["split0_test_score"].reshape(shape), axis=1))
-        numbers.append(results["n_features"].reshape(shape)[:, 0].ravel())
-    accuracy, number = best(numbers, np.array(scores))
+    clf = AlignmentPathClassifier(kernel, step=step, C=CS, cv=folds, max_features=most, keep="support")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf.fit(X, y)
+    results = clf.cv_results_
+    shape = (-1, len(CS), clf.path_.p.size)  # of lambda2, C and points
+    splits = [results[f"split{fold}_test_score"].reshape(shape) for fold in range(len(folds))]
+    scores = np.array([np.concatenate(split, axis=1) for split in splits])
+    numbers = results["n_features"].reshape(shape)[:, 0].ravel()
+    accuracy, number = best([numbers], scores)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of points that no fold has
-        along = 100.0 * np.nanmax(np.mean(scores, axis=0), axis=0)
-    return accuracy, number, np.stack([np.mean(numbers, axis=0), along])
+        along = 100.0 * np.nanmax(scores.mean(axis=0), axis=0)
+    return accuracy, number, np.stack([numbers, along])
 
 
 def by_ranking(X, y, folds, rank, counts, kernel):

@@ -44,10 +44,12 @@ def report(quick):
     sets = {name: data(name, quick) for name in (("relathe",) if quick else NAMES)}
     rows, lines = [], {}
     for name, found in sets.items():
-        if found is not None:
-            cells, accuracies = row(name, *found, 0.2 if quick else STEP)
-            rows.append(cells)
-            lines[name] = figure.numbers(*found, 0.2 if quick else 0.01), accuracies
+        if found is None:
+            rows.append([name, "no data"])
+            continue
+        cells, accuracies = row(name, *found, 0.2 if quick else STEP)
+        rows.append(cells)
+        lines[name] = figure.numbers(*found, 0.2 if quick else 0.01), accuracies
     if not quick and lines:
         figure.draw(lines)
     text = (

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
-from sklearn.feature_selection import f_classif, mutual_info_classif
+from sklearn.feature_selection import f_classif
 
 from thresher import alignments
 from thresher.data.alignment import ColumnKernel
@@ -27,11 +27,23 @@ def dense(X):
 
 
 def mutual_information(X, y):
-    """Of counts and other discrete columns as they are, of continuous ones in ten bins of equal share."""
+    """scikit-learn's for discrete columns, of all at once; continuous columns are put into ten bins of equal share."""
     if not sparse.issparse(X):
         cuts = np.quantile(X, np.linspace(0.1, 0.9, 9), axis=0)
         X = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts.T, X.T, strict=True)], axis=1)
-    return mutual_info_classif(X, y, discrete_features=True)
+    A, totals = sparse.csc_array(X), np.bincount(y, minlength=2)
+    column = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr))
+    order = np.lexsort((A.data, column))
+    values, column, labels = A.data[order], column[order], y[A.indices[order]]
+    new = np.ones(values.size, dtype=bool)  # where the next value of a column, or the next column, begins
+    new[1:] = (values[1:] != values[:-1]) | (column[1:] != column[:-1])
+    counts = np.bincount(2 * (np.cumsum(new) - 1) + labels, minlength=2 * np.count_nonzero(new)).reshape(-1, 2)
+    stored = np.stack([np.bincount(column[labels == c], minlength=A.shape[1]) for c in (0, 1)], axis=1)
+    counts = np.concatenate([counts, totals - stored]).astype(float)  # then the zeros of each column
+    owner = np.concatenate([column[new], np.arange(A.shape[1])])
+    expected = counts.sum(axis=1, keepdims=True) * totals / y.size
+    terms = counts * np.log(np.maximum(counts, 1e-300) / np.maximum(expected, 1e-300))
+    return np.bincount(owner, terms.sum(axis=1), minlength=A.shape[1]) / y.size
 
 
 def fisher(X, y):

@@ -1,4 +1,4 @@
-"""AlignmentPathClassifier: predictions of an SVM on the written-out kernel, folds, weights, classes and refusals."""
+"""AlignmentPathClassifier: predictions of an SVM on the written-out kernel, weights, classes and refusals."""
 
 import pickle
 import threading
@@ -11,15 +11,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import alignment as oracle
 from thresher import AlignmentPathClassifier, FeaturePath, FewerFeaturesWarning, InvalidDataError, alignments
 from thresher.estimators import judging
-from thresher.estimators.judging import Judged, chosen_point
-from thresher.families.alignment import Formulation, SquaredEuclidean, follow
 
 REPEATED = "scikit-learn's SVC is no different: its tolerance and folds depend on how often a row is there"
 WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED for kind in ("dense", "sparse")}
@@ -78,54 +75,6 @@ def test_what_is_selected():
     assert certificate.objective - certificate.lower_bound == point.deviation_bound
     assert 0.0 <= certificate.gap < 0.1
     assert clf.transform(X).shape == (120, clf.selection_.features.size)
-
-
-def test_results_of_cross_validation():
-    clf = AlignmentPathClassifier(**QUICK, lambda2=["auto"], max_features=12).fit(X, y)
-    results = clf.cv_results_
-    splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
-    np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
-    np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
-    assert np.array_equal(results["n_features"], np.tile(clf.path_.n_features, 3))
-    assert np.array_equal(results["C"], np.repeat([0.3, 3.0, 30.0], 11))
-    judged = ~np.isnan(results["mean_test_score"][results["C"] == clf.C_])
-    assert np.array_equal(judged, (clf.path_.n_features <= 12) & (clf.path_.n_features > 0))
-    chosen = results["mean_test_score"][results["C"] == clf.C_]
-    assert np.array_equal(clf.path_.cv_score, chosen, equal_nan=True)
-    assert clf.best_score_ == np.nanmax(results["mean_test_score"])
-    assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
-    assert clf.best_index_ == clf.point_ == np.flatnonzero(clf.path_.cv_score == clf.best_score_)[-1]
-    assert "the best of" in clf.selection_.stop_reason
-
-
-def test_of_equal_scores_the_fewest_features_win():
-    path = follow(Formulation(0.1, 0.1, SquaredEuclidean(), step=0.25), np.linspace(0.01, 0.5, 20))
-    scores = np.full((1, 2, len(path), 2), 0.7)
-    scores[0, 0, :, 0] = 0.6
-    scores[0, 1, -1] = np.nan
-    chosen = chosen_point([path], Judged(scores), None)
-    assert (chosen.which_C, chosen.place, chosen.score) == (1, len(path) - 2, 0.7)
-    nothing = chosen_point([path], Judged(np.full_like(scores, np.nan)), None)
-    assert (nothing.place, nothing.score) == (len(path) - 1, None)
-
-
-def test_a_fold_is_scored_as_if_it_were_new():
-    """The scores of a fold are those of a model that never saw its rows, whatever these hold."""
-    folds = list(StratifiedKFold(3).split(X, y))
-    clf = AlignmentPathClassifier(step=0.1, cv=folds, C=10.0).fit(X, y)
-    train, test = folds[1]
-    alone = AlignmentPathClassifier(step=0.1, cv=None).fit(X[train], y[train])
-    for k in (2, 6, 9):
-        number = alone.path_.n_features[k]
-        if number and alone.path_.place(number) == k:
-            score = alone.at(int(number)).score(X[test], y[test])
-            assert abs(score - clf.cv_results_["split1_test_score"][k]) < 1e-12
-    other = X.copy()
-    other[test] = other[test][::-1] * 3.0 + 1.0
-    again = AlignmentPathClassifier(step=0.1, cv=[folds[1]], C=10.0).fit(other, y)
-    moved = AlignmentPathClassifier(step=0.1, cv=None).fit(other[train], y[train])
-    score = moved.at(int(moved.path_.n_features[6])).score(other[test], y[test])
-    assert abs(score - again.cv_results_["split0_test_score"][moved.path_.place(moved.path_.n_features[6])]) < 1e-12
 
 
 def test_at_is_a_model_of_another_point():
@@ -206,36 +155,6 @@ def test_integer_weights_count_as_repeated_rows():
     np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-2)
 
 
-def test_lists_of_C_and_lambda2_are_chosen_from():
-    clf = AlignmentPathClassifier(**QUICK, C=[0.01, 1.0], lambda2=[0.02, "auto"]).fit(X, y)
-    assert clf.cv_results_["C"].shape == (44,)
-    assert set(clf.cv_results_["lambda2"]) >= {0.02}
-    assert clf.C_ in (0.01, 1.0)
-    assert clf.best_score_ == np.nanmax(clf.cv_results_["mean_test_score"])
-    assert len(clf.path_.cv_score) == 11
-    with pytest.raises(ValueError, match="a list of C or lambda2 is chosen from by cross-validation"):
-        AlignmentPathClassifier(C=[1.0, 2.0], cv=None).fit(X, y)
-
-
-def test_with_a_limit_two_lambdas_are_tried():
-    """The tenth largest alignment, and that with which the path begins with as many features as are allowed."""
-    clf = AlignmentPathClassifier(**QUICK, max_features=8).fit(X, y)
-    results = clf.cv_results_
-    lambdas = np.unique(results["lambda2"])
-    assert lambdas.size == 2
-    second = results["lambda2"] == lambdas[1]
-    assert results["n_features"][second].max() == 8
-    assert results["n_features"][~second].max() > 8
-    assert np.array_equal(
-        np.isnan(results["mean_test_score"]), (results["n_features"] > 8) | (results["n_features"] == 0)
-    )
-    assert clf.path_.lambda2 in lambdas
-    alone = AlignmentPathClassifier(**QUICK, max_features=8, lambda2=["auto"]).fit(X, y)
-    assert np.unique(alone.cv_results_["lambda2"]) == lambdas[0]
-    kl = AlignmentPathClassifier(**QUICK, max_features=8, divergence="kl").fit(X, y)
-    assert kl.best_score_ == np.nanmax(kl.cv_results_["mean_test_score"])
-
-
 def test_class_weights_and_scoring():
     balanced = AlignmentPathClassifier(**QUICK, class_weight="balanced", scoring="balanced_accuracy").fit(X, y)
     share = {label: 60 / np.count_nonzero(y == label) for label in np.unique(y)}
@@ -263,24 +182,39 @@ def test_too_many_samples_for_a_kernel():
     assert clf.selection_.features.tolist() == [1]
 
 
-def test_folds_shrink_to_the_smallest_class():
-    labels = np.zeros(120, dtype=int)
-    labels[:3] = 1
-    clf = AlignmentPathClassifier(step=0.2, cv=5).fit(X, labels)
-    assert "split2_test_score" in clf.cv_results_
-    assert "split3_test_score" not in clf.cv_results_
-    labels[1:3] = 0
-    with pytest.warns(ConvergenceWarning, match="only one sample"):
-        clf = AlignmentPathClassifier(step=0.2).fit(X, labels)
-    assert not hasattr(clf, "cv_results_")
-
-
 def test_columns_that_say_nothing():
-    with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
+    with pytest.warns(FewerFeaturesWarning, match="no feature was selected.*no column agrees with the labels"):
         clf = AlignmentPathClassifier(step=0.2, cv=None).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
     assert clf.predict(np.zeros((2, 3))).tolist() == [True, True]
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
         AlignmentPathClassifier(step=0.2, max_features=2).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+    with pytest.warns(FewerFeaturesWarning, match=r"no weight is above eps=0\.0001\. Use a smaller lambda1, lambda2"):
+        AlignmentPathClassifier(step=0.2, lambda2=1e9).fit(X, y)
+
+
+@pytest.mark.parametrize("svm", ["kernel", "linear"])
+def test_constant_columns_have_no_weight_where_all_others_begin_with_one(svm):
+    """eta_0 > 0 of the KL divergence: their kernels have no trace to be divided by."""
+    Z = X.copy()
+    Z[:, [0, 7]] = 3.0
+    clf = AlignmentPathClassifier(divergence="kl", svm=svm, **QUICK).fit(Z, y)
+    assert clf.path_.n_features[0] == 23
+    assert not {0, 7} & set(clf.path_.ids)
+    assert clf.score(Z, y) > 0.8
+    with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached; no feature was selected"):
+        none = AlignmentPathClassifier(divergence="kl", svm=svm, max_time=1e-9).fit(Z, y)
+    assert np.unique(none.predict(NEW)).size == 1
+
+
+@pytest.mark.parametrize("svm", ["kernel", "linear"])
+def test_small_gammas_are_linear_kernels(svm):
+    """As gamma falls, an RBF kernel of unit trace becomes the linear one, and so do its predictions."""
+    options = {"svm": svm, "cv": None, "C": 1.0, "p_end": 1.5, "step": 0.1}
+    labels = X[:, 4] + X[:, 11] > 0.0
+    curved = AlignmentPathClassifier(gamma=1e-10, **options).fit(X, labels)
+    straight = AlignmentPathClassifier("linear", **options).fit(X, labels)
+    np.testing.assert_allclose(curved.path_.alignments, straight.path_.alignments, atol=1e-8)
+    np.testing.assert_allclose(curved.decision_function(NEW), straight.decision_function(NEW), atol=1e-3)
 
 
 def test_pickle_clone_and_refit():
@@ -304,22 +238,24 @@ def test_features_that_are_not_selected_may_be_missing():
 
 
 def test_max_time_keeps_the_best_point_so_far(monkeypatch):
-    looks = iter(range(10**6))
-    monkeypatch.setattr(judging.Clock, "ended", _after(18, looks))
-    with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached"):
-        clf = AlignmentPathClassifier(**QUICK, max_time=1e6).fit(X, y)
-    judged = np.flatnonzero(~np.isnan(clf.path_.cv_score))
-    assert 0 < judged.size < np.count_nonzero(clf.path_.n_features)
-    assert clf.best_index_ in judged
-    clf.predict(NEW)
+    over = threading.Event()
 
+    def count(turn, total):
+        if turn.taken == 4:
+            over.set()
 
-def _after(count, looks):
     def ended(self):
-        self.late = self.late or next(looks) >= count
+        self.late = self.late or over.is_set()
         return self.late
 
-    return ended
+    monkeypatch.setattr(judging.Clock, "ended", ended)
+    with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached"):
+        clf = AlignmentPathClassifier(**QUICK, verbose=count, max_time=1e6).fit(X, y)
+    judged = np.flatnonzero(~np.isnan(clf.path_.cv_score))
+    assert judged.size == 4
+    assert clf.best_index_ in judged
+    assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
+    clf.predict(NEW)
 
 
 def test_no_time_at_all():
@@ -346,12 +282,37 @@ def test_interrupt_keeps_the_best_point_so_far():
     clf.predict(NEW)
 
 
+def test_interrupt_after_the_last_point_loses_nothing(monkeypatch):
+    """Ctrl-C while the columns of the chosen path are taken: they are taken again."""
+    calls, original = [], judging.Source.training
+
+    def training(self, *args):
+        calls.append(args)
+        if len(calls) == 4:  # after three folds
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    monkeypatch.setattr(judging.Source, "training", training)
+    clf = AlignmentPathClassifier(**QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    assert len(calls) == 5
+    assert clf.selection_.interrupted
+    assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
+    monkeypatch.undo()
+    whole = AlignmentPathClassifier(**QUICK).fit(X, y)
+    assert np.array_equal(clf.decision_function(NEW), whole.decision_function(NEW))
+
+
 def test_progress_in_words(capsys):
     AlignmentPathClassifier(**QUICK, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) >= 8
-    assert "points  p " in lines[0]
-    assert "s left" in lines[0]
+    assert len(lines) >= 11
+    assert "fold 1/3 prepared" in lines[0]
+    assert "fold 3/3 prepared" in lines[2]
+    assert "points  p " in lines[3]
+    assert all("s left" in lines[k] for k in (0, 1, 3))
+    assert not any("s left" in lines[k] for k in (2, -1))
     AlignmentPathClassifier(**QUICK, verbose=1).fit(X, y)
     assert capsys.readouterr().err.count("\r") == len(lines)
 

@@ -234,12 +234,25 @@ def test_divergences_by_name_or_object(divergence):
     assert len(path) == 11
 
 
+@pytest.mark.parametrize("divergence", ["kl", SquaredEuclidean(0.1)])
+def test_constant_kernels_have_no_weight(divergence):
+    """Not even if eta_0 > 0, from which the weights of all others begin; and no bound counts them."""
+    kernels, _, y = kernels_and_labels()
+    path = alignment_path([*kernels, np.full((30, 30), 2.0)], y, divergence=divergence, step=0.1)
+    alone = alignment_path(kernels, y, divergence=divergence, step=0.1)
+    assert alone.n_features[0] == len(kernels)
+    assert np.array_equal(path.ids, alone.ids)
+    assert np.array_equal(path.values, alone.values)
+    assert np.array_equal(path.deviation_bound, alone.deviation_bound)
+
+
 @pytest.mark.parametrize(("options", "message"), [
     ({"eps": 0.4}, "eps must be below 1/e"), ({"eps": 0}, "eps must be a positive number"),
     ({"p_start": 1.0}, "p_start must be above p_end=1.0"), ({"p_end": 0.9}, "p_end must be at least 1"),
     ({"lambda1": -1}, "lambda1 must be a non-negative number"), ({"lambda2": "some"}, "lambda2 must be 'auto' or"),
     ({"lambda1": 0, "lambda2": 0}, "must not both be 0"), ({"lambda1": 0}, "lambda1=0 needs p_end above 1"),
-    ({"step": 0}, "step must be a positive number"), ({"predictor": 3}, "predictor must be 0, 1 or 2"),
+    ({"step": 0}, "step must be a positive number"), ({"step": 1e-9}, "step=1e-09 gives a path of more than 100,000"),
+    ({"predictor": 3}, "predictor must be 0, 1 or 2"),
     ({"divergence": "hellinger"}, "divergence must be 'euclidean', 'kl' or an object"),
     ({"divergence": 3}, "divergence must be"), ({"exact": 1}, "exact must be True or False"),
     ({"lambda2": None}, "lambda2 must be 'auto' or"), ({"lambda1": float("nan")}, "lambda1 must be a non-negative"),

@@ -80,6 +80,21 @@ def test_threads_and_pieces_change_no_bit(monkeypatch, tmp_path):
     assert np.array_equal(scores(CutDesign(STORED["csc_int32"](X), [0, 1, 9, 30]), kernel, targets), reference)
 
 
+@pytest.mark.parametrize("storage", ["csr_int32", "csr_int64_float32"])
+def test_slices_of_rows_do_not_read_all_indices(storage, monkeypatch):
+    """Columns are found by bisection in the rows: taking them would read all of X for every slice."""
+    kept = X.astype(np.float32).astype(float) if "float32" in storage else X
+    whole = scores(MemoryDesign(STORED["csc_int32"](kept)), WAYS["rbf"], w=WEIGHTS["some"])
+    block = STORED[storage](X)
+    assert isinstance(block, CsrBlock)
+    monkeypatch.setattr(module, "AT_A_TIME", 20)
+    monkeypatch.setattr(CsrBlock, "take", None)
+    slices = list(module.sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
+    assert len(slices) > 5
+    assert slices[0].start == 3
+    assert np.array_equal(scores(MemoryDesign(block), WAYS["rbf"], w=WEIGHTS["some"]), whole)
+
+
 @pytest.mark.parametrize("name", COLUMNS_OF_X, ids=str)
 def test_every_place_where_columns_live_is_scored(name, tmp_path, monkeypatch):
     """Computed, mapped, scaled, in other processes: by formula, and with the same bits for any threads."""
@@ -118,6 +133,17 @@ def test_fast_sums_are_as_accurate_as_stated(gamma):
     w = rng.random(400)
     found = alignments_of(MemoryDesign(STORED["dense_F_float64"](Z)), labels, kernel, w)
     np.testing.assert_allclose(found.values[0], expected(kernel, Z, labels, w), rtol=1e-9, atol=1e-9 * w.sum())
+
+
+@pytest.mark.parametrize("gamma", [1e-6, 1e-9, 1e-13])
+def test_fast_sums_of_small_gammas_lose_no_digits(gamma):
+    """1 - K is then tiny beside 1: the reference is written out less 1, which does not change the centred kernel."""
+    z, w = rng.standard_normal(400), rng.random(400)
+    labels = np.sign(z + rng.standard_normal(400))
+    K = oracle.centred(np.expm1(-gamma * np.subtract.outer(z, z) ** 2), w)
+    reference = (w * labels) @ K @ (w * labels) / (w @ np.diag(K))
+    found = alignments_of(MemoryDesign(STORED["dense_F_float64"](z[:, None])), labels, ColumnKernel("rbf", gamma), w)
+    np.testing.assert_allclose(found.values[0], [reference], rtol=1e-9)
 
 
 def test_many_distinct_values_that_repeat():

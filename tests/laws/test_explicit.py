@@ -6,7 +6,9 @@ import pytest
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
 from thresher.data.alignment import KERNELS, ColumnKernel, UnitKernels
+from thresher.data.anchors import AnchoredColumns
 from thresher.data.explicit import KernelColumns, additive_scores, columns_of
+from thresher.data.pieces import OutOfTime
 
 rng = np.random.default_rng(5)
 SPARSE = matrix(50, 9, seed=2)
@@ -60,6 +62,25 @@ def test_scores_of_the_training_rows_are_products_with_the_kernel(name):
     np.testing.assert_allclose(scores, gram @ dual, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplace"])
+@pytest.mark.parametrize("gamma", [1e-6, 1e-12])
+def test_kernels_of_small_gamma_keep_their_digits(name, gamma):
+    """The centred kernel is then tiny, and multiplied with a large share: errors are relative to it, not to 1."""
+    binary = (rng.random(80) < 0.3).astype(float)
+    X = np.stack([rng.standard_normal(80), binary, np.round(rng.standard_normal(80))], axis=1)
+    away = X[:, None] - X[None]
+    less_one = np.expm1(-gamma * (away**2 if name == "rbf" else np.abs(away))).sum(axis=2)
+    columns, kernels = columns_of(STORED["csc_int32"](X)), UnitKernels((ColumnKernel(name),), np.full(3, gamma))
+    expected = oracle.centred(less_one, np.ones(80)) / gamma
+    found = oracle.centred(KernelColumns(columns, kernels).gram(np.full(3, 1.0 / gamma)), np.ones(80))
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+    dual = rng.standard_normal((80, 1))
+    dual -= dual.mean()
+    scores = additive_scores(columns, columns, kernels, np.full(3, 1.0 / gamma), dual)
+    products = less_one @ dual / gamma
+    np.testing.assert_allclose(scores - scores.mean(), products - products.mean(), atol=1e-7)
+
+
 def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     X = np.stack([rng.integers(0, 2, 400), rng.standard_normal(400), np.zeros(400)], axis=1)
     kernels = UnitKernels((ColumnKernel("rbf"),), np.full(3, 0.5))
@@ -68,6 +89,19 @@ def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     assert counts[0] == 1
     assert 10 < counts[1] < 30
     assert counts[2] == 0
+
+
+@pytest.mark.parametrize("explicit", [KernelColumns, AnchoredColumns])
+def test_explicit_columns_are_given_up_when_the_time_is_over(explicit):
+    columns, looks = columns_of(STORED["csc_int32"](SPARSE)), []
+
+    def ended():
+        looks.append(len(looks))
+        return len(looks) == 4
+
+    with pytest.raises(OutOfTime):
+        explicit(columns, UnitKernels((ColumnKernel("rbf"),), np.ones(9)), ended)
+    assert len(looks) == 4
 
 
 def test_columns_can_be_taken():

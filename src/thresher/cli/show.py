@@ -127,10 +127,15 @@ class Points(_Bar):
 
 
 class Judged(_Bar):
-    """Progress bar over the points of a path that cross-validation judges."""
+    """Progress bar over the folds of cross-validation, then over the points of a path that it judges."""
 
     def __init__(self, shown):
         super().__init__(shown, "reading columns")
+
+    def folds(self, done, count, seconds):
+        """Show how many folds are prepared."""
+        state = f"{done} of {count} folds prepared, {seconds:.1f} s"
+        self.bar.update(self.task, description="folds", total=count, completed=done, state=state)
 
     def __call__(self, turn, total):
         """Show the progress of the fit."""

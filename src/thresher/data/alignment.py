@@ -88,8 +88,16 @@ class ColumnKernel:
     def anchored(self, x: np.ndarray, z: np.ndarray, gamma: float) -> np.ndarray:
         """(phi(x) - phi(0))'(phi(z) - phi(0)): zero at zero, and the same kernel once it is centred."""
         zero = np.zeros((1, *x.shape[1:]))
-        to_zero, from_zero = self.of(x, zero, gamma), self.of(zero, z, gamma)
-        return self.of(x, z, gamma) - to_zero - from_zero + self.of(zero, zero, gamma)
+        to_zero, from_zero = self.less_one(x, zero, gamma), self.less_one(zero, z, gamma)
+        return self.less_one(x, z, gamma) - to_zero - from_zero + self.less_one(zero, zero, gamma)
+
+    def anchored_diagonal(self, x: np.ndarray, gamma: float) -> np.ndarray:
+        """``anchored`` of each point with itself."""
+        zero = np.zeros((1, *x.shape[1:]))
+        to_zero = -2.0 * self.less_one(x, zero, gamma)[:, 0]
+        if self.name in ("rbf", "laplace"):
+            return to_zero
+        return self.diagonal(x, gamma) + to_zero + float(self.of(zero, zero, gamma)[0, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,13 +226,16 @@ def sorted_columns(block: Scannable, lo: int, hi: int, weighted: np.ndarray) -> 
     if isinstance(block, CscBlock):
         cuts = np.searchsorted(block.indptr, np.arange(block.indptr[lo] + AT_A_TIME, block.indptr[hi], AT_A_TIME))
         for a, b in ranges_between(cuts - lo, hi - lo):
-            yield _of_csc(block, lo + a, lo + b, lo + a, weighted)
-    elif isinstance(block, CsrBlock):  # taking columns reads all indices, so as many as can be sorted at a time
+            yield _of_csc(block, lo + a, lo + b, weighted)
+    elif isinstance(block, CsrBlock):
         share = (hi - lo) / max(1, block.shape[1])
         step = max(1, -(-(hi - lo) * AT_A_TIME // max(1, int(share * block.entries))))
+        begins = _places_in_rows(block, lo)
         for a in range(lo, hi, step):
             b = min(a + step, hi)
-            yield _of_csc(block.take(np.arange(a, b)), 0, b - a, a, weighted)
+            ends = _places_in_rows(block, b)
+            yield _of_csr(block, begins, ends, a, b, weighted)
+            begins = ends
     elif isinstance(block, Block):
         for a in range(lo, hi, DENSE_COLUMNS):
             columns = block.take(np.arange(a, min(a + DENSE_COLUMNS, hi))).toarray().T
@@ -237,7 +248,7 @@ def sorted_columns(block: Scannable, lo: int, hi: int, weighted: np.ndarray) -> 
         raise TypeError(f"alignments need columns that can be taken, which {type(block).__name__} has not")
 
 
-def _of_csc(block: CscBlock, lo: int, hi: int, start: int, weighted: np.ndarray) -> SortedColumns:
+def _of_csc(block: CscBlock, lo: int, hi: int, weighted: np.ndarray) -> SortedColumns:
     begin, end = int(block.indptr[lo]), int(block.indptr[hi])
     rows, values = block.indices[begin:end].astype(np.int64), block.values[begin:end].astype(np.float64)
     column = np.repeat(np.arange(hi - lo), np.diff(block.indptr[lo : hi + 1]))
@@ -248,4 +259,34 @@ def _of_csc(block: CscBlock, lo: int, hi: int, start: int, weighted: np.ndarray)
         order = np.lexsort((values, column))
         rows, values = rows[order], values[order]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=hi - lo))])
-    return SortedColumns(start, indptr, rows, values)
+    return SortedColumns(lo, indptr, rows, values)
+
+
+def _places_in_rows(block: CsrBlock, column: int) -> np.ndarray:
+    """Where the entries of ``column`` and of those after it begin in each row, by bisection in all rows at once.
+
+    Taking columns would read all indices for every slice.
+    """
+    low, high = block.indptr[:-1].astype(np.int64), block.indptr[1:].astype(np.int64)
+    while (open_rows := np.flatnonzero(low < high)).size:
+        middle = (low[open_rows] + high[open_rows]) // 2
+        before = block.indices[middle] < column
+        low[open_rows[before]] = middle[before] + 1
+        high[open_rows[~before]] = middle[~before]
+    return low
+
+
+def _of_csr(
+    block: CsrBlock, begins: np.ndarray, ends: np.ndarray, lo: int, hi: int, weighted: np.ndarray
+) -> SortedColumns:
+    """Columns lo <= j < hi, whose entries lie between ``begins`` and ``ends`` in each row."""
+    counts = np.where(weighted, ends - begins, 0)
+    rows = np.repeat(np.arange(counts.size), counts)
+    places = np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(rows.size)
+    values, column = block.values[places].astype(np.float64), block.indices[places].astype(np.int64) - lo
+    if not (values != 0.0).all():
+        kept = values != 0.0
+        rows, values, column = rows[kept], values[kept], column[kept]
+    order = np.lexsort((values, column))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=hi - lo))])
+    return SortedColumns(lo, indptr, rows[order], values[order])

@@ -4,6 +4,7 @@ The explicit columns of a unit are made by Cholesky's factorisation with pivots,
 sum of kernels with the pivots alone, its anchors: a few dozen values for a column, however many rows there are.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,11 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from thresher.data.alignment import UnitKernels
-from thresher.data.explicit import TrainingColumns, factored, side_by_side
+from thresher.data.explicit import TrainingColumns, check_entries, factored, side_by_side
+from thresher.data.pieces import OutOfTime
 from thresher.errors import InvalidDataError
 
 MOST_ANCHORS = 512  # explicit columns of one kernel
-MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 
 
 class Anchors(NamedTuple):
@@ -26,24 +27,25 @@ class Anchors(NamedTuple):
 
 
 class AnchoredColumns:
-    """Explicit columns of the kernels of ``columns``, all written down, with the anchors of each unit."""
+    """Explicit columns of the kernels of ``columns``, all written down, with the anchors of each unit.
 
-    def __init__(self, columns: TrainingColumns, kernels: UnitKernels):
+    OutOfTime as soon as ``ended()``.
+    """
+
+    def __init__(self, columns: TrainingColumns, kernels: UnitKernels, ended: Callable[[], bool] = lambda: False):
         self.kernels = kernels
         self.anchors: list[Anchors] = []
         parts: list[tuple[np.ndarray, np.ndarray]] = []
         owners, entries = [], 0
         for k in range(len(kernels)):
+            if ended():
+                raise OutOfTime(k / len(kernels))
             rows, found, anchors = _anchored(columns, kernels, k)
             self.anchors.append(anchors)
             parts += [(rows, column) for column in found]
             owners += [k] * len(found)
             entries += rows.size * len(found)
-            if entries > MOST_ENTRIES:
-                raise InvalidDataError(
-                    f"the explicit columns of {k + 1:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
-                    f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer"
-                )
+            check_entries(entries, k + 1)
         self.owner = np.array(owners, dtype=np.int64)
         self.phi, self.dense = side_by_side(columns.n_rows, parts)
 

@@ -5,7 +5,7 @@ with d distinct non-zero values becomes at most d sparse columns, a binary one a
 dozen. A kernel of several columns together is not written down: it is computed anew for each sum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -15,10 +15,13 @@ from scipy import sparse
 
 from thresher.data.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
 from thresher.data.block import Block
+from thresher.data.pieces import OutOfTime
+from thresher.errors import InvalidDataError
 
-TOLERANCE = 1e-10  # by which products of explicit columns may differ from the kernel, whose largest value is 1
+TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
 MOST_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
+MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
 
@@ -73,18 +76,26 @@ def columns_of(block: Block) -> TrainingColumns:
 
 
 class KernelColumns:
-    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of some kernels may be unwritten."""
+    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of some kernels may be unwritten.
 
-    def __init__(self, columns: TrainingColumns, kernels: UnitKernels):
+    OutOfTime as soon as ``ended()``: many kernels take seconds, during which no other thread gets far.
+    """
+
+    def __init__(self, columns: TrainingColumns, kernels: UnitKernels, ended: Callable[[], bool] = lambda: False):
         self.columns, self.kernels = columns, kernels
         self.unwritten: list[int] = []
+        entries = 0
         parts: list[tuple[int, np.ndarray, np.ndarray]] = []
         for k in range(len(kernels)):
+            if ended():
+                raise OutOfTime(k / len(kernels))
             written = _written(columns, kernels, k)
             if written is None:
                 self.unwritten.append(k)
             else:
                 parts += [(k, rows, values) for rows, values in written]
+                entries += sum(rows.size for rows, _ in written)
+                check_entries(entries, k + 1)
         self.owner = np.array([part[0] for part in parts], dtype=np.int64)
         self.phi, self.dense = side_by_side(columns.n_rows, [(rows, values) for _, rows, values in parts])
 
@@ -104,6 +115,15 @@ class KernelColumns:
                 x = _points(self.columns, self.kernels, k)[1]
                 out += shares[k] * self.kernels.kernel(k).anchored(x, x, float(self.kernels.gammas[k]))
         return out
+
+
+def check_entries(entries: int, n_kernels: int) -> None:
+    """Raise InvalidDataError if explicit columns take too much memory."""
+    if entries > MOST_ENTRIES:
+        raise InvalidDataError(
+            f"the explicit columns of {n_kernels:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
+            f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer, or use svm=None for the path alone"
+        )
 
 
 def side_by_side(n_rows: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, bool]:
@@ -129,7 +149,7 @@ def _written(columns: TrainingColumns, kernels: UnitKernels, k: int) -> list[tup
     if kernel.name == "polynomial":
         return [(rows, factor * x**power) for factor, power in _powers(kernel, gamma)]
     if x[0] == x[-1]:
-        return [(rows, np.full(x.size, np.sqrt(2.0 - 2.0 * kernel.of(x[:1], np.zeros(1), gamma)[0, 0])))]
+        return [(rows, np.full(x.size, np.sqrt(kernel.anchored_diagonal(x[:1], gamma)[0])))]
     distinct, place = _distinct(x)
     if kernel.name == "laplace" and distinct.size > MOST_EXPLICIT:
         return None
@@ -162,12 +182,12 @@ def factored(
     """(columns, pivots): columns whose products are the anchored kernel of the points ``x``, to TOLERANCE.
 
     Cholesky's factorisation with pivots: the columns at the pivots are a lower triangle. The tolerance is relative to
-    the largest value of the kernel, which is 1 for rbf and laplace. At most ``most`` columns.
+    the largest value of the anchored kernel, which is small if gamma is. At most ``most`` columns.
     """
     zero = np.zeros((1, *x.shape[1:]))
-    to_zero, at_zero = kernel.of(x, zero, gamma)[:, 0], float(kernel.of(zero, zero, gamma)[0, 0])
-    left = kernel.diagonal(x, gamma) - 2.0 * to_zero + at_zero  # what is left of the diagonal
-    least = TOLERANCE * (1.0 if kernel.name in ("rbf", "laplace") else float(left.max(initial=0.0)))
+    to_zero, at_zero = kernel.less_one(x, zero, gamma)[:, 0], float(kernel.less_one(zero, zero, gamma)[0, 0])
+    left = kernel.anchored_diagonal(x, gamma)  # what is left of the diagonal
+    least = TOLERANCE * float(left.max(initial=0.0))
     columns = np.zeros((min(len(x), 8), len(x)))
     pivots: list[int] = []
     while len(pivots) < (len(x) if most is None else min(most, len(x))):
@@ -175,7 +195,7 @@ def factored(
         if left[pivot] <= least:
             break
         count = len(pivots)
-        row = kernel.of(x[pivot : pivot + 1], x, gamma)[0] - to_zero[pivot] - to_zero + at_zero
+        row = kernel.less_one(x[pivot : pivot + 1], x, gamma)[0] - to_zero[pivot] - to_zero + at_zero
         row -= columns[:count, pivot] @ columns[:count]
         row /= np.sqrt(left[pivot])
         if count == len(columns):
@@ -213,7 +233,7 @@ def additive_scores(
         np.add.at(sums, group, dual[training_rows])
         sums[-1] = -sums[:-1].sum(axis=0)  # of the rows that are zero
         points = np.append(z, 0.0)
-        table = kernel.of(distinct, points, gamma) - kernel.of(np.zeros(1), points, gamma)
+        table = kernel.less_one(distinct, points, gamma) - kernel.less_one(np.zeros(1), points, gamma)
         out[rows] += share * (table @ sums)[place]
     return out
 

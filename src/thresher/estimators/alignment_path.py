@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -10,22 +9,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.alignment import Alignments, UnitKernels
+from thresher.data.alignment import UnitKernels
 from thresher.data.explicit import TrainingColumns, columns_of
 from thresher.data.kernel_units import UnitSpace, kernels_of
 from thresher.data.pieces import OutOfTime
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.alignment_options import check_samples, checked_options, held_out
 from thresher.estimators.arrange import arranged
 from thresher.estimators.base import MatrixLike
-from thresher.estimators.judging import Judge, Options, Source, chosen_point, reason_of
+from thresher.estimators.judging import Judge, Options, Source, chosen_point, reason_of, tell
 from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
 from thresher.estimators.kernel_machine import Machine, Training, machine_of
 from thresher.estimators.linear import LinearClassifier
@@ -102,8 +100,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
         these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
-        1: a progress line on standard error, 2: one line for each point that is judged. A callable is called after each
-        with a ``Turn``, whose ``taken`` counts points, and the number of all points.
+        1: a progress line on standard error, 2: one line for each fold and each point that is judged. A callable is
+        called after each point with a ``Turn``, whose ``taken`` counts points, and the number of all points.
 
     Attributes
     ----------
@@ -208,7 +206,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             )
             kernels = kernel_source(self.kernel, self.gamma, self.degree, self.coef0, design)
             source = Source(kernels, design.scan_cost(), codes, classes.size)
-            aligned = self._first_alignments(source, weights, clock, trace)
+            aligned = source.first_aligned(weights, trace, clock, self.space_.width)
             watched = clock if len(options.formulations) == 1 else None  # several have equally many points
             paths = [source.path(each, aligned, watched) for each in options.formulations]
             folds = held_out(self.cv, self.svm, codes, weights)
@@ -223,7 +221,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             path = paths[chosen.which]
             training = None
             if self.svm is not None:
-                training = source.training([path], aligned, weights, [self._first(path)]).weighted()
+                training = source.last_training(path, aligned, weights, self._first(path), clock)
             self._forget()
             self.classes_, self.fingerprint_, self.C_ = classes, digest, options.Cs[chosen.which_C]
             if judged is not None:
@@ -235,26 +233,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             self._use(chosen.place, training, clock, trace, lambda: reason_of(path, chosen, clock, bool(folds)))
         if training is not None and self.keep == "path":
             self.training_ = training
-        self._tell(clock)
+        tell(self.selection_, self.path_, clock)
         return self
-
-    def _first_alignments(self, source: Source, weights: np.ndarray, clock: Clock, trace: Trace) -> Alignments:
-        """Alignments of all features; if the time is over before they are known, zero: nothing is selected then."""
-        try:
-            return source.aligned(weights, trace, clock.deadline)
-        except OutOfTime:
-            clock.late, nothing = True, np.zeros(self.space_.width)
-            return Alignments(nothing, nothing, nothing)
-
-    def _tell(self, clock: Clock) -> None:
-        """Warn of what did not go as asked for; raise KeyboardInterrupt after Ctrl-C."""
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        if self.selection_.stop is StopReason.MAX_TIME:
-            warnings.warn(self.selection_.stop_reason, ConvergenceWarning, stacklevel=3)
-        elif not self.selection_.features.size:
-            message = "no feature was selected, so every prediction is the same class: no column agrees with the labels"
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
     def _checked_options(self) -> Options:
         """What the fit needs of the parameters; ValueError for invalid ones."""
@@ -292,10 +272,11 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         point, untrained = self.path_.point(index), ""
         self.__dict__.pop("machine_", None)
         if training is not None:
-            make = functools.partial(machine_of, training, point, self.C_, str(self.svm))
+            given_up = clock.last_call()
+            make = functools.partial(machine_of, training, point, self.C_, str(self.svm), given_up)
             with trace.step("solve"):
                 try:
-                    self.machine_ = awaited([make], 1, clock.last_call())[0]
+                    self.machine_ = awaited([make], 1, given_up)[0]
                 except OutOfTime:
                     clock.late, untrained = True, UNTRAINED
                 except KeyboardInterrupt:

@@ -25,6 +25,8 @@ from thresher.families.alignment import (
 )
 from thresher.results import AlignmentPath
 
+MOST_POINTS = 100_000  # of a path
+
 
 def alignments(
     X: MatrixLike,
@@ -165,14 +167,17 @@ def alignment_path(
     options = checked_formulation(lambda1, lambda2, eps, p_start, p_end, step, divergence, predictor, exact)
     classes, codes = check.classes_of(y)
     weights = check.row_weights(sample_weight, None, codes, classes)
-    a = np.array([_alignment(K, i, targets_of(codes, classes.size), weights) for i, K in enumerate(kernels)])
-    if not a.size:
+    targets = targets_of(codes, classes.size)
+    found = [_alignment(K, i, targets, weights) for i, K in enumerate(kernels)]
+    if not found:
         raise InvalidDataError("kernels is empty: pass at least one kernel matrix")
-    return follow(formulation_of(options, a / weights.sum()), a / weights.sum())
+    exists = np.array([each is not None for each in found])
+    a = np.array([0.0 if each is None else each for each in found]) / weights.sum()
+    return follow(formulation_of(options, a), a, exists=exists)
 
 
-def _alignment(given: ArrayLike, place: int, targets: np.ndarray, w: np.ndarray) -> float:
-    """Alignment of a kernel matrix, centred and divided by its trace, 0 if nothing is left of it."""
+def _alignment(given: ArrayLike, place: int, targets: np.ndarray, w: np.ndarray) -> float | None:
+    """Alignment of a kernel matrix, centred and divided by its trace; None if nothing is left of it."""
     try:
         K = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -189,7 +194,7 @@ def _alignment(given: ArrayLike, place: int, targets: np.ndarray, w: np.ndarray)
     K = K - mean - mean[:, None] + w @ mean / w.sum()
     trace, V = float(w @ np.diag(K)), w[:, None] * targets
     if trace <= 1e-12 * largest * w.sum():  # a constant kernel, up to rounding
-        return 0.0
+        return None
     return max(0.0, float(np.mean(np.sum(V * (K @ V), axis=0)))) / trace
 
 
@@ -210,6 +215,8 @@ def checked_formulation(
         raise ValueError(f"p_end must be at least 1, got {p_end!r}")
     if start <= end:
         raise ValueError(f"p_start must be above p_end={p_end!r}, got {p_start!r}")
+    if (start - end) / check.positive("step", step) > MOST_POINTS:
+        raise ValueError(f"step={step!r} gives a path of more than {MOST_POINTS:,} points: use a larger step")
     if lambda1 == 0 and lambda2 == 0:
         raise ValueError("lambda1 and lambda2 must not both be 0")
     if lambda1 == 0 and end == 1.0:
@@ -220,7 +227,7 @@ def checked_formulation(
         raise ValueError(f"exact must be True or False, got {exact!r}")
     return {
         "lambda1": lambda1, "lambda2": lambda2, "eps": float(eps), "p_start": start, "p_end": end,
-        "step": check.positive("step", step), "divergence": checked_divergence(divergence),
+        "step": float(step), "divergence": checked_divergence(divergence),
         "predictor": int(predictor), "exact": bool(exact),
     }  # fmt: skip
 

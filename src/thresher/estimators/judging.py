@@ -2,21 +2,24 @@
 
 import functools
 import time
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from thresher.data.alignment import Alignments
 from thresher.data.kernel_units import KernelSource
 from thresher.data.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
+from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.alignments import formulation_of, targets_of
 from thresher.estimators.kernel_machine import FoldMachine, Training
 from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.progress import JudgeProgress
 from thresher.estimators.scoring import FoldScorer
 from thresher.families.alignment import follow
-from thresher.results import AlignmentPath, StopReason, Trace
+from thresher.results import AlignmentPath, Selection, StopReason, Trace
 
 LARGER = 2.0  # times that an SVM on all samples takes longer than on those outside of a fold, at most
 
@@ -52,11 +55,19 @@ class Source:
             found = self.kernels.aligned(self.targets, weights, deadline if deadline < np.inf else None)
         return found._replace(values=found.values.mean(axis=0) / weights.sum())
 
+    def first_aligned(self, weights: np.ndarray, trace: Trace, clock: Clock, width: int) -> Alignments:
+        """``aligned``; if the time is over before, no kernel of the ``width`` has a trace: nothing is selected then."""
+        try:
+            return self.aligned(weights, trace, clock.deadline)
+        except OutOfTime:
+            clock.late, nothing = True, np.zeros(width)
+            return Alignments(nothing, nothing, nothing)
+
     def path(self, options: dict[str, Any], aligned: Alignments, clock: Clock | None = None) -> AlignmentPath:
         """The path of some alignments; it ends early when the clock says so."""
         formulation = formulation_of(options, aligned.values)
         ended = clock.ended if clock is not None else (lambda: False)
-        return follow(formulation, aligned.values, ended)
+        return follow(formulation, aligned.values, ended, aligned.trace > 0.0)
 
     def training(
         self, paths: list[AlignmentPath], aligned: Alignments, weights: np.ndarray, first: list[int]
@@ -66,6 +77,20 @@ class Source:
         kernels = self.kernels.kernels(ids, aligned.gamma[ids])
         columns = self.kernels.columns(ids)
         return Training(ids, columns, kernels, aligned.trace[ids], self.codes, weights, self.n_classes)
+
+    def last_training(
+        self, path: AlignmentPath, aligned: Alignments, weights: np.ndarray, first: int, clock: Clock
+    ) -> Training:
+        """``training`` of one path, on the rows with weight.
+
+        Ctrl-C ends the fit, but not before the columns are taken, once more: what was judged would be lost.
+        """
+        make = functools.partial(self.training, [path], aligned, weights, [first])
+        try:
+            return make().weighted()
+        except KeyboardInterrupt:
+            clock.interrupted = True
+            return make().weighted()
 
 
 class Judged(NamedTuple):
@@ -123,7 +148,7 @@ class Judge:
         total = sum(each.size for each in self.usable)
         progress = JudgeProgress(verbose, total, trace)
         try:
-            machines = self._machines(clock, trace)
+            machines = self._machines(clock, trace, progress)
             points = sorted(((k, i) for i, each in enumerate(self.usable) for k in each.tolist()), reverse=True)
             for index, which in points if machines else []:
                 if clock.ended():
@@ -142,7 +167,7 @@ class Judge:
         progress.close()
         return Judged(scores)
 
-    def _machines(self, clock: Clock, trace: Trace) -> list[FoldMachine]:
+    def _machines(self, clock: Clock, trace: Trace, progress: JudgeProgress) -> list[FoldMachine]:
         """One for each fold; none if there is no time for all of them."""
         machines = []
         for test in self.folds:
@@ -153,8 +178,9 @@ class Judge:
             aligned = self.source.aligned(weights, trace, clock.deadline)
             paths = [self.source.path(each, aligned) for each in self.options.formulations]
             training = self.source.training(paths, aligned, weights, self.first)
-            make = functools.partial(FoldMachine, paths, training, test, self.options.svm or "kernel")
+            make = functools.partial(FoldMachine, paths, training, test, self.options.svm or "kernel", clock.ended)
             machines += awaited([make], 1, clock.ended)
+            progress.fold(len(machines), len(self.folds))
         return machines
 
     def _score(self, machine: FoldMachine, which: int, index: int) -> tuple[list[float], float]:
@@ -194,3 +220,17 @@ def reason_of(path: AlignmentPath, chosen: Chosen, clock: Clock, folds: bool) ->
         text = "no feature was selected"
     stop = StopReason.INTERRUPTED if clock.interrupted else StopReason.MAX_TIME if clock.late else StopReason.CONVERGED
     return stop, text if stop is StopReason.CONVERGED else f"{stop.value}; {text}"
+
+
+def tell(selection: Selection, path: AlignmentPath, clock: Clock) -> None:
+    """Warn the caller of ``fit`` of what did not go as asked for; raise KeyboardInterrupt after Ctrl-C."""
+    if clock.interrupted:
+        raise KeyboardInterrupt
+    if selection.stop is StopReason.MAX_TIME:
+        warnings.warn(selection.stop_reason, ConvergenceWarning, stacklevel=3)
+    elif not selection.features.size:
+        reason = "no column agrees with the labels"
+        if path.alignments.any():
+            reason = f"no weight is above eps={path.eps:g}. Use a smaller lambda1, lambda2 or eps"
+        message = f"no feature was selected, so every prediction is the same class: {reason}"
+        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)

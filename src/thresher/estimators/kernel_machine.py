@@ -1,6 +1,7 @@
 """SVMs on a learnt kernel: the sum of the kernels of selected units, as one matrix or as explicit columns."""
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -132,7 +133,9 @@ def linear_solved(columns: Any, training: Training, rows: np.ndarray, C: float) 
     return LinearSolution(coef, intercept)
 
 
-def machine_of(training: Training, point: AlignmentPoint, C: float, svm: str) -> Machine:
+def machine_of(
+    training: Training, point: AlignmentPoint, C: float, svm: str, ended: Callable[[], bool] = lambda: False
+) -> Machine:
     """The machine of a point, trained on the rows with weight; it keeps support rows or anchors alone."""
     part = training.take(point.features)
     rows, shares = np.flatnonzero(part.weights > 0.0), part.shares(point)
@@ -140,12 +143,13 @@ def machine_of(training: Training, point: AlignmentPoint, C: float, svm: str) ->
         nothing = np.zeros((0, part.n_outputs))
         return Machine(part.kernels, shares, part.columns.take_rows(rows[:0]), nothing, constant(training, rows))
     if svm == "linear":
-        explicit = AnchoredColumns(part.columns, part.kernels)
+        explicit = AnchoredColumns(part.columns, part.kernels, ended)
         columns, used = explicit.scaled(shares)
         coef, intercept = linear_solved(columns, part, rows, C)
         anchors, dual = explicit.expansion(coef, used, shares)
         return Machine(part.kernels, shares, anchors, dual, intercept)
-    dual, intercept = solved(KernelColumns(part.columns, part.kernels).gram(shares), part, rows, C)
+    gram = KernelColumns(part.columns, part.kernels, ended).gram(shares)
+    dual, intercept = solved(gram, part, rows, C)
     support = np.flatnonzero(dual.any(axis=1))
     return Machine(part.kernels, shares, part.columns.take_rows(support), dual[support], intercept)
 
@@ -160,11 +164,14 @@ def constant(training: Training, rows: np.ndarray) -> np.ndarray:
 class FoldMachine:
     """Machines along paths on the samples outside of a fold, and the decision values of those in it."""
 
-    def __init__(self, paths: list[AlignmentPath], training: Training, test: np.ndarray, svm: str = "kernel"):
+    def __init__(
+        self, paths: list[AlignmentPath], training: Training, test: np.ndarray, svm: str = "kernel",
+        ended: Callable[[], bool] = lambda: False,
+    ):  # fmt: skip
         self.paths, self.training, self.test, self.svm = paths, training, test, svm
         self.train = np.flatnonzero(training.weights > 0.0)
         explicit = AnchoredColumns if svm == "linear" else KernelColumns
-        self.columns: Any = explicit(training.columns, training.kernels)
+        self.columns: Any = explicit(training.columns, training.kernels, ended)
 
     def decisions(self, which: int, index: int, Cs: list[float]) -> list[np.ndarray]:
         """Decision values at a point of a path, for each C: of all rows, but only those of the fold are set."""

@@ -81,10 +81,35 @@ class PointProgress:
 
 
 class JudgeProgress:
-    """As Progress, over the points of a path that are judged: 1 updates one line, 2 writes a new one for each."""
+    """As Progress, over folds as they are prepared and over the points of a path that are judged.
+
+    1 updates one line, 2 writes a new one for each. A callable is called after each point; if it has a method
+    ``folds``, that is called after each fold with (how many are prepared, of how many, seconds).
+    """
 
     def __init__(self, verbose, total, trace):
         self.verbose, self.total, self.trace, self.done = verbose, total, trace, 0
+        self.begun = trace.elapsed  # of folds, then of points
+        self.shown = False
+
+    def fold(self, done, count):
+        """Show that ``done`` of ``count`` folds are prepared: their alignments, paths and explicit columns."""
+        seconds, begun = self.trace.elapsed, self.begun
+        if done == count:
+            self.begun = seconds
+        if callable(self.verbose):
+            getattr(self.verbose, "folds", lambda *args: None)(done, count, seconds)
+        elif self.verbose:
+            self._write(f"fold {done}/{count} prepared  {seconds:.1f} s", done / count, seconds - begun)
+
+    def _write(self, line, share, seconds):
+        """A line with a bar, and the time that is left if ``seconds`` took this share of all."""
+        left = f" {seconds * (1 / share - 1):6.1f} s left" if share < 1 else ""
+        end = "" if self.verbose == 1 else "\n"
+        text = f"[{'#' * round(20 * share):<20}] {line}{left:<14}"
+        sys.stderr.write(("\r" if self.verbose == 1 else "") + f"{text:<78}{end}")
+        sys.stderr.flush()
+        self.shown = True
 
     def __call__(self, p, features, score):
         """Draw the progress of the fit after a point."""
@@ -95,16 +120,12 @@ class JudgeProgress:
         if callable(self.verbose):
             self.verbose(Turn(features, self.done, np.nan, np.nan, np.nan, self.trace.passes, seconds), self.total)
             return
-        share = self.done / self.total
-        left = f" {seconds * (1 / share - 1):6.1f} s left" if share < 1 else ""
         line = f"{self.done}/{self.total} points  p {p:.4g}  {features} features  score {score:.4f}  {seconds:.1f} s"
-        end = "" if self.verbose == 1 else "\n"
-        sys.stderr.write(("\r" if self.verbose == 1 else "") + f"[{'#' * round(20 * share):<20}] {line}{left:<14}{end}")
-        sys.stderr.flush()
+        self._write(line, self.done / self.total, seconds - self.begun)
 
     def close(self):
         """End the line."""
-        if self.verbose == 1 and not callable(self.verbose) and self.done:
+        if self.verbose == 1 and self.shown:
             sys.stderr.write("\n")
 
 

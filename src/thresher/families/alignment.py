@@ -297,11 +297,18 @@ def predicted(f: Formulation, eta: np.ndarray, p: float, to: float) -> np.ndarra
     return out
 
 
-def follow(f: Formulation, a: np.ndarray, ended: Callable[[], bool] = lambda: False) -> AlignmentPath:
-    """The path of (1) for alignments ``a`` (algorithm 1); it ends early, after the first point, if ``ended()``."""
-    active, least = np.arange(a.size), TINY if f.exact else f.eps
+def follow(
+    f: Formulation, a: np.ndarray, ended: Callable[[], bool] = lambda: False, exists: np.ndarray | None = None
+) -> AlignmentPath:
+    """The path of (1) for alignments ``a`` (algorithm 1); it ends early, after the first point, if ``ended()``.
+
+    ``exists``: which kernels are not constant. A constant one, of which nothing is left once it is centred, has no
+    weight, even if eta_0 > 0 would give it one.
+    """
+    exists = np.ones(a.shape, dtype=bool) if exists is None else exists
+    active, least = np.flatnonzero(exists), TINY if f.exact else f.eps
     eta, before = np.zeros(0), np.nan
-    matters = a > 0.0 if f.divergence.start == 0.0 else np.ones(a.shape, dtype=bool)  # the others are zero exactly
+    matters = exists & (a > 0.0) if f.divergence.start == 0.0 else exists  # the others are zero exactly
     p_done: list[float] = []
     ids, values, objectives, bounds = [], [], [], []
     for p in f.norms.tolist():

@@ -88,28 +88,35 @@ def _waves(work, d, m, g, count, c, out):
     """As ``_pairs``, by the Fourier series of the kernel with ``count`` waves, for values between 0 and 1.
 
     The kernel is repeated with a period that leaves its next copy smaller than exp(-DIGITS). The sum over i < k of
-    V_i V_k (1 - K) is half of (sum V)^2 less the sum of squares of the waves.
+    V_i V_k (1 - K) is half of (sum V)^2 less the sum of squares of the waves. With a small gamma these two are nearly
+    equal: cosines are taken less 1, and of angles from the mean, so that no digits are lost in the difference.
     """
     period = 1.0 + math.sqrt(DIGITS / g)
     step = 2.0 * math.pi / period
     work[:count, 1 + m : 1 + 3 * m] = 0.0
+    weight = mean = 0.0
     for u in range(d):
-        a, b = math.cos(step * work[u, 0]), math.sin(step * work[u, 0])
-        cos, sin = a, b
+        weight += work[u, m]
+        mean += work[u, m] * work[u, 0]
+    mean /= weight
+    for u in range(d):
+        angle = step * (work[u, 0] - mean)
+        a, b = -2.0 * math.sin(0.5 * angle) ** 2, math.sin(angle)
+        cos, sin = a, b  # of k + 1 times the angle; the cosine less 1
         for k in range(count):
             for r in range(m):
                 v = work[u, 1 + r]
                 work[k, 1 + m + 2 * r] += v * cos
                 work[k, 2 + m + 2 * r] += v * sin
-            cos, sin = cos * a - sin * b, cos * b + sin * a
+            cos, sin = cos + a + cos * a - sin * b, sin + b + cos * b + sin * a
     for r in range(m):
         total = 0.0
         for u in range(d):
             total += work[u, 1 + r]
         for k in range(count):
             amplitude = math.sqrt(math.pi / g) / period * math.exp(-((step * (k + 1)) ** 2) / (4.0 * g))
-            square = work[k, 1 + m + 2 * r] ** 2 + work[k, 2 + m + 2 * r] ** 2
-            out[r, c] += amplitude * (total * total - square)
+            cos, sin = work[k, 1 + m + 2 * r], work[k, 2 + m + 2 * r]
+            out[r, c] -= amplitude * ((2.0 * total + cos) * cos + sin * sin)
 
 
 @helper

@@ -1,0 +1,137 @@
+"""Cross-validation along the path of an AlignmentPathClassifier: what is judged, chosen, and seen by a fold."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+
+from thresher import AlignmentPathClassifier
+from thresher.data.alignment import ColumnKernel
+from thresher.data.door import as_design
+from thresher.data.kernel_units import ColumnKernels
+from thresher.estimators.judging import Judged, Source, chosen_point
+from thresher.estimators.kernel_machine import FoldMachine
+from thresher.families.alignment import Formulation, SquaredEuclidean, follow
+from thresher.results import Trace
+
+rng = np.random.default_rng(1)
+X = rng.standard_normal((120, 25))
+y = np.where(X[:, 4] ** 2 + X[:, 11] ** 2 + 0.3 * rng.standard_normal(120) > 1.5, "far", "near")
+QUICK = {"step": 0.1, "cv": 3}
+
+
+def test_results_of_cross_validation():
+    clf = AlignmentPathClassifier(**QUICK, lambda2=["auto"], max_features=12).fit(X, y)
+    results = clf.cv_results_
+    splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
+    np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
+    assert np.array_equal(results["n_features"], np.tile(clf.path_.n_features, 3))
+    assert np.array_equal(results["C"], np.repeat([0.3, 3.0, 30.0], 11))
+    judged = ~np.isnan(results["mean_test_score"][results["C"] == clf.C_])
+    assert np.array_equal(judged, (clf.path_.n_features <= 12) & (clf.path_.n_features > 0))
+    chosen = results["mean_test_score"][results["C"] == clf.C_]
+    assert np.array_equal(clf.path_.cv_score, chosen, equal_nan=True)
+    assert clf.best_score_ == np.nanmax(results["mean_test_score"])
+    assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
+    assert clf.best_index_ == clf.point_ == np.flatnonzero(clf.path_.cv_score == clf.best_score_)[-1]
+    assert "the best of" in clf.selection_.stop_reason
+
+
+def test_of_equal_scores_the_fewest_features_win():
+    path = follow(Formulation(0.1, 0.1, SquaredEuclidean(), step=0.25), np.linspace(0.01, 0.5, 20))
+    scores = np.full((1, 2, len(path), 2), 0.7)
+    scores[0, 0, :, 0] = 0.6
+    scores[0, 1, -1] = np.nan
+    chosen = chosen_point([path], Judged(scores), None)
+    assert (chosen.which_C, chosen.place, chosen.score) == (1, len(path) - 2, 0.7)
+    nothing = chosen_point([path], Judged(np.full_like(scores, np.nan)), None)
+    assert (nothing.place, nothing.score) == (len(path) - 1, None)
+
+
+def test_a_fold_is_scored_as_if_it_were_new():
+    """The scores of a fold are those of a model that never saw its rows, whatever these hold."""
+    folds = list(StratifiedKFold(3).split(X, y))
+    clf = AlignmentPathClassifier(step=0.1, cv=folds, C=10.0).fit(X, y)
+    train, test = folds[1]
+    alone = AlignmentPathClassifier(step=0.1, cv=None).fit(X[train], y[train])
+    places = [alone.path_.place(int(number)) for number in alone.path_.numbers]
+    assert len(places) > 4
+    for k in places:
+        score = alone.at(int(alone.path_.n_features[k])).score(X[test], y[test])
+        assert abs(score - clf.cv_results_["split1_test_score"][k]) < 1e-12
+    other = X.copy()
+    other[test] = other[test][::-1] * 3.0 + 1.0
+    again = AlignmentPathClassifier(step=0.1, cv=[folds[1]], C=10.0).fit(other, y)
+    moved = AlignmentPathClassifier(step=0.1, cv=None).fit(other[train], y[train])
+    score = moved.at(int(moved.path_.n_features[6])).score(other[test], y[test])
+    assert abs(score - again.cv_results_["split0_test_score"][moved.path_.place(moved.path_.n_features[6])]) < 1e-12
+
+
+def test_rows_of_a_fold_change_nothing_of_its_model():
+    """Values and labels of the test rows but one are others: alignments and path are the same to the bit.
+
+    So is the decision value of that one, to the accuracy of explicit columns, which are those of all rows.
+    """
+    train, test = list(StratifiedKFold(3).split(X, y))[1]
+    values, labels = X.copy(), (y == "far").astype(int)
+    values[test[1:]], flipped = 1e3 * values[test[1:]] + 7.0, labels.copy()
+    flipped[test[1:]] = 1 - flipped[test[1:]]
+    weights = np.zeros(120)
+    weights[train] = 1.0
+    found = []
+    for data, codes in ((X, labels), (values, flipped)):
+        design = as_design(np.asfortranarray(data))
+        source = Source(ColumnKernels(design, ColumnKernel("rbf")), design.scan_cost(), codes, 2)
+        aligned = source.aligned(weights, Trace(), np.inf)
+        path = source.path(AlignmentPathClassifier(step=0.1)._checked_options().formulations[0], aligned)
+        machine = FoldMachine([path], source.training([path], aligned, weights, [0]), test)
+        found.append((aligned, path, [machine.decisions(0, k, [0.3, 30.0]) for k in range(len(path))]))
+    (first, path, decisions), (second, again, others) = found
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    assert np.array_equal(path.values, again.values)
+    decisions, others = np.array(decisions), np.array(others)
+    np.testing.assert_allclose(others[:, :, test[0]], decisions[:, :, test[0]], atol=1e-6)
+    assert np.abs(others[:, :, test[1]] - decisions[:, :, test[1]]).max() > 0.01
+
+
+def test_lists_of_C_and_lambda2_are_chosen_from():
+    clf = AlignmentPathClassifier(**QUICK, C=[0.01, 1.0], lambda2=[0.02, "auto"]).fit(X, y)
+    assert clf.cv_results_["C"].shape == (44,)
+    assert set(clf.cv_results_["lambda2"]) >= {0.02}
+    assert clf.C_ in (0.01, 1.0)
+    assert clf.best_score_ == np.nanmax(clf.cv_results_["mean_test_score"])
+    assert len(clf.path_.cv_score) == 11
+    with pytest.raises(ValueError, match="a list of C or lambda2 is chosen from by cross-validation"):
+        AlignmentPathClassifier(C=[1.0, 2.0], cv=None).fit(X, y)
+
+
+def test_with_a_limit_two_lambdas_are_tried():
+    """The tenth largest alignment, and that with which the path begins with as many features as are allowed."""
+    clf = AlignmentPathClassifier(**QUICK, max_features=8).fit(X, y)
+    results = clf.cv_results_
+    lambdas = np.unique(results["lambda2"])
+    assert lambdas.size == 2
+    second = results["lambda2"] == lambdas[1]
+    assert results["n_features"][second].max() == 8
+    assert results["n_features"][~second].max() > 8
+    assert np.array_equal(
+        np.isnan(results["mean_test_score"]), (results["n_features"] > 8) | (results["n_features"] == 0)
+    )
+    assert clf.path_.lambda2 in lambdas
+    alone = AlignmentPathClassifier(**QUICK, max_features=8, lambda2=["auto"]).fit(X, y)
+    assert np.unique(alone.cv_results_["lambda2"]) == lambdas[0]
+    kl = AlignmentPathClassifier(**QUICK, max_features=8, divergence="kl").fit(X, y)
+    assert kl.best_score_ == np.nanmax(kl.cv_results_["mean_test_score"])
+
+
+def test_folds_shrink_to_the_smallest_class():
+    labels = np.zeros(120, dtype=int)
+    labels[:3] = 1
+    clf = AlignmentPathClassifier(step=0.2, cv=5).fit(X, labels)
+    assert "split2_test_score" in clf.cv_results_
+    assert "split3_test_score" not in clf.cv_results_
+    labels[1:3] = 0
+    with pytest.warns(ConvergenceWarning, match="only one sample"):
+        clf = AlignmentPathClassifier(step=0.2).fit(X, labels)
+    assert not hasattr(clf, "cv_results_")
