@@ -250,9 +250,10 @@ class Search:
         ]
         self.bound, self.mixed, self.idle, self.iterations, self.warm = 0.0, None, 0, 0, memory is not None
         points = [self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)]
-        if points[0].objective > problem.totals.sum():  # no measure is below 0: a start that is worse than no model
-            zero = np.zeros(block.shape[1]), np.zeros(start.z.size), np.zeros(problem.classes)
-            points.append(self.at(*zero, 0.0))
+        most = problem.totals.sum()  # no measure is below 0: no model at all has no larger objective
+        if points[0].objective > most:  # then a small share of the start is better than the start, and has its signs
+            share = FINEST * most / points[0].objective
+            points.append(self.at(share * start.w, share * start.z, points[0].shifts, 0.0))
         self.best = min(points, key=lambda point: point.objective)
         self.add(points)
 
