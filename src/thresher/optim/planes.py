@@ -235,6 +235,8 @@ def signs(name: str, y: np.ndarray) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim != 1 or not np.all((values == 1) | (values == -1)):
         raise InvalidDataError(f"{name} must be a vector of -1 and +1; got {values!r}")
+    if values.size == 0:
+        raise InvalidDataError(f"{name} is empty: a measure needs at least one sample")
     return values.astype(np.float64)
 
 
