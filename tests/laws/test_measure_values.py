@@ -104,6 +104,20 @@ def test_labels_by_count():
 
 
 @by_name
+@pytest.mark.parametrize("n_positive", [-1, 6, 2.0, 1.5, "2"])
+def test_a_number_of_positives_that_cannot_be(measure, n_positive):
+    with pytest.raises(ValueError, match=r"n_positive must be an integer from 0 to 5 \(samples\), got"):
+        measure.label(np.arange(5.0), n_positive)
+
+
+@by_name
+def test_nothing_to_judge(measure):
+    for use in (measure.score, measure.loss, measure.most_violated):
+        with pytest.raises(ValueError, match="y is empty: a measure needs at least one sample"):
+            use([], [])
+
+
+@by_name
 def test_measures_are_values(measure):
     assert pickle.loads(pickle.dumps(measure)) == measure
     assert eval(repr(measure), {type(measure).__name__: type(measure)}) == measure

@@ -10,7 +10,7 @@ from thresher.engine.plans import GatherPlan, GrowthPlan
 from thresher.engine.taken import Taken
 from thresher.optim.master import out_of_time
 from thresher.optim.problem import Problem
-from thresher.results import Stop, StopReason, Trace
+from thresher.results import Stop, StopReason, Trace, relative
 
 GROWING_TOL = 1e-3  # of the objective: inner accuracy while growing under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... if elimination follows: what is taken should not depend on the solver
@@ -130,9 +130,12 @@ class Grower(Machine):
             self.misses += self.taken.used < wanted
 
     def finish(self) -> None:
-        """See Machine."""
+        """See Machine; where nothing was left to take, the final accuracy may be what the gap still needed."""
         if self.plan.wanted is None and not out_of_time(self.plan.deadline):
             self.settle()
+            self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
+            if self.stop is not None and self.stop.reason is StopReason.NO_SCORE and self.is_optimal:
+                self.stop = self.reason_to_stop()
 
     def settle(self) -> None:
         """Solve to the final accuracy; if more units than wanted have weight, keep the largest and solve again."""

@@ -31,6 +31,7 @@ def scores_of_Cs(
     ``options`` are those of ``held_out``; ``barred`` are the units that the models of each fold must not select; None:
     those in ``options``.
     """
+    goal.check_folds(folds, codes, weights)
     models, excludes = [], []  # of each fold and C the problems of its classes
     for fold, test in enumerate(folds):
         for C in Cs:

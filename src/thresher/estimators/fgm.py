@@ -142,9 +142,9 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. With PRBEP, measures at k and of rankings, which go by the order of samples, minus the score that as
-        many training samples exceed as the measure counts (of rankings: as are positive). ``measure.label(scores)``
-        labels new samples by count instead.
+        Intercept. With F-beta that with the best F-beta on the training scores. With PRBEP, measures at k and of
+        rankings, which go by the order of samples, minus the score that as many training samples exceed as the measure
+        counts (of rankings: as are positive). ``measure.label(scores)`` labels new samples by count instead.
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)

@@ -61,7 +61,7 @@ def fit_design(
     options, classes, weights = task.options, task.classes, task.weights
     signs = check.signs_of(task.codes, classes.size)
     goal, shared = goal_of(clf.loss), clf.support == "shared"
-    make = functools.partial(goal.problems, signs, shared=shared, shift=bool(clf.fit_intercept))
+    make = functools.partial(goal.problems, signs, shared=shared, shift=bool(clf.fit_intercept), weights=weights)
     tried = {} if tried is None else tried
     C = goal.default_C(weights) if C is None else C
     if C == "auto":
@@ -100,7 +100,7 @@ def selected(clf: Any, task: Task, problems: Sequence[Any], progress: Progress, 
     """The selection from the design of ``task``; with all features nothing is selected."""
     options = task.options
     if is_all(clf):
-        return fgm_all(task.design, problems, trace, watch=progress, spread=task.spread, **options)
+        return fgm_all(task.design, problems, trace, starts=task.starts, watch=progress, spread=task.spread, **options)
     return fgm(
         task.design,
         problems,

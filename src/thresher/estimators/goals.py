@@ -10,7 +10,16 @@ import numpy as np
 from thresher.errors import InvalidDataError
 from thresher.estimators.folds import accuracy
 from thresher.optim.losses import LOSSES, Loss
-from thresher.optim.measures import MEASURES, ErrorRate, Measure, as_measure, of_share, plain_names, weighted_score
+from thresher.optim.measures import (
+    MEASURES,
+    ErrorRate,
+    Measure,
+    as_measure,
+    check_size,
+    of_share,
+    plain_names,
+    weighted_score,
+)
 from thresher.optim.plane_problem import PlaneProblem
 from thresher.optim.problem import MarginProblem, Problem
 
@@ -30,11 +39,14 @@ class Goal(ABC):
         """The C that None stands for."""
 
     def check_weights(self, weights: np.ndarray) -> None:  # noqa: B027 (a loss of margins takes all)
-        """Raise InvalidDataError for weights that the loss does not take."""
+        """Raise InvalidDataError for weights that the loss does not take, and for too few samples that have one."""
+
+    def check_folds(self, folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray) -> None:  # noqa: B027
+        """Raise InvalidDataError if a fold cannot be judged: before anything is solved on it."""
 
     @abstractmethod
-    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> Problem:
-        """The problem of labels and costs, class after class."""
+    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0) -> Problem:
+        """The problem of labels and costs, class after class; those samples are a ``share`` of all there are."""
 
     @abstractmethod
     def judge(
@@ -42,13 +54,20 @@ class Goal(ABC):
     ) -> np.ndarray:
         """Scores of the held-out samples, (folds, values); ``scores`` run over values within folds."""
 
-    def problems(self, signs: np.ndarray, *, shared: bool, shift: bool, cost: np.ndarray) -> list[Problem]:
-        """The problems to solve: one for two classes or a shared support, else one for each class."""
+    def problems(
+        self, signs: np.ndarray, *, shared: bool, shift: bool, weights: np.ndarray, cost: np.ndarray
+    ) -> list[Problem]:
+        """The problems to solve: one for two classes or a shared support, else one for each class.
+
+        Samples whose weight is zero are not there at all; those that have one and no cost are held out.
+        """
+        share = np.count_nonzero(cost) / np.count_nonzero(weights)
         if signs.ndim == 1:
-            return [self.problem(signs, cost, shift=shift)]
+            return [self.problem(signs, cost, shift=shift, share=share)]
         if shared:
-            return [self.problem(signs.ravel(), np.tile(cost, len(signs)), shift=shift, classes=len(signs))]
-        return [self.problem(y, cost, shift=shift) for y in signs]
+            tiled = np.tile(cost, len(signs))
+            return [self.problem(signs.ravel(), tiled, shift=shift, classes=len(signs), share=share)]
+        return [self.problem(y, cost, shift=shift, share=share) for y in signs]
 
 
 @dataclass(frozen=True)
@@ -61,7 +80,9 @@ class OfMargins(Goal):
         """See Goal."""
         return DEFAULT_C
 
-    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> MarginProblem:
+    def problem(
+        self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0
+    ) -> MarginProblem:
         """See Goal."""
         return MarginProblem(y, cost, self.loss, shift, classes)
 
@@ -91,10 +112,23 @@ class OfMeasure(Goal):
                 "most violated labelling would be the solution of a knapsack problem. Use loss='error' or 'auc', "
                 "'squared_hinge' or 'logistic', or repeat samples"
             )
+        check_size(self.measure, int(np.count_nonzero(weights)))
 
-    def problem(self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1) -> PlaneProblem:
+    def check_folds(self, folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray) -> None:
         """See Goal."""
-        share = np.count_nonzero(cost) / cost.size
+        if isinstance(self.measure, ErrorRate):  # every fold has an accuracy
+            return
+        columns = 1 if np.unique(codes).size == 2 else int(codes.max()) + 1
+        for fold, test in enumerate(folds):
+            try:
+                self._fold_score(np.zeros((codes.size, columns)), test, codes, weights)
+            except ValueError as error:
+                raise InvalidDataError(f"fold {fold} of cv cannot be judged by {self.measure!r}: {error}") from None
+
+    def problem(
+        self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0
+    ) -> PlaneProblem:
+        """See Goal."""
         return PlaneProblem(y, cost, of_share(self.measure, share), shift, classes)
 
     def judge(
@@ -103,18 +137,21 @@ class OfMeasure(Goal):
         """See Goal."""
         if isinstance(self.measure, ErrorRate):
             return accuracy(scores, folds, codes, weights)
-        out, present = np.zeros((len(folds), len(scores) // len(folds))), np.count_nonzero(weights)
+        out = np.zeros((len(folds), len(scores) // len(folds)))
         for position, decision in enumerate(scores):
             fold, value = divmod(position, out.shape[1])
-            test = folds[fold]
-            measure, labels = of_share(self.measure, test.size / present), codes[test]
-            # column 0 is about class 1 of two
-            columns = {1: 0} if decision.shape[1] == 1 else {int(c): int(c) for c in np.unique(labels)}
-            out[fold, value] = np.mean([
-                weighted_score(measure, np.where(labels == c, 1.0, -1.0), decision[test, column], weights[test])
-                for c, column in columns.items()
-            ])  # fmt: skip
+            out[fold, value] = self._fold_score(decision, folds[fold], codes, weights)
         return out
+
+    def _fold_score(self, decision: np.ndarray, test: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> float:
+        """The measure of the samples ``test``, the mean over the classes that occur there."""
+        measure, labels = of_share(self.measure, test.size / np.count_nonzero(weights)), codes[test]
+        # column 0 is about class 1 of two
+        columns = {1: 0} if decision.shape[1] == 1 else {int(c): int(c) for c in np.unique(labels)}
+        return float(np.mean([
+            weighted_score(measure, np.where(labels == c, 1.0, -1.0), decision[test, column], weights[test])
+            for c, column in columns.items()
+        ]))  # fmt: skip
 
 
 def goal_of(loss: Any) -> Goal:

@@ -199,7 +199,8 @@ class MILESClassifier(BagClassifier):
                 default = goal.default_C(sample.weights)
                 Cs = default * np.array(CS) if C == "auto" else np.array([default if C is None else float(C)])
                 signs = check.signs_of(sample.codes, sample.classes.size)
-                make = functools.partial(goal.problems, signs, shared=self.support == "shared", shift=True)
+                shared = self.support == "shared"
+                make = functools.partial(goal.problems, signs, shared=shared, shift=True, weights=sample.weights)
                 known = self.cv, sample, instances, trace, options
                 chosen = chosen_width(distances, sigmas, Cs.tolist(), goal, make, *known)
                 design, C = chosen.design, chosen.C

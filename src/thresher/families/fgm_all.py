@@ -5,6 +5,7 @@ by rows for the products of new planes, however many these are. A plane needs 8 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -61,33 +62,33 @@ def fgm_all(
     tol: float = 1e-3,
     max_turns: int = 100,
     deadline: float | None = None,
+    starts: Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
     spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None = None,
     **of_selection: Any,
 ) -> Selection:
     """A model of each class on all columns of ``design`` but those in ``exclude``, as one Selection.
 
-    ``max_turns`` times ITERATIONS iterations for each; ``spread`` as in fgm(); ``of_selection`` are options that have
-    no meaning here.
+    ``max_turns`` times ITERATIONS iterations for each; ``starts`` and ``spread`` as in fgm(); ``of_selection`` are
+    options that have no meaning here.
     """
     sides, ids = design.sides(), candidates(design, exclude)
     each = [part for problem in problems for part in problem.per_class()]
     at_zero = [problem.at_zero() for problem in each]
-    searches: list[Search] = []
+    with reading(sides, trace):
+        begins = np.zeros((len(each), ids.size)) if starts is None else begins_of(starts(None), ids)
+        searches = [begun(sides, ids, problem, w) for problem, w in zip(each, begins, strict=True)]
     stop = Stop(StopReason.CONVERGED)
     try:
-        for problem, zero in zip(each, at_zero, strict=True):
-            searches.append(begun(sides, ids, problem))
-            for search in iterated(searches[-1], tol * zero, sides, trace):
+        for begun_search, zero in zip(searches, at_zero, strict=True):
+            for search in iterated(begun_search, tol * zero, sides, trace):
                 gap, features = relative(search.gap, zero), int(np.count_nonzero(search.best.w))
                 told = search.best.objective, search.bound, zero
                 watch(trace.record_turn(features, features, *told, planes=search.n_planes, inner_gap=gap))
                 if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
                     stop = Stop(StopReason.MAX_TIME if out_of_time(deadline) else StopReason.MAX_ITER)
                     break
-    except KeyboardInterrupt:
-        if len(searches) < len(each):
-            raise
+    except KeyboardInterrupt:  # classes whose turn had not come keep the weights that they began with
         stop = Stop(StopReason.INTERRUPTED)
     selection = _selection(design, ids, [search.solution() for search in searches], sum(at_zero), stop, trace)
     if spread is None:
@@ -104,6 +105,7 @@ def held_out_all(
     *,
     exclude: Sequence[int] = (),
     tol: float = 1e-3,
+    max_turns: int = 100,
     deadline: float | None = None,
     **of_selection: Any,
 ) -> Iterator[np.ndarray]:
@@ -112,9 +114,10 @@ def held_out_all(
     for problem in problems:
         scores = []
         for part in problem.per_class():
-            search = begun(sides, ids, part)
+            with reading(sides, trace):
+                search = begun(sides, ids, part, np.zeros(ids.size))
             for _ in iterated(search, tol * part.at_zero(), sides, trace):
-                if out_of_time(deadline):
+                if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
                     break
             solution = search.solution()
             scores.append(solution.z + solution.b)
@@ -126,20 +129,39 @@ def candidates(design: Design, exclude: Sequence[int]) -> np.ndarray:
     return np.setdiff1d(np.arange(design.shape[1]), np.asarray(exclude, dtype=np.int64))
 
 
-def begun(sides: Sides, ids: np.ndarray, problem: PlaneProblem) -> Search:
-    """The search for the model of one class, at zero."""
-    start = Start(np.zeros(ids.size), np.zeros(sides.shape[0]))
-    return Search(_Through(sides, ids), problem, KSupport(ids.size), start)
+def begins_of(starts: list[tuple[np.ndarray, np.ndarray]], ids: np.ndarray) -> np.ndarray:
+    """Weights of the columns ``ids`` to begin with, (classes, ids)."""
+    rows = []
+    for known, W in starts:  # of each problem: some columns, and their weights in each of its classes
+        W = np.asarray(W).reshape(known.size, -1)
+        w = np.zeros((ids.size, W.shape[1]))
+        there = np.isin(known, ids)
+        w[np.searchsorted(ids, known[there])] = W[there]
+        rows.append(w.T)
+    return np.vstack(rows)
+
+
+def begun(sides: Sides, ids: np.ndarray, problem: PlaneProblem, w: np.ndarray) -> Search:
+    """The search for the model of one class, from the weights ``w``."""
+    z = sides.combine(ids, w) if w.any() else np.zeros(sides.shape[0])
+    return Search(_Through(sides, ids), problem, KSupport(ids.size), Start(w, z))
 
 
 def iterated(search: Search, tol: float, sides: Sides, trace: Trace) -> Iterator[Search]:
     """The search after each iteration until its gap is at most ``tol``; what was read is recorded."""
     while not search.is_settled(tol):
-        passes, begun_at = sides.passes, trace.elapsed
-        search.iterate(tol)
-        read = sides.passes - passes
-        trace.steps.append(Step("solve", trace.elapsed - begun_at, read, int(read * sides.rows.nbytes)))
+        with reading(sides, trace):
+            search.iterate(tol)
         yield search
+
+
+@contextmanager
+def reading(sides: Sides, trace: Trace) -> Iterator[None]:
+    """Record what is read inside a ``with`` block, and how long it takes."""
+    passes, begun_at = sides.passes, trace.elapsed
+    yield
+    read = sides.passes - passes
+    trace.steps.append(Step("solve", trace.elapsed - begun_at, read, int(read * sides.rows.nbytes)))
 
 
 def _selection(

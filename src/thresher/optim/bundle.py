@@ -249,8 +249,13 @@ class Search:
             for c in self.classes
         ]
         self.bound, self.mixed, self.idle, self.iterations, self.warm = 0.0, None, 0, 0, memory is not None
-        self.best = self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)
-        self.add([self.best])
+        points = [self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)]
+        most = problem.totals.sum()  # no measure is below 0: no model at all has no larger objective
+        if points[0].objective > most:  # then a small share of the start is better than the start, and has its signs
+            share = FINEST * most / points[0].objective
+            points.append(self.at(share * start.w, share * start.z, points[0].shifts, 0.0))
+        self.best = min(points, key=lambda point: point.objective)
+        self.add(points)
 
     @property
     def gap(self):
@@ -314,7 +319,8 @@ class Search:
         a = [feasible(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
         gain = float(sum(part.losses @ weights for part, weights in zip(parts, a, strict=True)))
         scores = np.concatenate([part.G.T @ weights for part, weights in zip(parts, a, strict=True)])
-        room = min(part.total / max(weights.sum(), TINY) for part, weights in zip(parts, a, strict=True))
+        shares = [weights.sum() / part.total for part, weights in zip(parts, a, strict=True)]
+        room = 1.0 / max(*shares, TINY)
         bound = Mixture(scores, gain, room).bound(2.0 * penalty.conjugate(scores))
         progress = bound > self.bound + PROGRESS * self.gap
         if bound > self.bound or self.mixed is None:

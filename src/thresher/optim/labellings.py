@@ -190,9 +190,9 @@ class FixedCountOracle(LabellingOracle):
         self.mean = (rows.n_positive - k) / rows.n**2
 
     @property
-    def count(self) -> int:
+    def n_predicted(self) -> float:
         """See Oracle."""
-        return self.k
+        return float(self.k)
 
     def plane(self, scores: np.ndarray) -> LabelPlane:
         """See Oracle."""

@@ -1,6 +1,7 @@
 """What every measure of performance can do."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -86,6 +87,8 @@ class Measure(ABC):
             -1.0 and +1.0; of equal scores the lower row is labelled positive first.
         """
         scores = checked_scores(scores, np.size(scores))
+        if n_positive is not None and not (isinstance(n_positive, Integral) and 0 <= n_positive <= scores.size):
+            raise ValueError(f"n_positive must be an integer from 0 to {scores.size} (samples), got {n_positive!r}")
         k = self._count(n_positive, scores.size)
         if k is None:
             return np.where(scores > 0.0, 1.0, -1.0)

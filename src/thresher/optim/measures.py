@@ -304,6 +304,12 @@ MEASURES: dict[str, Callable[..., Measure]] = {
 }
 
 
+def check_size(measure: Measure, n_samples: int) -> None:
+    """Raise ValueError if the measure counts more samples than there are."""
+    if isinstance(measure, (PrecisionAtK, RecallAtK)):
+        measure._count(1, n_samples)
+
+
 def of_share(measure: Measure, share: float) -> Measure:
     """The measure for a share of the samples, such as a fold: a number of samples is that share of it."""
     if isinstance(measure, (PrecisionAtK, RecallAtK)) and isinstance(measure.k, int) and share < 1.0:

@@ -14,6 +14,8 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 
+ROUNDING = 1e-12  # of a sum of weights
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
@@ -201,19 +203,23 @@ class Oracle(ABC):
         raise ValueError("a shift of all scores does not change the risk")
 
     @property
-    def count(self) -> int:
-        """How many rows are to be predicted positive, where that is known before."""
-        return self.rows.n_positive
+    def n_predicted(self) -> float:
+        """How many rows, by their weights, are to be predicted positive, where that is known before."""
+        return float(self.rows.weights[self.rows.positives].sum())
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
         """What is added to ``scores`` to predict by their sign; ``shift`` is the best one for the risk.
 
-        Here as many rows are above as are counted.
+        Here as many rows are above as are counted; a row counts as often as its weight says.
         """
-        falling = np.sort(scores[self.rows.weights > 0.0])[::-1]
-        if self.count >= falling.size:
+        there = np.flatnonzero(self.rows.weights > 0.0)
+        order = there[np.argsort(-scores[there], kind="stable")]
+        upto, falling = np.cumsum(self.rows.weights[order]), scores[order]
+        slack = ROUNDING * upto[-1]
+        last, next_one = np.searchsorted(upto, [self.n_predicted - slack, self.n_predicted + slack], side="right")
+        if next_one >= falling.size:
             return 1.0 - float(falling[-1])
-        return -0.5 * float(falling[self.count - 1] + falling[self.count])
+        return -0.5 * float(falling[last] + falling[next_one])
 
     def everything(self, positive: bool) -> Plane:
         """The plane of the labelling that is all positive, or all negative; where the number of positives is free."""
@@ -229,6 +235,8 @@ def signs(name: str, y: np.ndarray) -> np.ndarray:
     values = np.asarray(y)
     if values.ndim != 1 or not np.all((values == 1) | (values == -1)):
         raise InvalidDataError(f"{name} must be a vector of -1 and +1; got {values!r}")
+    if values.size == 0:
+        raise InvalidDataError(f"{name} is empty: a measure needs at least one sample")
     return values.astype(np.float64)
 
 

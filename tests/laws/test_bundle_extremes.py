@@ -1,0 +1,45 @@
+"""The bundle method at the ends: starts that are worse than no model, and starts without loss."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.laws.test_bundle import block_of, by_name, larger, posed
+from thresher.optim import bundle
+from thresher.optim.master import Start
+from thresher.optim.penalties import KSupport
+
+
+@by_name
+@pytest.mark.parametrize("size", [1e3, 1e12])
+def test_a_start_that_is_worse_than_no_model(measure, size):
+    """However bad it is, and however early the search ends: the model is no worse than none, and not zero."""
+    X, y = larger(0, 40, 6, share=0.3)
+    problem = posed(measure, y, 100.0)
+    w = -size * np.array([1.0, 1.0, 1.0, 0.5, 0.0, 0.0])
+    start = Start(w, X @ w)
+    assert problem.at(X @ w).loss > 100.0
+    search = bundle.Search(block_of(X), problem, KSupport(2), start)
+    assert search.best.objective <= 100.0 * (1.0 + 2.0 * bundle.FINEST)
+    assert search.best.w[:4].all()
+    found = bundle.solve(block_of(X), problem, KSupport(2), start, tol=0.1)
+    cold = bundle.solve(block_of(X), problem, KSupport(2), tol=0.1)
+    assert found.objective == pytest.approx(cold.objective, abs=0.1)
+    assert found.bound <= cold.objective * (1.0 + 1e-9)
+
+
+@by_name
+def test_a_start_without_loss_and_without_planes(measure):
+    """Nothing is violated there, so that there may be no planes: weights of zero bound nothing, and divide nothing."""
+    X, _ = larger(1, 30, 6)
+    y = np.where(X[:, 0] > 0.3, 1.0, -1.0)
+    X[:, 0] += y
+    problem, start = posed(measure, y, 1e4), np.array([1e3, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert problem.at(X @ start).loss == 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = bundle.solve(block_of(X), problem, KSupport(2), Start(start, X @ start), tol=0.0)
+    cold = bundle.solve(block_of(X), problem, KSupport(2), tol=0.0)
+    assert found.objective == pytest.approx(cold.objective, rel=3e-5)
+    assert found.bound <= cold.objective * (1.0 + 1e-9)
