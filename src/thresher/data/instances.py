@@ -14,6 +14,7 @@ from thresher.data.space import ColumnSpace, Label, Space
 AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
 IN_CACHE = 1 << 16  # entries of pairs of rows that are compared at a time
 MOST_PAIRS = 1 << 21  # whose distances the median is taken of
+SPARSE_COST = 4  # how many times as long it takes to compare an entry of a sparse row
 MOST_WORK = 1 << 28  # entries of the rows of all these pairs: a second or so
 
 
@@ -128,24 +129,25 @@ def median_distance(X: Any, instances: Instances, bags: Bags, weights: np.ndarra
     without weight do not count. Beyond MOST_PAIRS or MOST_WORK a sample is looked at, the same for the same data.
     """
     rows = np.flatnonzero(weights > 0)
-    width = (X.nnz if sparse.issparse(X) else X.size) // X.shape[0]
-    most = min(MOST_PAIRS, MOST_WORK // max(1, width))
+    width = max(1, (SPARSE_COST * X.nnz if sparse.issparse(X) else X.size) // X.shape[0])
+    most, step = min(MOST_PAIRS, MOST_WORK // width), max(1, IN_CACHE // width)
     inside = _pairs_in_bags(rows, instances.owner, bags, most)
     if inside is None:
         total = np.bincount(instances.owner[rows], weights[rows])
         chosen = _sample(instances.rows.size, max(2, int(np.sqrt(2 * most))))
         first, second = (chosen[side] for side in np.triu_indices(chosen.size, 1))
-        squares = _squares_of_all(on_scale(X[instances.rows[chosen]], factor))
+        if sparse.issparse(X):
+            squares = _squares_of_pairs(X, (instances.rows[first], instances.rows[second]), factor, step)
+        else:
+            squares = _squares_of_all(on_scale(X[instances.rows[chosen]], factor))
         sizes = total[first] * total[second]
     else:
-        squares, sizes = _squares_of_pairs(X, inside, factor, max(1, IN_CACHE // max(1, width))), weights[inside[0]]
+        squares, sizes = _squares_of_pairs(X, inside, factor, step), weights[inside[0]]
     return (float(np.sqrt(_weighted_median(squares, sizes))) or 1.0) if squares.size else 1.0
 
 
-def _squares_of_all(rows: Any) -> np.ndarray:
+def _squares_of_all(rows: np.ndarray) -> np.ndarray:
     """Squared distances of all pairs of the rows, in the order of ``np.triu_indices``."""
-    if sparse.issparse(rows):
-        return squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
     parts = [squared_distances(rows[k + 1 :], row[None])[:, 0] for k, row in enumerate(rows)]
     return np.concatenate(parts)
 

@@ -65,8 +65,8 @@ class MILESClassifier(BagClassifier):
     max_iter : int, default=100
         Maximum number of turns.
     max_time : float, default=None
-        Time limit in seconds, after which the model found so far is returned. At least one turn is run; half of the
-        time is for the choice of sigma and C.
+        Time limit in seconds, after which the model found so far is returned. At least one turn is run, and one for
+        each sigma that is tried; half of the time is for the choice of sigma and C.
     scale : {"auto", "std", "max", "unit", None}, default="std"
         How the columns of X are scaled before distances are measured: as in ``FGMClassifier``. A sparse X is scaled,
         not centred, which distances do not depend on. With "std", columns that are constant in fit do not count.
