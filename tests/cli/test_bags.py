@@ -156,6 +156,46 @@ def test_tables_have_bags(folder, tmp_path):
     np.testing.assert_array_equal(table.X, X)
 
 
+LARGE = 12345678901234567000  # of which float64 knows every 2048th number
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["01", "1", "1.0", "1e0", "001"], ["01", "1", "1.0", "1e0", "001"]),
+        ([str(LARGE + k) for k in range(5)], [str(LARGE + k) for k in range(5)]),
+        ([str(2**53 + k) for k in range(5)], [2**53 + k for k in range(5)]),
+        (["10", "9", "-3", "0", "7"], [10, 9, -3, 0, 7]),
+        (["0.5", "1.5", "-2.0", "0.25", "3.0"], [0.5, 1.5, -2.0, 0.25, 3.0]),
+    ],
+    ids=["zeros", "large", "beyond float64", "integers", "floats"],
+)
+def test_names_of_bags_that_differ_are_different_bags(names, kept, kind, tmp_path):
+    """Labels "01" and "1" may be the same class; as names of bags they would join bags that are not one."""
+    path = tmp_path / f"data.{kind}"
+    frame = pd.DataFrame({"a": np.linspace(0.1, 0.9, 5), "bag": names, "label": [0, 1, 0, 1, 0]})
+    if kind == "npz":
+        np.savez(path, X=frame[["a"]].to_numpy(), y=frame["label"].to_numpy(), bag=np.array(names))
+    elif kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    assert read(path, bag_column="bag").bags.tolist() == kept
+
+
+def test_the_path_is_scored_by_the_measure_of_bags(folder):
+    options = ("--bag-column", "image", "-k", 2, "--loss", "recall_at_k", "--at", 5, "-o", "q.json")
+    told = as_json("select", "table.csv", *options, "--test", "reversed.csv", folder=folder)
+    clf = thresher.load(folder / "q.json")
+    scorer = thresher.bag_scorer(thresher.RecallAtK(5))
+    expected = [scorer(clf.at(int(number)), X, Y, bags=BAGS) for number in clf.path_.numbers]
+    np.testing.assert_allclose(told["path_measures"], expected)
+    assert max(expected) < 0.5, "accuracy is another number"
+    np.testing.assert_allclose(told["accuracy"], clf.score(X, Y, bags=BAGS))
+    assert "recall at 5" in thresh("select", "table.csv", *options, "--test", "reversed.csv", folder=folder).stdout
+
+
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [

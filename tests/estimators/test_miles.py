@@ -9,22 +9,16 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import bags as oracle
-from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, MILESClassifier, PathDisplay, bag_scorer
+from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, PathDisplay
 from thresher.data import bags as bags_module
 from thresher.data.bags import BagDistances, instances_of
-from thresher.data.door import as_design
 from thresher.data.instances import median_distance
-from thresher.errors import InvalidDataTypeError
 
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "fortran": np.asfortranarray}
 
@@ -201,18 +195,6 @@ def test_the_median_distance_is_the_rule():
     assert median_distance(same, instances, bags_module.Bags(np.arange(6) // 2, 3), np.ones(6), None) == 1.0
 
 
-def test_many_pairs_are_sampled(monkeypatch):
-    monkeypatch.setattr("thresher.data.instances.MOST_INSTANCES", 60)
-    monkeypatch.setattr("thresher.data.instances.MOST_PAIRS", 100)
-    whole = np.random.default_rng(0).standard_normal((400, 8))
-    instances, ones = instances_of(whole, np.ones(400)), np.ones(400)
-    for own in (np.arange(400), np.arange(400) // 20):
-        own_bags = bags_module.Bags(own, own.max() + 1)
-        found = [median_distance(X, instances, own_bags, ones, None) for X in (whole, sparse.csr_array(whole))]
-        assert found[0] == pytest.approx(4.0, rel=0.1)
-        assert found[0] == pytest.approx(found[1])
-
-
 def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
     """An instance that is in bags held out and in others, too, may be selected."""
     seen = []
@@ -301,46 +283,6 @@ def test_transform_has_names_and_frames():
     assert not hasattr(clf, "inverse_transform")
 
 
-def test_bags_are_routed_to_fit_and_scorers():
-    clf = MILESClassifier(4, sigma=2.0)
-    how = {"cv": GroupKFold(4), "params": {"bags": bags, "groups": bags}}
-    with sklearn.config_context(enable_metadata_routing=True):
-        found = cross_val_score(clf, X, y, scoring=bag_scorer("f1"), **how)
-        by_function = cross_val_score(clf, X, y, scoring=bag_scorer(f1_score), **how)
-        accuracy = cross_val_score(clf, X, y, **how)  # score(X, y, bags=)
-        pipe = make_pipeline(StandardScaler(), MILESClassifier(4, sigma=2.0, scale=None))
-        piped = cross_val_score(pipe, X, y, scoring=bag_scorer("f1"), **how)
-        area = cross_val_score(clf, X, y, scoring=bag_scorer("roc_auc"), **how)
-        search = GridSearchCV(clf, {"sigma": [1.0, 2.0]}, scoring=bag_scorer("accuracy"), cv=GroupKFold(4))
-        search.fit(X, y, bags=bags, groups=bags)
-    expected, right = [], []
-    for train, test in GroupKFold(4).split(X, y, bags):
-        fitted = clone(clf).fit(X[train], y[train], bags=bags[train])
-        labels = np.array([y[test][bags[test] == bag][0] for bag in np.unique(bags[test])])
-        predicted = fitted.predict(X[test], bags=bags[test])
-        expected.append(f1_score(labels, predicted))
-        right.append(np.mean(labels == predicted))
-    np.testing.assert_allclose(found, expected)
-    np.testing.assert_allclose(by_function, expected)
-    np.testing.assert_allclose(accuracy, right)
-    np.testing.assert_allclose(piped, expected, atol=0.2)
-    assert area.min() > 0.5
-    assert search.cv_results_["mean_test_score"][1] == pytest.approx(np.mean(right))
-
-
-def test_probabilities_for_scorers():
-    clf = MILESClassifier(4, sigma=2.0, loss="logistic").fit(X, y, bags=bags)
-    chances = clf.predict_proba(X, bags=bags)
-    np.testing.assert_allclose(chances[:, 1], 1.0 / (1.0 + np.exp(-clf.decision_function(X, bags=bags))))
-    assert bag_scorer("neg_log_loss")(clf, X, y, bags=bags) < 0.0
-    assert repr(bag_scorer("f1")) == "bag_scorer('f1')"
-    assert pickle.loads(pickle.dumps(bag_scorer("f1")))(clf, X, y, bags=bags) > 0.5
-    with pytest.raises(ValueError, match="name of a scorer or a function"):
-        bag_scorer(3)
-    with pytest.raises(AttributeError):
-        bag_scorer("neg_log_loss")(MILESClassifier(2, sigma=2.0).fit(X, y, bags=bags), X, y, bags=bags)
-
-
 def test_warm_start_goes_on_from_equal_rows():
     clf = MILESClassifier(4, sigma=1.5, warm_start=True).fit(X, y, bags=bags)
     cold = MILESClassifier(4, sigma=1.5, C=2.0).fit(X, y, bags=bags)
@@ -390,69 +332,6 @@ def test_threads_do_not_matter(monkeypatch):
     monkeypatch.setattr(bags_module, "CACHE", 0)
     bare = MILESClassifier(4, n_jobs=2).fit(X, y, bags=bags)
     np.testing.assert_array_equal(one.selection_.weights, bare.selection_.weights)
-
-
-BAD = {
-    "one bag": ({"bags": np.zeros(len(X))}, "only one value"),
-    "two labels": ({"bags": np.where(np.isin(bags, [5, 8]), 8, bags)}, "y must be equal.*bag 8 has"),
-    "two weights": (
-        {"sample_weight": np.arange(len(X)) + 1.0},
-        "sample_weight must be equal .* bag 77 has 13.0 and 19.0",
-    ),
-    "too short": ({"bags": bags[1:]}, f"bags has {len(X) - 1} values, but X has {len(X)} rows"),
-    "two columns": ({"bags": np.stack([bags, bags], axis=1)}, "one value for each row"),
-    "missing": ({"bags": np.where(bags == 5, np.nan, bags)}, "missing values?, first in row"),
-    "None": ({"bags": np.array([None, *bags[1:]], dtype=object)}, "1 missing value, first in row 0"),
-    "mixed": ({"bags": np.array(["a", *bags[1:]], dtype=object)}, "cannot be compared"),
-}
-
-
-@pytest.mark.parametrize("what", BAD)
-def test_bad_bags_are_refused(what):
-    how, match = BAD[what]
-    with pytest.raises(InvalidDataError, match=match):
-        MILESClassifier(2).fit(X, y, **{"bags": bags} | how)
-
-
-@pytest.mark.parametrize("sigma", [0, -1.0, np.inf, "median", None, [1.0]])
-def test_bad_sigma_is_refused_before_any_work(sigma):
-    with pytest.raises(ValueError, match="sigma must be"):
-        MILESClassifier(2, sigma=sigma).fit(None, None)
-
-
-@pytest.mark.parametrize(
-    ("params", "match"),
-    [
-        ({"n_instances_to_select": 0}, "n_instances_to_select=0 must be between 1 and"),
-        ({"n_instances_to_select": 10_000}, "n_instances_to_select=10000 must be between 1 and"),
-        ({"n_instances_to_select": 1.5}, "n_instances_to_select must be None"),
-        ({"n_instances_to_select": "3"}, "n_instances_to_select must be None"),
-        ({"loss": "hinge"}, "loss must be one of"),
-        ({"scale": "robust"}, "scale must be one of"),
-    ],
-)
-def test_bad_parameters_are_refused(params, match):
-    with pytest.raises(ValueError, match=match):
-        MILESClassifier(**params).fit(X, y, bags=bags)
-
-
-def test_bad_rows_are_refused():
-    clf = MILESClassifier(2, sigma=1.0).fit(pd.DataFrame(X, columns=list("uvwxyz")), y, bags=bags)
-    bad = pd.DataFrame(X, columns=list("uvwxyz"))
-    bad.iloc[3, 1] = np.nan
-    for what in (clf.predict, clf.transform, clf.predict_instances):
-        with pytest.raises(InvalidDataError, match="column 'v'"):
-            what(bad, bags=bags)
-    with pytest.raises(InvalidDataError, match="column 'v'"):
-        MILESClassifier(2).fit(bad, y, bags=bags)
-    with pytest.raises(ValueError, match="feature names should match"):
-        clf.predict(pd.DataFrame(X[:, :5], columns=list("uvwxy")), bags=bags)
-    with pytest.raises(InvalidDataTypeError, match="read by columns"):
-        MILESClassifier(2).fit(as_design(X), y, bags=bags)
-    with pytest.raises(InvalidDataError, match="bags has 3 values"):
-        clf.predict(pd.DataFrame(X, columns=list("uvwxyz")), bags=[1, 2, 3])
-    with pytest.raises(ValueError, match="X has 5 features"):
-        MILESClassifier(2, sigma=1.0).fit(X, y, bags=bags).predict(X[:, :5], bags=bags)
 
 
 def test_a_fraction_is_one_of_the_different_rows():

@@ -14,8 +14,10 @@ from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.data.pairs import Polynomial
 from thresher.errors import InvalidDataError, ModelFileError
+from thresher.estimators.bags import grouped as grouped_bags
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.miles import MILESClassifier
+from thresher.estimators.scoring import PrecomputedScores
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.report.path_display import path_scores
@@ -186,11 +188,12 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
     table = more_data(reporter, model, test, used, kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
-    y, _ = known_labels(reporter, table.y, clf.classes_)
+    own = grouped_bags(table.bags, table.X.shape[0]) if of_bags else None
+    y, _ = known_labels(reporter, table.y if own is None else own.each("y", table.y), clf.classes_)
     numbers, selection = clf.path_.numbers, clf.selection_
-    if of_bags:
-        scores = {"accuracy": np.array([clf.at(int(k)).score(table.X, y, bags=table.bags) for k in numbers])}
-        noun, size = "instance", counted(np.unique(table.bags).size, "bag")
+    if own is not None:
+        scores = of_bag_path(reporter, clf, table, y)
+        noun, size = "instance", counted(own.names.size, "bag")
     else:
         scores = {"accuracy": path_scores(clf, table.X, y)} | of_measure(reporter, clf, table.X, y)
         noun, size = selection.noun, counted(table.y.size, "row")
@@ -217,6 +220,22 @@ def of_measure(reporter, clf, X, y):
     except ValueError as error:
         undefined(reporter, clf.loss, error)
         return {}
+
+
+def of_bag_path(reporter, clf, table, y):
+    """{name: scores of every model of the path on bags}: accuracy, and the measure that the model was fitted for."""
+    models = [clf.at(int(number)) for number in clf.path_.numbers]
+    decided = [model.decision_function(table.X, bags=table.bags) for model in models]
+    known = [PrecomputedScores(clf.classes_, each) for each in decided]
+    rows = np.arange(y.size)
+    scores = {"accuracy": np.array([np.mean(each.predict(rows) == y) for each in known])}
+    measure = measure_of(clf.loss)
+    if measure is not None:
+        try:
+            scores[title_of(clf.loss)] = np.array([measure.scorer()(each, rows, y) for each in known])
+        except ValueError as error:
+            undefined(reporter, clf.loss, error)
+    return scores
 
 
 def spread(numbers, most, also):

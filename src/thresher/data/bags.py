@@ -25,6 +25,7 @@ CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that la
 WIDEST_TILE, NARROWEST_TILE = 256, 16  # instances whose distances are computed by one product
 TILE_PRODUCTS = 1 << 32  # of a tile with all rows, if it is not the narrowest: at most about half a second
 TILE_ROWS = 1024  # rows whose products with a tile are held at a time
+SPARSE_PRODUCT, SPARSE_SUM = 32, 512  # what a product of sparse entries and a sum of them cost, in products of BLAS
 EXPONENTIAL = 16  # what the similarity of a bag costs besides distances, in products of dense entries
 BLAS_GAIN = 8  # products of a matrix product that take as long as one product of a scan
 
@@ -138,6 +139,19 @@ def on_scale(X: Any, factor: np.ndarray | None) -> Any:
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
+def similarities(squares: np.ndarray, sigma: float) -> np.ndarray:
+    """exp(-squares / (2 sigma^2)), written over the squared distances."""
+    square = sigma * sigma
+    if 1e-300 < square < 1e300:
+        squares *= -0.5 / square
+    else:  # the square of sigma may be no number
+        with np.errstate(over="ignore"):  # infinity, of similarity zero
+            squares /= sigma
+            squares /= sigma
+        squares *= -0.5
+    return np.exp(squares, out=squares)
+
+
 class BagDistances:
     """The smallest squared distance of each bag to each of some instances, computed a tile of instances at a time.
 
@@ -158,7 +172,7 @@ class BagDistances:
         place = np.empty(bags.order.size, dtype=np.int64)
         place[bags.order] = np.arange(bags.order.size)
         self._place = place[candidates]
-        self.row_products = self._rows.nnz if sparse.issparse(self._rows) else self._rows.size
+        self.row_products = _work(self._rows)
         fit = TILE_PRODUCTS // max(1, self.row_products) // NARROWEST_TILE * NARROWEST_TILE
         self.tile_width = tile or max(NARROWEST_TILE, min(WIDEST_TILE, fit))
         size = 8 * self.shape[0] * self.shape[1]
@@ -226,6 +240,14 @@ def _bag_by_bag(X: Any, bags: Bags, factor: np.ndarray | None) -> Any:
         rows *= factor
     rows -= rows.mean(axis=0)
     return rows
+
+
+def _work(rows: Any) -> int:
+    """What the distances of all rows to one of them cost on average, in products of BLAS."""
+    if not sparse.issparse(rows):
+        return rows.size
+    entries = np.bincount(rows.indices, minlength=rows.shape[1]).astype(np.float64)  # of each column
+    return int(SPARSE_PRODUCT * (entries @ entries) / max(1, rows.shape[0])) + SPARSE_SUM * rows.shape[0]
 
 
 def _squares(rows: Any) -> np.ndarray:
@@ -314,9 +336,7 @@ class BagDesign(Design):
         missing = np.flatnonzero(~self._known[ids])
         if kept is not None and missing.size == 0:
             return kept[ids]
-        made = self.distances.of(ids[missing])
-        made *= -0.5 / self.sigma**2
-        np.exp(made, out=made)
+        made = similarities(self.distances.of(ids[missing]), self.sigma)
         if kept is None:
             return made
         kept[ids[missing]] = made

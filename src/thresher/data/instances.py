@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thresher.data.bags import Bags, Instances, on_scale
+from thresher.data.bags import Bags, Instances, on_scale, similarities
 from thresher.data.prototypes import Prototypes
 from thresher.data.space import ColumnSpace, Label, Space
 
 AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
+IN_CACHE = 1 << 16  # entries of pairs of rows that are compared at a time
 MOST_PAIRS = 1 << 21  # whose distances the median is taken of
-MOST_INSTANCES = 2000  # of which all pairs are looked at: about MOST_PAIRS
+SPARSE_COST = 4  # how many times as long it takes to compare an entry of a sparse row
+MOST_WORK = 1 << 28  # entries of the rows of all these pairs: a second or so
 
 
 class BagRows(NamedTuple):
@@ -65,14 +67,14 @@ class InstanceSpace(Space):
             nearer = smallest < squares[own]  # a bag may go on from the part before
             rows[own] = np.where(nearer, np.minimum.reduceat(at, begins, axis=0), rows[own])
             squares[own] = np.where(nearer, smallest, squares[own])
-        return Nearest(np.exp(squares * (-0.5 / self.prototypes.sigma**2)), rows)
+        return Nearest(similarities(squares, self.prototypes.sigma), rows)
 
     def _distances(self, X: BagRows, ids: np.ndarray) -> Iterator[tuple[slice, slice, np.ndarray, np.ndarray]]:
         """Parts of the rows as in ``Bags.parts``, with their squared distances (rows, ids)."""
         given, factor = self.prototypes.take(ids), self.prototypes.factor
         both = sparse.issparse(given) and sparse.issparse(X.X)
         centres = on_scale(given if both or not sparse.issparse(given) else given.toarray(), factor)
-        step = max(1, AT_A_TIME // max(1, ids.size if both else X.X.shape[1]))
+        step = max(1, AT_A_TIME // max(1, ids.size, 0 if both else X.X.shape[1]))
         for places, own, begins in X.bags.parts(step):
             rows: Any = X.X[X.bags.order[places]]
             rows = on_scale(rows if both or not sparse.issparse(rows) else rows.toarray(), factor)
@@ -124,34 +126,52 @@ def median_distance(X: Any, instances: Instances, bags: Bags, weights: np.ndarra
     """The weighted median distance of two different training instances; 1 if all are equal.
 
     Pairs of the same bag, if each bag has two different rows, else all pairs. ``weights`` are those of the rows; rows
-    without weight do not count. Beyond MOST_PAIRS a sample is looked at, which is the same for the same data.
+    without weight do not count. Beyond MOST_PAIRS or MOST_WORK a sample is looked at, the same for the same data.
     """
     rows = np.flatnonzero(weights > 0)
-    inside = _pairs_in_bags(rows, instances.owner, bags)
+    width = max(1, (SPARSE_COST * X.nnz if sparse.issparse(X) else X.size) // X.shape[0])
+    most, step = min(MOST_PAIRS, MOST_WORK // width), max(1, IN_CACHE // width)
+    inside = _pairs_in_bags(rows, instances.owner, bags, most)
     if inside is None:
         total = np.bincount(instances.owner[rows], weights[rows])
-        chosen = _sample(instances.rows.size, MOST_INSTANCES)
+        chosen = _sample(instances.rows.size, max(2, int(np.sqrt(2 * most))))
         first, second = (chosen[side] for side in np.triu_indices(chosen.size, 1))
-        pairs, sizes = (instances.rows[first], instances.rows[second]), total[first] * total[second]
+        if sparse.issparse(X):
+            squares = _squares_of_pairs(X, (instances.rows[first], instances.rows[second]), factor, step)
+        else:
+            squares = _squares_of_all(on_scale(X[instances.rows[chosen]], factor))
+        sizes = total[first] * total[second]
     else:
-        pairs, sizes = inside, weights[inside[0]]
-    if pairs[0].size == 0:
-        return 1.0
-    squares, step = np.empty(pairs[0].size), max(1, AT_A_TIME // max(1, X.shape[1]))
+        squares, sizes = _squares_of_pairs(X, inside, factor, step), weights[inside[0]]
+    return (float(np.sqrt(_weighted_median(squares, sizes))) or 1.0) if squares.size else 1.0
+
+
+def _squares_of_all(rows: np.ndarray) -> np.ndarray:
+    """Squared distances of all pairs of the rows, in the order of ``np.triu_indices``."""
+    parts = [squared_distances(rows[k + 1 :], row[None])[:, 0] for k, row in enumerate(rows)]
+    return np.concatenate(parts)
+
+
+def _squares_of_pairs(X: Any, pairs: tuple[np.ndarray, np.ndarray], factor: np.ndarray | None, step: int) -> np.ndarray:
+    """Squared distances of these pairs of rows, ``step`` of them at a time."""
+    squares = np.empty(pairs[0].size)
     for lo in range(0, squares.size, step):
-        difference = on_scale(X[pairs[0][lo : lo + step]] - X[pairs[1][lo : lo + step]], factor)
+        one, other = (X[side[lo : lo + step]].astype(np.float64) for side in pairs)
+        difference = on_scale(one - other, factor)
         if sparse.issparse(difference):
             squares[lo : lo + step] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
         else:
             squares[lo : lo + step] = np.einsum("ij,ij->i", difference, difference)
-    return float(np.sqrt(_weighted_median(squares, sizes))) or 1.0
+    return squares
 
 
-def _pairs_in_bags(rows: np.ndarray, owner: np.ndarray, bags: Bags) -> tuple[np.ndarray, np.ndarray] | None:
+def _pairs_in_bags(
+    rows: np.ndarray, owner: np.ndarray, bags: Bags, most_pairs: int
+) -> tuple[np.ndarray, np.ndarray] | None:
     """All pairs, or some of them, of different rows of the same bag; None if a bag has no such pair."""
     order = rows[np.argsort(bags.codes[rows], kind="stable")]
     members = np.split(order, np.flatnonzero(np.diff(bags.codes[order])) + 1)
-    most = max(2, int(np.sqrt(2 * MOST_PAIRS / max(1, len(members)))))
+    most = max(2, int(np.sqrt(2 * most_pairs / max(1, len(members)))))
     pairs = []
     for own in members:
         chosen = own[_sample(own.size, most)]

@@ -10,7 +10,7 @@ from sklearn.utils._set_output import (
     _get_output_config,  # as in selector.py: scikit-learn has no public name for it
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from thresher.data.bags import by_rows, rows_of
 from thresher.data.door import check_columns
@@ -195,6 +195,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             Share of the bags, by weight, whose label is predicted.
         """
         labels = column_or_1d(y)
+        check_consistent_length(X, labels)
         own = grouped(bags, labels.size)
         weights = own.each("sample_weight", check.sample_weights(sample_weight, labels.size))
         return float(np.average(self.predict(X, bags) == own.each("y", labels), weights=weights))

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import column_or_1d
 
 from thresher.data.bags import Bags, by_rows
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
+from thresher.optim.measure_base import Measure
 
 
 class Grouped(NamedTuple):
@@ -44,7 +47,7 @@ def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
     """The bags that the values ``bags``, one for each of ``n_rows`` rows, describe; None: each row is a bag."""
     if bags is None:
         return Grouped(Bags(np.arange(n_rows), n_rows), np.arange(n_rows))
-    given = np.asarray(bags)
+    given = _as_given(bags)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
     if given.ndim != 1:
@@ -59,7 +62,7 @@ def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
         )
     try:
         names, codes = np.unique(given, return_inverse=True)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidDataError(f"bags has values that cannot be compared: {error}; use numbers or strings") from error
     return Grouped(Bags(codes, names.size), names)
 
@@ -99,22 +102,43 @@ def bag_sample(
     return BagSample(by_rows(X), own.bags, classes, codes, weights)
 
 
+def _as_given(bags: Any) -> np.ndarray:
+    """``bags`` as an array of the same values: of a list of strings and numbers, numpy would make strings of all."""
+    if np.ma.is_masked(bags):
+        return np.where(np.ma.getmaskarray(bags), np.array(None), np.asarray(bags, dtype=object))
+    values = np.asarray(bags)
+    if values.dtype.kind not in "US" or hasattr(bags, "dtype"):
+        return values
+    objects = np.asarray(bags, dtype=object)
+    return values if all(isinstance(value, (str, bytes)) for value in objects.ravel().tolist()) else objects
+
+
 def _is_missing(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "O":
-        return np.array([value is None or bool(np.any(value != value)) for value in values.tolist()], dtype=bool)
-    return np.asarray(values != values) if values.dtype.kind in "fcmM" else np.zeros(values.size, dtype=bool)
+        return np.array([_is_none(value) for value in values.tolist()], dtype=bool)
+    return np.asarray(values != values) if values.dtype.kind in "fcmMT" else np.zeros(values.size, dtype=bool)
 
 
-def bag_scorer(metric: str | Callable[..., float]) -> "BagScorer":
+def _is_none(value: Any) -> bool:
+    """Whether it is None, NaN or the NA of pandas, which is neither equal to itself nor different."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array, which cannot be compared with others
+        return False
+
+
+def bag_scorer(metric: str | Callable[..., float] | Measure) -> "BagScorer":
     """A scorer that counts bags instead of rows, for scikit-learn's ``cross_val_score`` and searches.
 
     It receives ``bags`` by metadata routing, which must be on: ``sklearn.set_config(enable_metadata_routing=True)``.
 
     Parameters
     ----------
-    metric : str or callable
-        Name of one of scikit-learn's scorers, such as "f1" or "roc_auc", or a function of (labels of the bags,
-        predicted labels) of which larger values are better.
+    metric : str, callable or Measure
+        Name of one of scikit-learn's scorers, such as "f1" or "roc_auc", a function of (labels of the bags, predicted
+        labels) of which larger values are better, or a measure such as ``PrecisionAtK(10)``.
 
     Returns
     -------
@@ -133,25 +157,42 @@ def bag_scorer(metric: str | Callable[..., float]) -> "BagScorer":
     return BagScorer(metric)
 
 
+class _Unset(Enum):
+    """What ``bags`` is where nobody passed it."""
+
+    UNSET = "not passed"
+
+
+UNSET = _Unset.UNSET
+
+
 class BagScorer:
     """See ``bag_scorer``.
 
     Parameters
     ----------
-    metric : str or callable
+    metric : str, callable or Measure
         As there.
     """
 
-    def __init__(self, metric: str | Callable[..., float]):
-        if not isinstance(metric, str) and not callable(metric):
-            raise ValueError(f"metric must be the name of a scorer or a function, got {metric!r}")
+    def __init__(self, metric: str | Callable[..., float] | Measure):
+        if not isinstance(metric, (str, Measure)) and not callable(metric):
+            raise ValueError(f"metric must be the name of a scorer, a function or a measure, got {metric!r}")
         self.metric = metric
         metrics = importlib.import_module("sklearn.metrics")  # on demand: it takes a third of a second to load
-        self.scorer = metrics.get_scorer(metric) if isinstance(metric, str) else metrics.make_scorer(metric)
+        if isinstance(metric, Measure):
+            self.scorer: Any = metric.scorer()
+        else:
+            self.scorer = metrics.get_scorer(metric) if isinstance(metric, str) else metrics.make_scorer(metric)
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike, bags: ArrayLike | None = None) -> float:
-        """The score of an estimator whose ``predict`` takes ``bags``."""
-        labels = np.asarray(y)
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, bags: ArrayLike | _Unset | None = UNSET) -> float:
+        """The score of an estimator whose ``predict`` takes ``bags``; with None each row is a bag."""
+        if isinstance(bags, _Unset):  # rows would be scored in place of bags, and nobody would notice
+            raise ValueError(
+                f"{self!r} received no bags: call sklearn.set_config(enable_metadata_routing=True) and pass "
+                "params={'bags': bags}, or bags=bags to the fit of a search"
+            )
+        labels = column_or_1d(y)
         own = grouped(bags, labels.size)
         return self.scorer(OfBags(estimator, bags), X, own.each("y", labels))
 

@@ -65,11 +65,12 @@ class MILESClassifier(BagClassifier):
     max_iter : int, default=100
         Maximum number of turns.
     max_time : float, default=None
-        Time limit in seconds, after which the model found so far is returned. At least one turn is run; half of the
-        time is for the choice of sigma and C.
+        Time limit in seconds, after which the model found so far is returned. At least one turn is run, and one for
+        each sigma that is tried; half of the time is for the choice of sigma and C.
     scale : {"auto", "std", "max", "unit", None}, default="std"
         How the columns of X are scaled before distances are measured: as in ``FGMClassifier``. A sparse X is scaled,
-        not centred, which distances do not depend on. Similarities are not scaled.
+        not centred, which distances do not depend on. With "std", columns that are constant in fit do not count.
+        Similarities are not scaled.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the weights of the bags.
     warm_start : bool, default=False
@@ -101,8 +102,8 @@ class MILESClassifier(BagClassifier):
     sigma_, C_ : float
         The values used.
     sigmas_, Cs_, scores_ : ndarray, ndarray, ndarray of shape (n_folds, n_sigmas, n_values)
-        If one was chosen: the values tried, and the accuracy on the bags held out. The best mean of ``scores_`` is not
-        an estimate for new bags, since the same folds chose.
+        If one was chosen: the values tried, and the accuracy, or the measure that is the loss, on the bags held out.
+        The best mean of ``scores_`` is not an estimate for new bags, since the same folds chose.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the columns seen in fit.
     n_iter_ : int
@@ -182,11 +183,11 @@ class MILESClassifier(BagClassifier):
             X, y = self._structured(rows_of(X), reset=True, y=y, ensure_min_samples=2)
             sample, goal = bag_sample(X, np.asarray(y), sample_weight, bags, self.class_weight), goal_of(self.loss)
             goal.check_weights(sample.weights)
-            made, scale, digest, _, _ = arranged(
+            made, scale, digest, _, spread = arranged(
                 self._column_space, X, sample.row_codes, sample.row_weights, self.scale, workers, trace,
                 centre=is_centred(X),
             )  # fmt: skip
-            factor = _factor(made)
+            factor = _factor(made, scale, spread)
             with trace.step("arrange"):
                 instances = instances_of(sample.X, sample.row_weights)
                 count = instances.rows.size
@@ -285,10 +286,14 @@ class MILESClassifier(BagClassifier):
         self.instances_: Prototypes = design.prototypes(rows)
 
 
-def _factor(design: Design) -> np.ndarray | None:
-    """What each column of X is multiplied with on the scale of a design; columns that it omits are zero."""
+def _factor(design: Design, scale: str | None, spread: Any) -> np.ndarray | None:
+    """What each column of X is multiplied with on the scale of a design, whose columns have these deviations.
+
+    Constant columns have no standard deviation to be divided by: with "std" they do not count, in any storage of X.
+    """
     if design.scaling is None:
         return None
-    factor = np.ones(design.n_columns)
-    factor[design.ids_in_X(np.arange(design.width))] = design.scaling.range(0, design.width).factor
+    factor = np.full(design.n_columns, 0.0 if scale == "std" else 1.0)  # of columns of zeros, which a design may omit
+    own = design.scaling.range(0, design.width).factor
+    factor[design.ids_in_X(np.arange(design.width))] = np.where(spread > 0.0, own, 0.0) if scale == "std" else own
     return factor

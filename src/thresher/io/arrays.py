@@ -4,7 +4,7 @@ from scipy import sparse
 
 from thresher.errors import InvalidDataError
 from thresher.io.npz import read_npy, read_npz
-from thresher.io.table import Table, tidy_labels
+from thresher.io.table import Table, tidy_bags, tidy_labels
 
 COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 COMPRESSED_TYPES = {
@@ -38,7 +38,7 @@ def _bags(path, arrays, name):
     if bags.ndim != 1 or bags.dtype.kind not in "biufSU":
         got = f"{bags.dtype} of shape {bags.shape}"
         raise InvalidDataError(f"{path}: {name} must be a 1D array with the bag of each row, got {got}")
-    return tidy_labels(bags.astype(str) if bags.dtype.kind == "S" else bags)
+    return tidy_bags(bags.astype(str) if bags.dtype.kind == "S" else bags)
 
 
 def read_matrix_npy(path):

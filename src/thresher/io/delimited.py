@@ -9,7 +9,7 @@ from thresher.errors import InvalidDataError
 from thresher.io.foreign import not_utf8
 from thresher.io.frames import EXCLUDE, columns_of, joined
 from thresher.io.svmlight import shown
-from thresher.io.table import tidy_labels
+from thresher.io.table import tidy_bags, tidy_labels
 from thresher.io.text import BadText, Unfinished, hard_number, narrowed, opened, parsed, with_room
 from thresher.loops import text as loops
 
@@ -53,7 +53,7 @@ def read_csv(path, *, label_column=None, bag_column=None, ignore=(), keep=(), la
     if 0 < empty < labels.size:  # all labels of one piece of the text, none of another
         raise InvalidDataError(f"{name}: {empty} of {labels.size} labels are missing")
     y = tidy_labels(labels) if labels.size and not empty else None
-    bags = None if columns.bag is None else tidy_labels(bag_names)
+    bags = None if columns.bag is None else tidy_bags(bag_names)
     return joined([part[0] for part in parts], y, columns, "csv", layout, name, by_number=headless, bags=bags)
 
 

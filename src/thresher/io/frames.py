@@ -15,7 +15,7 @@ from thresher.io.index_columns import (
     with_names,
     without_columns,
 )
-from thresher.io.table import Table, in_short, order_of, tidy_labels
+from thresher.io.table import Table, in_short, order_of, tidy_bags, tidy_labels
 from thresher.loops import text as loops
 
 EXCLUDE = "exclude non-numeric columns with ignore (--ignore NAME)"
@@ -143,7 +143,7 @@ def read_parquet(path, *, label_column=None, bag_column=None, ignore=(), keep=()
         missing = frame.column(bag[0]).null_count
         if missing:
             raise InvalidDataError(f"{path}: the bag column {bag[0]!r} has {missing} missing values")
-        bags = tidy_labels(np.array(frame.column(bag[0]).to_pylist()))
+        bags = tidy_bags(np.array(frame.column(bag[0]).to_pylist()))
     return joined([X], y, columns, "parquet", layout, str(path), bags=bags)
 
 

@@ -141,6 +141,22 @@ def tidy_labels(values):
     return values
 
 
+def tidy_bags(values):
+    """Names of bags: strings as integers or floats if all are written as those are, since "01" and "1" are two bags."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "OSU":
+        return tidy_labels(values)
+    strings = values.astype(str)
+    for kind in (np.int64, np.float64):
+        try:
+            numbers = strings.astype(kind)
+        except (ValueError, OverflowError):
+            continue
+        if np.array_equal(numbers.astype(str), strings):
+            return tidy_labels(numbers)
+    return strings
+
+
 def order_of(names, layout, name):
     """Position in ``names`` of each column of the ``layout``; -1 if it is missing and not used by the model."""
     place = {column: j for j, column in enumerate(names)}

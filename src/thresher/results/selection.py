@@ -241,7 +241,7 @@ class Path(Sequence[Station]):
                 there = format_ranges(self.numbers)
                 raise ValueError(
                     f"no station of the path has {number!r} features; there are {there}. For another number fit again "
-                    "with n_features_to_select (--features)"
+                    "with n_features_to_select or, of bags, n_instances_to_select (--features)"
                 )
             known = self._at[number]
         return known
