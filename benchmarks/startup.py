@@ -1,4 +1,4 @@
-"""What starting costs: whole processes, from the prompt to their end, with an empty and with a warm cache of loops.
+"""What starting costs, from the prompt: first calls and whole processes, with an empty and a warm cache of loops.
 
 scikit-learn imports pandas where it is installed: THRESHER_PYTHON may name the Python of an environment with thresher
 and what it depends on alone, as a new user has it. The bytecode of thresher is there, as pip leaves it: without, where
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,6 +33,7 @@ S = sparse.csr_array(X * (X > 1))
 """
 FGM, SVC = "from thresher import FGMClassifier; FGMClassifier(5)", "from thresher import SparseSVC; SparseSVC()"
 STREAM = "from thresher import StreamClassifier; StreamClassifier(5, {!r}).partial_fit({}, y, [False, True])"
+SAY_WHEN = "\nimport time; print(time.perf_counter())"  # the clock that the parent has, too
 STORAGES = {
     "C, float64": "X",
     "C, float32": "X.astype(np.float32)",
@@ -61,12 +63,20 @@ SELECTS = {
 }
 
 
+class Seconds(NamedTuple):
+    """From the prompt until a call returns, and until the process has ended; a command is a whole process."""
+
+    call: float
+    process: float
+
+
 def seconds(arguments, cache, folder):
-    """How long a Python process with these arguments takes, imports and the interpreter's start counted."""
+    """The Seconds of a Python process with these arguments, imports and the interpreter's start counted."""
     environment = os.environ | {"NUMBA_CACHE_DIR": os.fspath(cache)}
     begun = time.perf_counter()
-    subprocess.run([PYTHON, *arguments], capture_output=True, check=True, env=environment, cwd=folder)
-    return time.perf_counter() - begun
+    child = subprocess.run([PYTHON, *arguments], capture_output=True, check=True, env=environment, cwd=folder)
+    whole = time.perf_counter() - begun
+    return Seconds(float(child.stdout.split()[-1]) - begun if arguments[-1].endswith(SAY_WHEN) else whole, whole)
 
 
 def write_bytecode():
@@ -99,7 +109,7 @@ def jobs():
     for name, (code, limit) in FITS.items():
         if "pandas" in code and not has_pandas():
             continue
-        found[name] = (("-c", DATA + code), limit, None)
+        found[name] = (("-c", DATA + code + SAY_WHEN), limit, None)
     for name, files in SELECTS.items():
         found[name] = ((*command, "select", *files, "-k", "5", "--out", "model.json"), 6.0, None)
     found["thresher --help"] = ((*command, "--help"), None, 0.3)
@@ -110,7 +120,7 @@ def jobs():
 
 
 def measured(repeats):
-    """{what: (median with an empty cache or None, median with a warm one)}; the jobs take turns."""
+    """{what: (Seconds with an empty cache or None, with a warm one)}, medians; the jobs take turns."""
     empty, warm = {}, {}
     write_bytecode()
     with tempfile.TemporaryDirectory() as made:
@@ -124,10 +134,12 @@ def measured(repeats):
                     else:
                         seconds(arguments, cache, folder)
                     warm.setdefault(name, []).append(seconds(arguments, cache, folder))
-    return {
-        name: (statistics.median(empty[name]) if name in empty else None, statistics.median(times))
-        for name, times in warm.items()
-    }
+    return {name: (median(empty[name]) if name in empty else None, median(times)) for name, times in warm.items()}
+
+
+def median(times):
+    """The Seconds that are medians of those of ``times``."""
+    return Seconds(*map(statistics.median, zip(*times, strict=True)))
 
 
 def report(quick=False):
@@ -135,20 +147,23 @@ def report(quick=False):
     rows = []
     for name, (empty, warm) in measured(1 if quick else 3).items():
         _, most_empty, most_warm = jobs()[name]
-        rows.append((name, beside(empty, most_empty), beside(warm, most_warm)))
+        whole = "" if empty is None else f"{empty.process:.2f}"
+        rows.append((name, beside(empty, most_empty), beside(warm, most_warm), whole))
     return (
-        f"## Starting\n\nWhole processes with {SHAPE[0]} x {SHAPE[1]} numbers, in seconds: the interpreter's start, "
-        "all imports and the first call; in parentheses the limit. Cache: of compiled loops. "
+        f"## Starting\n\nNew processes with {SHAPE[0]} x {SHAPE[1]} numbers, in seconds from the prompt: the "
+        "interpreter's start, all imports and the first call, until it returns; commands are whole processes. In "
+        "parentheses the limit. Cache: of compiled loops. The last column counts leaving Python, too, which frees "
+        "what the compiler has made. "
         f"pandas, which scikit-learn imports too, is {'' if has_pandas() else 'not '}installed.\n\n"
-        + table(("what", "empty cache", "warm cache"), rows)
+        + table(("what", "empty cache", "warm cache", "empty cache, to the end"), rows)
     )
 
 
 def beside(value, limit):
-    """A time with its limit; marked if it is above."""
+    """The seconds of a call with its limit; marked if they are above."""
     if value is None:
         return ""
-    return f"{value:.2f}" + ("" if limit is None else f" ({limit:g}{', exceeded' if value > limit else ''})")
+    return f"{value.call:.2f}" + ("" if limit is None else f" ({limit:g}{', exceeded' if value.call > limit else ''})")
 
 
 if __name__ == "__main__":

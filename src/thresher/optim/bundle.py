@@ -37,6 +37,7 @@ class Columns(Protocol):
 
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
+ROUGHEST = 0.1  # of the objective: larger gaps say nothing of the weights, where the risk is small
 CENTRED = 0.5  # of the gap: accuracy of the small program
 SHIFT = 0.05  # of the gap: accuracy of the best shift
 BETWEEN = 0.2, 0.04  # where a step that does not decrease the objective is looked at
@@ -211,7 +212,7 @@ def solve(
     tol: float,
     deadline: float | None = None,
 ) -> Solution:
-    """Minimise until objective - bound <= tol or FINEST of the objective; the gap of the Solution is what was reached.
+    """Minimise until objective - bound is at most tol, within FINEST and ROUGHEST of the objective: see ``Search.aim``.
 
     At least one iteration is made, however late it is, so that the first solve of a fit has a model.
     """
@@ -267,9 +268,13 @@ class Search:
         """Number of planes of all classes."""
         return Memory(self.bundles).n_planes
 
+    def aim(self, tol):
+        """The gap to be reached: ``tol``, but not below FINEST nor above ROUGHEST of the objective."""
+        return max(min(tol, ROUGHEST * self.best.objective), FINEST * self.best.objective)
+
     def is_settled(self, tol):
-        """Whether the gap is at most ``tol`` or FINEST of the objective, or cannot be made smaller."""
-        return self.gap <= max(tol, FINEST * self.best.objective) or self.idle == IDLE
+        """Whether the gap is as small as it is to be, or cannot be made smaller."""
+        return self.gap <= self.aim(tol) or self.idle == IDLE
 
     def at(self, w, z, shifts, gap):
         """The Point at w; its shifts are as accurate as the ``gap`` deserves."""
@@ -292,7 +297,7 @@ class Search:
         """
         before, self.iterations = (self.best.objective, self.bound), self.iterations + 1
         first = self.warm and self.iterations == 1
-        weighted = self.weigh(max(tol, FINEST * self.best.objective) if first else self.gap)
+        weighted = self.weigh(self.aim(tol) if first else self.gap)
         z = self.block.combine(weighted.w)
         trial = self.at(weighted.w, z, weighted.shifts, self.gap)
         points = [trial, *self.between(self.best, trial)]
