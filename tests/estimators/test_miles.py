@@ -381,7 +381,7 @@ def test_interrupts_are_heard_and_leave_a_model(slow, heard):
     clf.set_params(verbose=watch)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y, bags=bags)
-    assert time.perf_counter() - sent[0] < 1.1
+    assert time.perf_counter() - sent[0] < 3.0  # all turns would take many times as long
     assert clf.selection_.interrupted
     assert clf.predict(X, bags=bags).shape == (40,)
 

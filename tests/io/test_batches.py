@@ -226,10 +226,10 @@ def test_many_bad_lines_take_time_in_proportion(bad):
 
     def seconds(count):
         stream = TextStream(io.BytesIO((bad + b"1 1:1 3:2\n") * count), "x", skip_bad=True)
-        begun = time.perf_counter()
+        begun = time.process_time()
         rows = sum(batch.labels.size for batch in stream)
         assert (rows, stream.bad, len(stream.complaints)) == (count, count, 5)
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     seconds(100)
     assert seconds(100_000) < 5.0

@@ -244,13 +244,13 @@ def test_killed_at_any_moment_nothing_is_damaged_and_the_end_is_the_same(kills, 
     X, y, _ = stream_of(2, rows=20 * kills, seed=5)
     straight = StreamClassifier(5, l2=[1e-4, 1e-2]).partial_fit(X, y, classes=[0, 1])
     go_on(tmp_path / "warm.npz", X[:8], y[:8])
-    path, rng, reached = tmp_path / "state.npz", np.random.default_rng(6), [0]
+    path, rng, reached, patience = tmp_path / "state.npz", np.random.default_rng(6), [0], 0.06
     for _ in range(kills):
-        forked(path, X, y, rng.uniform(0.0, 0.06))
-        if path.exists():
-            reached.append(thresher.load_checkpoint(path).n_examples_)
-            assert reached[-1] % 4 == 0
-            assert reached[-1] >= reached[-2]
-    assert len(set(reached)) > kills / 8  # it was killed at work, on a busy machine less often
+        forked(path, X, y, rng.uniform(0.0, patience))
+        reached.append(thresher.load_checkpoint(path).n_examples_ if path.exists() else 0)
+        assert reached[-1] % 4 == 0
+        assert reached[-1] >= reached[-2]
+        patience = 0.06 if reached[-1] > reached[-2] else min(1.3 * patience, 5.0)  # a busy machine takes longer
+    assert len(set(reached)) > kills / 8  # it was killed at work
     assert forked(path, X, y, None)
     assert path.read_bytes() == content(straight, tmp_path / "straight.npz")
