@@ -19,7 +19,7 @@ from benchmarks.measures.data import HELD_OUT, many_classes
 from benchmarks.measures.judge import Verdict
 from thresher import F1, PRBEP, ErrorRate, FGMClassifier, RecallAtK
 
-LIMIT = 200  # seconds for a fit of all classes
+LIMIT = 300  # seconds for a fit of all classes
 FEATURES, QUICK_FEATURES = 250, 10  # of each class
 TOTAL = 1e5  # C n, fixed as in the paper: a choice for 20 classes would take an hour
 OURS = {"F1": F1(), "Rec@2p": RecallAtK(2.0), "PRBEP": PRBEP()}
@@ -41,8 +41,7 @@ class Told(NamedTuple):
 
 def told(split, number, loss):
     """The Told of one fit of all classes."""
-    options = {} if number == ALL else {"overshoot": None, "debias": True}  # the paper does not eliminate, either
-    clf = FGMClassifier(number, loss=loss, C=TOTAL / split.y.size, support="per_class", **options)
+    clf = FGMClassifier(number, loss=loss, C=TOTAL / split.y.size, support="per_class")
     begun = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -102,8 +101,7 @@ def report(quick=False):
         f"same) is held out as the test part, so the paper's numbers are beside, not against, ours: {n:,} x {p:,} to "
         "train. Rows of length one; every class against all others. Columns have values for F1, Rec@2p and PRBEP: in "
         "the first row each is of the fit for that measure, and features and seconds are of the three in that order. "
-        f"C n = {TOTAL:.0e} for all, fixed as in the paper; growth alone, without elimination, as there, and the "
-        "weights fitted again on what was taken. "
+        f"C n = {TOTAL:.0e} for all, fixed as in the paper; other options by default. "
         "Rec@2p labels twice as many test rows as are positive. Over "
         f"{LIMIT} s: that fit is left out."
     )
