@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         InconsistentResultError,
         InvalidDataError,
         InvalidDataTypeError,
+        MissingBagsWarning,
         ModelFileError,
         UnsupportedDesignError,
     )
@@ -96,6 +97,7 @@ __all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
     "InvalidDataTypeError",
     "MILESClassifier",
     "Milestone",
+    "MissingBagsWarning",
     "ModelFileError",
     "PRBEP",
     "Path",
@@ -161,6 +163,7 @@ _MODULES = {
     "InvalidDataTypeError": "thresher.errors",
     "MILESClassifier": "thresher.estimators.miles",
     "Milestone": "thresher.results",
+    "MissingBagsWarning": "thresher.errors",
     "ModelFileError": "thresher.errors",
     "PRBEP": "thresher.optim.measures",
     "Path": "thresher.results",

@@ -29,6 +29,10 @@ class ContinuousLabelsWarning(UserWarning):
     """The labels look continuous: there are more classes than a tenth of the samples."""
 
 
+class MissingBagsWarning(UserWarning):
+    """A model that was fitted to bags of rows got rows without bags; each of them counts as a bag."""
+
+
 class ColumnsLeftOutWarning(UserWarning):
     """Columns of a file that look like an index were left out; the message says how to keep them."""
 

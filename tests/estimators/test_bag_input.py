@@ -16,7 +16,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.estimators.test_miles import made_bags
-from thresher import FewerFeaturesWarning, InvalidDataError, MILESClassifier, PrecisionAtK, bag_scorer
+from thresher import (
+    FewerFeaturesWarning,
+    InvalidDataError,
+    MILESClassifier,
+    MissingBagsWarning,
+    PrecisionAtK,
+    bag_scorer,
+)
 from thresher.data.door import as_design
 from thresher.errors import InvalidDataTypeError
 from thresher.estimators.bags import grouped
@@ -262,3 +269,17 @@ def test_bad_rows_are_refused():
         clf.predict(pd.DataFrame(X, columns=list("uvwxyz")), bags=[1, 2, 3])
     with pytest.raises(ValueError, match="X has 5 features"):
         MILESClassifier(2, sigma=1.0).fit(X, y, bags=bags).predict(X[:, :5], bags=bags)
+
+
+def test_a_model_of_bags_is_told_when_none_are_given():
+    """Each row counts as a bag then, which is hardly ever meant; given by name, or never fitted to bags, nothing is."""
+    clf = MILESClassifier(3, sigma=1.5).fit(X, y, bags=bags)
+    for model in (clf, pickle.loads(pickle.dumps(clf)), clf.at(2)):
+        with pytest.warns(MissingBagsWarning, match="each row counts as a bag"):
+            model.predict(X)
+    with pytest.warns(MissingBagsWarning, match="enable_metadata_routing"):
+        cross_val_score(MILESClassifier(3, sigma=1.5), X, y, params={"bags": bags}, cv=GroupKFold(2), groups=bags)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.predict(X, bags=np.arange(len(X)))
+        MILESClassifier(3, sigma=1.5).fit(X, y).predict(X)

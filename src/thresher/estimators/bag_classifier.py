@@ -1,6 +1,7 @@
 """A classifier of bags of rows over a space of training instances: predictions, and what they are made of."""
 
 import importlib
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from thresher.data.door import check_columns
 from thresher.data.instances import BagRows, InstanceSpace
 from thresher.data.prototypes import Prototypes
 from thresher.data.space import Space
+from thresher.errors import MissingBagsWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.bags import grouped
 from thresher.estimators.base import MatrixLike
@@ -226,6 +228,12 @@ class BagClassifier(TransformerMixin, PathClassifier):
 
     def _bag_rows(self, X: MatrixLike, bags: ArrayLike | None) -> tuple[BagRows, np.ndarray]:
         """(the rows of X, checked, with their bags, what the bags are called)."""
+        if bags is None and getattr(self, "_fitted_to_bags", False):  # rows may be meant, but hardly ever are
+            message = (
+                "fit got bags, but none are given here, so each row counts as a bag. Pass bags=, in cross-validation "
+                "with sklearn.set_config(enable_metadata_routing=True); if rows are meant, bags=np.arange(len(X))"
+            )
+            warnings.warn(message, MissingBagsWarning, stacklevel=3)
         X = self._checked(rows_of(X))
         own = grouped(bags, X.shape[0])
         check_columns(X, self._instance_space.called)
