@@ -184,3 +184,12 @@ def test_all_features(folder):
     assert report["ranked_by"] == "importance"
     predicted = as_json("predict", "all.json", "two_test.svm", folder=folder)
     assert predicted["value"] == report["path_measures"][0] == thresher.F1().scorer()(clf, test.X, test.y)
+
+
+def test_a_loss_that_gains_nothing_is_told(folder):
+    """Labels that have nothing to do with the columns: the objective stays at that without features."""
+    noise = np.where(np.random.default_rng(7).random(100) < 0.1, 1, -1)
+    dump_svmlight_file(X[:100], noise, str(folder / "noise.svm"), zero_based=False)
+    for file, k, loss, expected in (("noise", 1, "f1", True), ("two", 3, "f1", False), ("noise", 1, "logistic", False)):
+        said = thresh("select", f"{file}.svm", "-k", k, "--loss", loss, "-o", "noise.json", folder=folder).stdout
+        assert ("note: the objective is" in said) is expected

@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
-from thresher.cli.losses import loss_facts, loss_in_words, measure_of, title_of
+from thresher.cli.losses import little_gained, loss_facts, loss_in_words, measure_of, title_of
 from thresher.cli.show import Reporter, add, counted, new_table
 from thresher.data.kernel_units import UnitSpace
 from thresher.estimators.alignment_path import AlignmentPathClassifier
@@ -175,6 +175,8 @@ def say_certificate(reporter, clf):
         f"training objective: {certificate.pick_objective:.6g} with these features, {certificate.at_zero:.6g} without "
         f"features; lower bound {certificate.pick_bound:.6g}"
     )
+    if note := little_gained(clf):
+        reporter.say(note)
     reporter.say(f"cost: {rounded(selection.trace.passes)} passes over the data; scale: {selection.scale}")
 
 

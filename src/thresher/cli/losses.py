@@ -10,6 +10,7 @@ from thresher.optim.measures import ErrorRate, FBeta, PrecisionAtK, RecallAtK
 
 AT_K = {"precision_at_k": PrecisionAtK, "recall_at_k": RecallAtK}
 COUNT, MULTIPLE = re.compile(r"[0-9]+"), re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)p")
+LITTLE = 0.85  # of the objective without features: models above hardly use what the measure says
 TITLES = {"squared_hinge": "squared hinge", "logistic": "logistic", "error": "error rate", "f1": "F1",
           "prbep": "PRBEP", "auc": "area under the ROC curve", "average_precision": "average precision"}  # fmt: skip
 
@@ -99,6 +100,20 @@ def measure_of(loss):
     """The measure that a model was fitted for; None for others, and for the error rate: accuracy is always told."""
     goal = goal_of(loss)
     return None if not isinstance(goal, OfMeasure) or isinstance(goal.measure, ErrorRate) else goal.measure
+
+
+def little_gained(clf):
+    """A note where the loss of a measure is nearly what it is without features; else nothing."""
+    loss, certificate = getattr(clf, "loss", None), clf.selection_.certificate
+    if loss is None or measure_of(loss) is None or certificate is None:
+        return ""
+    share, title = certificate.pick_objective / certificate.at_zero, title_of(loss)
+    if not share > LITTLE:
+        return ""
+    return (
+        f"note: the objective is {share:.0%} of that without features, so this loss tells features apart only roughly. "
+        f"--loss average_precision, auc or the default may give a better {title}, too: compare them on other data"
+    )
 
 
 def undefined(reporter, loss, error):
