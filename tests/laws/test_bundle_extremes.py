@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.laws.test_bundle import block_of, by_name, larger, posed
+from thresher import F1
 from thresher.optim import bundle
 from thresher.optim.master import Start
 from thresher.optim.penalties import KSupport
@@ -43,3 +44,20 @@ def test_a_start_without_loss_and_without_planes(measure):
     cold = bundle.solve(block_of(X), problem, KSupport(2), tol=0.0)
     assert found.objective == pytest.approx(cold.objective, rel=3e-5)
     assert found.bound <= cold.objective * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("start", [None, "tiny"])
+def test_where_no_model_is_better_than_none_the_weights_still_order(start):
+    """Noise and a rare class: zero weights are optimal, but all features get some, at hardly any cost."""
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((200, 8)), np.where(rng.random(200) < 0.05, 1.0, -1.0)
+    problem = posed(F1(), y, 10.0)
+    if start is not None:  # what an earlier solve on one of the columns left
+        w = 1e-9 * np.eye(8)[0]
+        start = Start(w, X @ w)
+    found = bundle.solve(block_of(X), problem, KSupport(8), start, tol=1e-3)
+    assert found.bound > 0.99 * problem.without_features
+    assert found.w.all()
+    assert found.objective <= problem.without_features * (1.0 + 2.0 * bundle.FINEST)
+    np.testing.assert_allclose(found.objective, 0.5 * found.w @ found.w + problem.at(X @ found.w).loss)
+    assert np.corrcoef(found.w, found.scores)[0, 1] > 0.99  # the direction that the bound leads to

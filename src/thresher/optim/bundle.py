@@ -250,6 +250,7 @@ class Search:
             for c in self.classes
         ]
         self.bound, self.mixed, self.idle, self.iterations, self.warm = 0.0, None, 0, 0, memory is not None
+        self.leading: Point | None = None  # the model of the weights that give the best bound
         points = [self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)]
         most = problem.totals.sum()  # no measure is below 0: no model at all has no larger objective
         if points[0].objective > most:  # then a small share of the start is better than the start, and has its signs
@@ -300,6 +301,8 @@ class Search:
         weighted = self.weigh(self.aim(tol) if first else self.gap)
         z = self.block.combine(weighted.w)
         trial = self.at(weighted.w, z, weighted.shifts, self.gap)
+        if self.leading is None or self.bound > before[1]:
+            self.leading = trial
         points = [trial, *self.between(self.best, trial)]
         self.best = min((self.best, *points), key=lambda point: point.objective)
         self.add(points)
@@ -345,9 +348,20 @@ class Search:
             if point.objective < best.objective:
                 return
 
+    def useful(self) -> Point:
+        """The best point or, where no model is better than none, a small share of the one that the bound leads to.
+
+        Its objective is that of no model up to FINEST, and it orders samples and features, which zero weights do not.
+        """
+        best, trial, nothing = self.best, self.leading, self.problem.without_features
+        if best.objective < (1.0 - FINEST) * nothing or trial is None or not trial.w.any():
+            return best
+        share = min(1.0, FINEST * nothing / max(trial.objective - nothing, TINY))
+        return self.at(share * trial.w, share * trial.z, best.shifts + share * (trial.shifts - best.shifts), self.gap)
+
     def solution(self) -> Solution:
         """The best point, with the dual point that gives the best bound."""
-        problem, best = self.problem, self.best
+        problem, best = self.problem, self.useful()
         if self.mixed is None:
             shares = [total * np.array(f.shares) for total, f in zip(problem.totals, best.found, strict=True)]
             duals = [problem.mixture(c, best.found[c].planes, shares[c]) for c in self.classes]

@@ -95,6 +95,11 @@ class PlaneProblem(Problem):
         """C n of each class."""
         return self.by_class(self.cost).sum(axis=1)
 
+    @cached_property
+    def without_features(self) -> float:
+        """The loss if all scores are zero."""
+        return self.at(np.zeros(self.size)).loss
+
     @property
     def shifted(self) -> bool:
         """Whether the shift is a variable."""
