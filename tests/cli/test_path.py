@@ -90,7 +90,8 @@ def test_other_options(folder):
 
 
 def test_a_linear_svm_and_a_small_file(folder):
-    as_json("path", "train.npz", *OPTIONS, "--svm", "linear", "--keep", "support", "-o", "small.json", folder=folder)
+    small = ("--svm", "linear", "--model-keeps", "support", "-o", "small.json")
+    as_json("path", "train.npz", *OPTIONS, *small, folder=folder)
     table = read(folder / "test.npz")
     clf = thresher.load(folder / "small.json")
     assert (clf.svm, clf.keep) == ("linear", "support")
