@@ -25,6 +25,10 @@ class FewerFeaturesWarning(UserWarning):
     """Fewer features than requested were selected; the message states the reason."""
 
 
+class FewerFoldsWarning(UserWarning):
+    """Cross-validation has fewer folds than requested, since the smallest class has fewer samples."""
+
+
 class ContinuousLabelsWarning(UserWarning):
     """The labels look continuous: there are more classes than a tenth of the samples."""
 

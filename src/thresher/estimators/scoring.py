@@ -43,6 +43,15 @@ def fold_scorer(
     blank = np.zeros(y.shape if n_outputs == 1 else (y.size, n_outputs))
     try:
         trial = [score(blank, test) for test in folds]
+    except ValueError as error:
+        macro = f"{scoring}_macro"
+        if not isinstance(scoring, str) or macro not in metrics.get_scorer_names():
+            raise
+        labels = f"{classes.size} classes" if classes.size > 2 else f"the classes {classes.tolist()}"
+        raise ValueError(
+            f"scoring={scoring!r} is of class 1 of two classes, but y has {labels}; use {macro!r}, the mean over the "
+            "classes"
+        ) from error
     except AttributeError as error:
         raise ValueError(
             f"scoring={scoring!r} cannot be used: {owner} has decision_function and predict only ({error})"
