@@ -9,7 +9,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
-from thresher.errors import ColumnsLeftOutWarning
+from thresher.errors import ColumnsLeftOutWarning, did_you_mean
 from thresher.estimators.miles import MILESClassifier
 from thresher.io.reading import kind_of, read
 from thresher.io.table import Layout
@@ -164,5 +164,9 @@ class Names:
             return self.names.index(name)
         base = self.base or 0
         if not name.isdigit() or not base <= int(name) < base + n_features:
-            raise ValueError(f"no feature named {name!r}; expected a number from {base} to {base + n_features - 1}")
+            numbers = f"a number from {base} to {base + n_features - 1}"
+            if self.names is None:
+                raise ValueError(f"no feature named {name!r}; expected {numbers}")
+            near = did_you_mean(name, self.names) or f"; expected the name of a column, or {numbers}"
+            raise ValueError(f"no feature named {name!r}{near}")
         return int(name) - base
