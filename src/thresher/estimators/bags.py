@@ -50,6 +50,10 @@ def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
     given = _as_given(bags)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
+    if given.ndim == 0:
+        raise InvalidDataError(
+            f"bags must have one value for each row, got {bags!r}: pass the column itself, such as frame['bag']"
+        )
     if given.ndim != 1:
         raise InvalidDataError(f"bags must have one value for each row, got an array of shape {given.shape}")
     if given.size != n_rows:

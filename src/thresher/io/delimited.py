@@ -71,6 +71,8 @@ class _Joined:
 def _first_row(stream, name):
     """(the first row, its number of lines), which is several where a quoted name contains line breaks."""
     first = stream.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
+    if not first:
+        raise InvalidDataError(f"{name}: is empty")
     if not first.strip():
         raise InvalidDataError(f"{name}: line 1: missing header with column names")
     for lines in range(1, MOST_HEADER_LINES + 1):
