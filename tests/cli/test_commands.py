@@ -356,7 +356,7 @@ BAD_FILES = {
     "no labels": (("select", "train.npy"), 1, "train.npy: missing labels; name a file of labels"),
     "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
     "no such folder": (("select", "train.svm", "--out", "nowhere/m.json"), 1, "nowhere/m.json: cannot be written"),
-    "too many": (("select", "train.svm", "-k", "1000"), 1, "n_features_to_select"),
+    "too many": (("select", "train.svm", "-k", "1000"), 1, "n_features_to_select=1000 (--features) must be"),
     "damaged packing": (("select", "cut.svm.gz"), 1, "cannot be decompressed"),
     "no such feature": (("select", "train.svm", "--always", "x"), 1, "no feature named 'x'"),
     "names too few": (("select", "train.svm", "--names", "two.txt"), 1, "two.txt: 2 names, but X has 400 features"),

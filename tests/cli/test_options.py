@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.test_commands import as_json, thresh
 from thresher.cli.options import app
+from thresher.cli.start import with_options
 
 COMMANDS = ["select", "grid", "path", "stream", "predict", "inspect", "demo"]
 
@@ -30,3 +31,16 @@ def test_path_keeps_a_column_that_looks_like_an_index(tmp_path):
     assert "to keep a column, name it with keep (--keep NAME)" in warned.stderr
     report = as_json("path", "data.csv", "--step", 0.5, "--keep", "id", "--model-keeps", "support", folder=tmp_path)
     assert report["n_features_in"] == 2
+
+
+@pytest.mark.parametrize(("command", "message", "expected"), [
+    ("select", "n_features_to_select=30 must be", "n_features_to_select=30 (--features) must be"),
+    ("select", "always_include names 3 columns, but n_features_to_select is 2",
+     "always_include (--always) names 3 columns, but n_features_to_select (--features) is 2"),
+    ("select", "fit with n_features_to_select (--features)", "fit with n_features_to_select (--features)"),
+    ("predict", "n_features_to_select=30 must be", "n_features_to_select=30 must be"),
+    ("path", "nothing of it", "nothing of it"),
+])  # fmt: skip
+def test_errors_of_fits_name_options(command, message, expected):
+    assert with_options(message, [command, "file"]) == expected
+    assert with_options(message, []) == message

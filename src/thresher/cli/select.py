@@ -9,7 +9,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved, used_columns
 from thresher.cli.group_files import read_groups, read_tree
 from thresher.cli.inspect import describe, facts
-from thresher.cli.losses import check_loss, loss_of, measure_of, title_of, undefined
+from thresher.cli.losses import check_at, check_loss, loss_of, measure_of, title_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.data.pairs import Polynomial
@@ -42,6 +42,10 @@ def run(
         "--always": always, "--exclude": exclude, "--features all": features == "all",
     }, sigma)  # fmt: skip
     table = training_data(reporter, file, reading, jobs, bag_column)
+    if bag_column is None:
+        check_at(loss, table.X.shape[0], "row", file)
+    else:
+        check_at(loss, np.unique(table.bags).size, "bag", file)
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
     how = {
