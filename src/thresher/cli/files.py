@@ -9,9 +9,12 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
-from thresher.errors import ColumnsLeftOutWarning, did_you_mean
+from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mean
+from thresher.estimators.bags import grouped
 from thresher.estimators.miles import MILESClassifier
+from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
+from thresher.io.svmlight import shown
 from thresher.io.table import Layout
 from thresher.models import read as read_model
 from thresher.models import save, unsaved
@@ -139,6 +142,21 @@ def known_labels(reporter, y, classes):
         other = classes.max() + 1  # a label that no class has
         y = np.array([place.get(string, other) for string in strings])
     return (strings if classes.dtype.kind in "USO" else y), known
+
+
+def check_bags_agree(file, table, labels=None):
+    """Raise an error that names the file and the rows, or lines, if a bag has two labels."""
+    conflict = grouped(table.bags, table.X.shape[0]).conflict(table.y)
+    if conflict is None:
+        return
+    places = [f"row {row} (from 0)" for row in (conflict.row, conflict.first_row)]
+    if table.kind == "csv" and file != "-" and labels is None:
+        places = [f"line {line}" for line in lines_of_rows(file, (conflict.row, conflict.first_row))]
+    here, before = repr(conflict.other), repr(conflict.first)
+    raise InvalidDataError(
+        f"{shown(file)}: {places[0]}: bag {conflict.bag!r} has the label {here} here, but {before} in {places[1]}; all"
+        " rows of a bag must have the same label"
+    )
 
 
 class Names:
