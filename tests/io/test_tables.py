@@ -299,3 +299,10 @@ def test_names_and_kinds(tmp_path):
     (tmp_path / "names.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidDataError, match="not valid UTF-8 text"):
         read(tmp_path / "x.npy", names=tmp_path / "names.txt")
+
+
+def test_labels_that_are_python_objects(tmp_path):
+    np.save(tmp_path / "y.npy", np.array(["a", "b"], dtype=object))
+    np.savez(tmp_path / "X.npz", X=np.eye(2))
+    with pytest.raises(InvalidDataError, match=r"y.npy: .* contains Python objects; save .* labels.astype\(str\)"):
+        read(tmp_path / "X.npz", labels=tmp_path / "y.npy")

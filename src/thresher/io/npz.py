@@ -43,8 +43,8 @@ def read_npy(path):
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except ValueError as error:
-        remedy = f"; {REMEDY}" if "Python objects" in str(error) else ""
-        raise InvalidDataError(f"{path}: cannot read the .npy file: {_line(error)}{remedy}") from None
+        reason = f"it contains Python objects; {REMEDY}" if "Python objects" in str(error) else _line(error)
+        raise InvalidDataError(f"{path}: cannot read the .npy file: {reason}") from None
     except BROKEN as error:
         raise InvalidDataError(f"{path}: cannot read the .npy file: {_line(error)}") from None
 
