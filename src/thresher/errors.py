@@ -1,8 +1,14 @@
-"""Errors and warnings of thresher.
+"""Errors and warnings of thresher, and what their messages say of misspelt names.
 
 Every error derives from the built-in exception that scikit-learn's users expect, so that ``except ValueError``
 keeps working.
 """
+
+import difflib
+from collections.abc import Iterable
+from itertools import islice
+
+MOST_COMPARED = 20_000  # names: more would take seconds
 
 
 class InvalidDataError(ValueError):
@@ -25,6 +31,10 @@ class FewerFeaturesWarning(UserWarning):
     """Fewer features than requested were selected; the message states the reason."""
 
 
+class FewerFoldsWarning(UserWarning):
+    """Cross-validation has fewer folds than requested, since the smallest class has fewer samples."""
+
+
 class ContinuousLabelsWarning(UserWarning):
     """The labels look continuous: there are more classes than a tenth of the samples."""
 
@@ -43,3 +53,12 @@ class CompilationCacheWarning(UserWarning):
 
 class UnsupportedDesignError(TypeError):
     """A design lacks what an estimator needs; the message states what is missing and an alternative."""
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """``; did you mean 'mean radius'?`` for a misspelt name, case aside; empty if no known name is near."""
+    called: dict[str, str] = {}
+    for each in islice(known, MOST_COMPARED):
+        called.setdefault(str(each).lower(), str(each))
+    near = difflib.get_close_matches(str(name).lower(), called, 3)
+    return f"; did you mean {' or '.join(repr(called[each]) for each in near)}?" if near else ""

@@ -231,3 +231,31 @@ def test_measures_of_bags(folder):
     told = as_json("predict", "r.json", "data.npz", folder=folder)
     assert told["measure"] == "recall at 1p"
     assert told["value"] == pytest.approx(np.mean(of_bag[best] > 0))
+
+
+def test_a_bag_with_two_labels_is_named_with_its_file_and_line(folder):
+    """Lines as an editor counts them: blank ones, and those inside of quotes, count too."""
+    rows = [f'{a},{a % 5},"bag\n{a // 4}",{"sick" if a // 4 % 2 else "well"}' for a in (3, 1, 4, 1, 5, 9, 2, 6)]
+    rows[5] = '9,4,"bag\n1",well'
+    header = 'a,b,"bag",label'
+    expected = "line 13: bag 'bag\\n1' has the label 'well' here, but 'sick' in line 7; all rows of a bag must have"
+    (folder / "two.csv").write_text("\n".join([header, *rows[:2], "", *rows[2:], ""]))
+    done = thresh("select", "two.csv", "--bag-column", "bag", "-o", "two.json", folder=folder, check=1)
+    assert f"two.csv: {expected}" in done.stderr
+    piped = thresh(
+        "select", "-", "--kind", "csv", "--bag-column", "bag", given=(folder / "two.csv").read_text(), folder=folder,
+        check=1,
+    )  # fmt: skip
+    assert "standard input: row 5 (from 0): bag 'bag\\n1' has the label 'well' here, but 'sick'" in piped.stderr
+    wrong = Y.copy()
+    names, counts = np.unique(BAGS, return_counts=True)
+    row = int(np.flatnonzero(names[counts.argmax()] == BAGS)[-1])
+    wrong[row] = Y[Y[row] != Y][0]
+    np.savez(folder / "wrong.npz", X=X, y=wrong, bag=BAGS)
+    assert f"wrong.npz: row {row} (from 0): bag " in thresh(
+        "select", "wrong.npz", "--bag-column", "bag", folder=folder, check=1).stderr  # fmt: skip
+    assert "wrong.npz: row " in thresh("predict", "m.json", "wrong.npz", folder=folder, check=1).stderr
+    np.savetxt(folder / "headless.csv", np.column_stack([X, BAGS, wrong]), delimiter=",")
+    columns = ("--bag-column", "-2", "--label-column", "-1")
+    assert f"headless.csv: line {row + 1}: bag" in thresh(
+        "select", "headless.csv", *columns, folder=folder, check=1).stderr  # fmt: skip

@@ -344,7 +344,10 @@ BAD_FILES = {
     "no file": (("select", "absent.svm"), 1, "absent.svm: no such file"),
     "a folder": (("select", "."), 1, ".: is a directory, expected a file"),
     "a bad line": (("select", "bad.svm"), 1, "bad.svm: line 2: expected a feature as index:value, got 'x'"),
-    "nothing in it": (("select", "empty.svm"), 1, "empty.svm: no rows found"),
+    "nothing in it": (("select", "empty.svm"), 1, "empty.svm: the file is empty"),
+    "an empty table": (("select", "empty.csv"), 1, "empty.csv: the file is empty"),
+    "an empty archive": (("select", "empty.npz"), 1, "empty.npz: the file is empty"),
+    "a letter": (("select", "letter.txt"), 1, "got 'Dear'; the file was read as svmlight text: name another format"),
     "one class": (("select", "one.svm"), 1, "one class"),
     "a picture": (("select", "picture.npz"), 1, "picture.npz: cannot read the .npz file"),
     "a bad field": (("select", "bad.csv"), 1, "bad.csv: line 3: column 'a' must be numeric, got 'high'"),
@@ -353,7 +356,7 @@ BAD_FILES = {
     "no labels": (("select", "train.npy"), 1, "train.npy: missing labels; name a file of labels"),
     "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
     "no such folder": (("select", "train.svm", "--out", "nowhere/m.json"), 1, "nowhere/m.json: cannot be written"),
-    "too many": (("select", "train.svm", "-k", "1000"), 1, "n_features_to_select"),
+    "too many": (("select", "train.svm", "-k", "1000"), 1, "n_features_to_select=1000 (--features) must be"),
     "damaged packing": (("select", "cut.svm.gz"), 1, "cannot be decompressed"),
     "no such feature": (("select", "train.svm", "--always", "x"), 1, "no feature named 'x'"),
     "names too few": (("select", "train.svm", "--names", "two.txt"), 1, "two.txt: 2 names, but X has 400 features"),
@@ -390,7 +393,7 @@ def bad(folder, model):
     contents = {
         "bad.svm": "1 1:1\n-1 x\n", "empty.svm": "", "one.svm": "1 1:1\n1 2:1\n", "picture.npz": "not a zip",
         "bad.csv": "a,b,label\n1,2,x\nhigh,2,y\n", "hole.csv": "a,b,label\n1,,x\n", "nolabel.csv": "a,b\n1,2\n",
-        "two.txt": "a\nb\n",
+        "two.txt": "a\nb\n", "empty.csv": "", "empty.npz": "", "letter.txt": "Dear reader,\nhere it is\n",
     }  # fmt: skip
     for name, content in contents.items():
         (folder / name).write_text(content)

@@ -162,7 +162,7 @@ def test_bad_options_are_one_line(folder, options, match):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("--loss", "precision_at_k", "--at", "101"), "PrecisionAtK(k=101) needs at least 101 samples, got 100"),
+        (("--loss", "precision_at_k", "--at", "101"), "--at 101: two.svm has only 100 rows; use a smaller"),
         (("--loss", "auc", "--labels", "ones.txt"), "class"),
     ],
 )

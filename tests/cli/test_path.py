@@ -90,7 +90,8 @@ def test_other_options(folder):
 
 
 def test_a_linear_svm_and_a_small_file(folder):
-    as_json("path", "train.npz", *OPTIONS, "--svm", "linear", "--keep", "support", "-o", "small.json", folder=folder)
+    small = ("--svm", "linear", "--model-keeps", "support", "-o", "small.json")
+    as_json("path", "train.npz", *OPTIONS, *small, folder=folder)
     table = read(folder / "test.npz")
     clf = thresher.load(folder / "small.json")
     assert (clf.svm, clf.keep) == ("linear", "support")
@@ -132,3 +133,13 @@ def test_ctrl_c_keeps_the_best_point_so_far(folder):
     assert child.returncode == 130, err
     assert thresher.load(folder / "ended.json").selection_.interrupted
     assert '"interrupted": true' in out
+
+
+def test_fewer_folds_and_scores_of_two_classes(folder):
+    """A warning, and what to use instead."""
+    rng = np.random.default_rng(0)
+    np.savez(folder / "three.npz", X=rng.standard_normal((30, 4)), y=np.minimum(np.arange(30) // 5, 2))
+    told = as_json("path", "three.npz", "--step", 0.5, "--cv", 50, "-o", "three.json", folder=folder)
+    assert "cv=50 is reduced to 5 folds: the smallest class has 5 samples" in told["warnings"]
+    done = thresh("path", "three.npz", "--cv", 3, "--scoring", "f1", folder=folder, check=1)
+    assert "but y has 3 classes; use 'f1_macro'" in done.stderr

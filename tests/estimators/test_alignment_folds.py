@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
-from thresher import AlignmentPathClassifier
+from thresher import AlignmentPathClassifier, FewerFoldsWarning, SparseSVCPath
 from thresher.data.alignment import ColumnKernel
 from thresher.data.door import as_design
 from thresher.data.kernel_units import ColumnKernels
@@ -128,10 +128,38 @@ def test_with_a_limit_two_lambdas_are_tried():
 def test_folds_shrink_to_the_smallest_class():
     labels = np.zeros(120, dtype=int)
     labels[:3] = 1
-    clf = AlignmentPathClassifier(step=0.2, cv=5).fit(X, labels)
+    with pytest.warns(FewerFoldsWarning, match="cv=5 is reduced to 3 folds: the smallest class has 3 samples") as told:
+        clf = AlignmentPathClassifier(step=0.2, cv=5).fit(X, labels)
+    assert told[0].filename == __file__
     assert "split2_test_score" in clf.cv_results_
     assert "split3_test_score" not in clf.cv_results_
     labels[1:3] = 0
     with pytest.warns(ConvergenceWarning, match="only one sample"):
         clf = AlignmentPathClassifier(step=0.2).fit(X, labels)
     assert not hasattr(clf, "cv_results_")
+
+
+@pytest.mark.parametrize("scoring", ["f1", "recall", "jaccard"])
+@pytest.mark.parametrize("estimator", [AlignmentPathClassifier(**QUICK), SparseSVCPath(2, 2, cv=3)])
+def test_a_score_of_two_classes_names_its_macro_average(estimator, scoring):
+    three = np.arange(120) % 3
+    message = f"scoring='{scoring}' is of class 1 of two classes, but y has 3 classes; use '{scoring}_macro'"
+    with pytest.raises(ValueError, match=message):
+        estimator.set_params(scoring=scoring).fit(X, three)
+    with pytest.raises(ValueError, match=rf"but y has the classes \['far', 'near'\]; use '{scoring}_macro'"):
+        estimator.fit(X, y)
+    estimator.set_params(scoring=f"{scoring}_macro").fit(X, three)
+
+
+def test_how_to_get_fewer_features_than_any_point_has():
+    clf = AlignmentPathClassifier(step=0.5, cv=None, lambda2=1e-3).fit(X, y)
+    fewest = int(clf.path_.n_features.min())
+    assert fewest > 2
+    advice = rf"the fewest are {fewest}. For fewer fit again with max_features=2 and cv=5 \(--max-features 2 --cv 5\)"
+    with pytest.raises(ValueError, match=advice) as told:
+        clf.at(2)
+    assert "a larger lambda2 (--lambda2) than the 0.001" in str(told.value)
+    assert "p_end" not in str(told.value)
+    assert 1 <= AlignmentPathClassifier(step=0.5, max_features=2, cv=5).fit(X, y).at(2).selection_.features.size <= 2
+    with pytest.raises(ValueError, match=r"or with p_end=1$"):
+        AlignmentPathClassifier(step=0.5, cv=None, lambda2=1e-3, p_end=1.5).fit(X, y).at(2)

@@ -252,6 +252,11 @@ def test_bad_parameters_are_refused(params, match):
         MILESClassifier(**params).fit(X, y, bags=bags)
 
 
+def test_the_name_of_a_column_is_not_a_column():
+    with pytest.raises(InvalidDataError, match="one value for each row, got 'patient': pass the column itself"):
+        MILESClassifier(2).fit(X, y, bags="patient")
+
+
 def test_bad_rows_are_refused():
     clf = MILESClassifier(2, sigma=1.0).fit(pd.DataFrame(X, columns=list("uvwxyz")), y, bags=bags)
     bad = pd.DataFrame(X, columns=list("uvwxyz"))

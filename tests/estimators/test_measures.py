@@ -339,9 +339,14 @@ def test_bad_input():
     with pytest.raises(ValueError, match="n_features_to_select"):
         fitted("f1", k=0)
     expected = "loss must be one of 'squared_hinge', 'logistic', 'error', 'f1', 'prbep', 'auc', 'average_precision'"
-    for name in ("f2", "F1", "precision_at_k", None, F1):
+    for name in ("f2", "F1", None, F1):
         with pytest.raises(ValueError, match=re.escape(expected)):
             fitted(name)
+    for name, measure in (("precision_at_k", "PrecisionAtK(k=50)"), ("recall_at_k", "RecallAtK(k=50)"),
+                          ("fbeta", "FBeta(beta=2.0)")):  # fmt: skip
+        with pytest.raises(ValueError, match=re.escape(f"loss='{name}' has a parameter: pass ")) as told:
+            fitted(name)
+        assert str(told.value).endswith(f"for example loss={measure}")
     for make in (PrecisionAtK, RecallAtK):
         with pytest.raises(ValueError, match="k must be an integer of at least 1, or a float above 0"):
             make(0)

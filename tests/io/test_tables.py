@@ -108,7 +108,8 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1: missing header with column names"),
+        ("", "the file is empty"),
+        ("\n", "line 1: missing header with column names"),
         ("a,label\n", "no rows found"),
         ("a,a,label\n1,2,3\n", "line 1: duplicate column name 'a' in the header"),
         ("a,b,label\n1,2,x\n\n1,2\n", "line 4: expected 3 fields as in the first line, got 2"),
@@ -207,7 +208,7 @@ def header(shape, descr="<f8"):
     ("members", "message"),
     [
         ({"X": header((10**6, 10**6))}, "declares 8000000000000 bytes, but has 0"),
-        ({"X": npy(np.array([{"a": 1}], dtype=object))}, "Python objects|allow_pickle"),
+        ({"X": npy(np.array([{"a": 1}], dtype=object))}, r"contains Python objects; save .* labels.astype\(str\)"),
         ({"X": npy(X)[:-8]}, "declares 960 bytes, but has 952"),
         ({"X": b"nonsense"}, "cannot read the .npz file"),
         ({"X": npy(X[0])}, "X must be a 2D array of numbers, got float64 of shape"),
@@ -298,3 +299,10 @@ def test_names_and_kinds(tmp_path):
     (tmp_path / "names.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidDataError, match="not valid UTF-8 text"):
         read(tmp_path / "x.npy", names=tmp_path / "names.txt")
+
+
+def test_labels_that_are_python_objects(tmp_path):
+    np.save(tmp_path / "y.npy", np.array(["a", "b"], dtype=object))
+    np.savez(tmp_path / "X.npz", X=np.eye(2))
+    with pytest.raises(InvalidDataError, match=r"y.npy: .* contains Python objects; save .* labels.astype\(str\)"):
+        read(tmp_path / "X.npz", labels=tmp_path / "y.npy")

@@ -174,6 +174,16 @@ def test_more_than_all_samples(measure):
         measure.prepare(y, np.arange(9) < 8)
 
 
+def test_other_labels_are_named_and_the_scorer_is_recommended():
+    scores = np.linspace(-1.0, 1.0, 2000)
+    for labels, found in ((np.arange(2000) % 2, "0, 1"), (np.repeat(["ham", "spam"], 1000), "'ham', 'spam'")):
+        with pytest.raises(ValueError, match=r"y must be a vector of -1 and \+1; got the values") as told:
+            PrecisionAtK(50).score(labels, scores)
+        assert str(told.value).endswith(f" {found}; for other labels use scorer(), a callable of (estimator, X, y)")
+    with pytest.raises(ValueError, match=r"got the values 0, 1, 2, \.\.\.;"):
+        PrecisionAtK(50).score(np.arange(2000), scores)
+
+
 @by_name
 def test_bad_data(measure):
     y, scores = random_problem(0, 9)

@@ -77,4 +77,4 @@ def test_unknown_names_are_refused(tmp_path):
     for name in ("f3", "fbeta"):
         document["parameters"]["loss"] = name
         write(path, document)
-        refused(path, "invalid parameter .loss must be one of")
+        refused(path, "invalid parameter .loss(=.fbeta. has a parameter| must be one of)")

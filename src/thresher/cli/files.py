@@ -9,9 +9,12 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
-from thresher.errors import ColumnsLeftOutWarning
+from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mean
+from thresher.estimators.bags import grouped
 from thresher.estimators.miles import MILESClassifier
+from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
+from thresher.io.svmlight import shown
 from thresher.io.table import Layout
 from thresher.models import read as read_model
 from thresher.models import save, unsaved
@@ -141,6 +144,21 @@ def known_labels(reporter, y, classes):
     return (strings if classes.dtype.kind in "USO" else y), known
 
 
+def check_bags_agree(file, table, labels=None):
+    """Raise an error that names the file and the rows, or lines, if a bag has two labels."""
+    conflict = grouped(table.bags, table.X.shape[0]).conflict(table.y)
+    if conflict is None:
+        return
+    places = [f"row {row} (from 0)" for row in (conflict.row, conflict.first_row)]
+    if table.kind == "csv" and file != "-" and labels is None:
+        places = [f"line {line}" for line in lines_of_rows(file, (conflict.row, conflict.first_row))]
+    here, before = repr(conflict.other), repr(conflict.first)
+    raise InvalidDataError(
+        f"{shown(file)}: {places[0]}: bag {conflict.bag!r} has the label {here} here, but {before} in {places[1]}; all"
+        " rows of a bag must have the same label"
+    )
+
+
 class Names:
     """Names of columns: their names if known, else their svmlight indices, else their column numbers."""
 
@@ -164,5 +182,9 @@ class Names:
             return self.names.index(name)
         base = self.base or 0
         if not name.isdigit() or not base <= int(name) < base + n_features:
-            raise ValueError(f"no feature named {name!r}; expected a number from {base} to {base + n_features - 1}")
+            numbers = f"a number from {base} to {base + n_features - 1}"
+            if self.names is None:
+                raise ValueError(f"no feature named {name!r}; expected {numbers}")
+            near = did_you_mean(name, self.names) or f"; expected the name of a column, or {numbers}"
+            raise ValueError(f"no feature named {name!r}{near}")
         return int(name) - base

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 
 from thresher.data.structure import Groups, Tree
-from thresher.errors import InvalidDataError
+from thresher.errors import InvalidDataError, did_you_mean
 
 GROUPS_HEADER, TREE_HEADER = ["column", "group"], ["node", "parent"]
 
@@ -69,7 +69,9 @@ def columns_by_name(names, n_columns):
 
 def unknown(column, names, n_columns):
     """What to say of a column that the data does not have."""
-    base = names.base or 0
+    base, near = names.base or 0, did_you_mean(column, names.names or ())
+    if near:
+        return f"no column {column!r} in the data{near}"
     return f"no column {column!r} in the data; expected a name or a number from {base} to {base + n_columns - 1}"
 
 

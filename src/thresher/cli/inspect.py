@@ -7,7 +7,7 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
 from thresher.cli.losses import little_gained, loss_facts, loss_in_words, measure_of, title_of
-from thresher.cli.show import Reporter, add, counted, new_table
+from thresher.cli.show import Reporter, add, counted, new_table, number_that_fit
 from thresher.data.kernel_units import UnitSpace
 from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
@@ -17,7 +17,7 @@ from thresher.estimators.stream import StreamClassifier
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded
 
-CLASSES_SHOWN, GROUPS_SHOWN, PARAMETER_SHOWN, VALUES_SHOWN = 6, 50, 100, 3
+GROUPS_SHOWN, PARAMETER_SHOWN, VALUES_SHOWN = 50, 100, 3
 SCREENING = ("features_removed", "samples_removed", "screened")
 
 
@@ -101,7 +101,7 @@ def describe(reporter, model, top=None):
     order, importance = listed.ranking, listed.importance
     shown = order if top is None else order[:top]
     binary, known = listed.weights.ndim == 1, ["importance"] * (importance is not None)
-    heads = ["weight", "favours class"] if binary else [str(label) for label in clf.classes_[:CLASSES_SHOWN]]
+    heads = ["weight", "favours class"] if binary else [str(label) for label in clf.classes_]
     heads = ["length of weights"] if listed.expanded else heads if listed.signed else ["kernel weight"]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
     of = of if selection.products is None else f"of {selection.products.n_candidates:,} "
@@ -109,21 +109,30 @@ def describe(reporter, model, top=None):
     head, tail = names.head, []
     if listed.prototypes is not None:
         of, head, tail = f"of {clf.instances_.n_candidates:,} ", "instance", ["values"]
-    table = new_table("rank", head, *known, *heads, *tail, title=f"\n{listed.ids.size} {of}{listed.noun}")
+    before, weighed, after = [["rank", head, *known]], [heads], [tail]  # rows of cells, the header first
     for rank, (place, name) in enumerate(zip(shown, listed.names(names, shown), strict=True), 1):
-        weights, head = listed.weights[place], [rank, name]
-        if importance is not None:
-            head.append(f"{importance[place]:.4g}")
-        tail = [] if listed.prototypes is None else [in_few(listed.prototypes[place])]
+        weights = listed.weights[place]
+        before.append([rank, name, *([] if importance is None else [f"{importance[place]:.4g}"])])
+        after.append([] if listed.prototypes is None else [in_few(listed.prototypes[place])])
         if listed.expanded or not listed.signed:
-            add(table, *head, f"{weights:.6g}")
+            weighed.append([f"{weights:.6g}"])
         elif binary:
-            add(table, *head, f"{weights:+.6g}", clf.classes_[int(weights > 0)], *tail)
+            weighed.append([f"{weights:+.6g}", clf.classes_[int(weights > 0)]])
         else:
-            add(table, *head, *(f"{weight:+.6g}" for weight in weights[:CLASSES_SHOWN]), *tail)
+            weighed.append([f"{weight:+.4g}" for weight in weights])
+    classes = len(heads)
+    if not binary:
+        others = [*zip(*before, strict=True), *zip(*after, strict=True)]
+        classes = number_that_fit(list(zip(*weighed, strict=True)), others, reporter.console.width)
+    rows = [[*left, *cells[:classes], *right] for left, cells, right in zip(before, weighed, after, strict=True)]
+    table = new_table(*rows[0], title=f"\n{listed.ids.size} {of}{listed.noun}")
+    for row in rows[1:]:
+        add(table, *row)
     reporter.table(table)
     if len(shown) < order.size:
         reporter.say(f"... and {order.size - len(shown)} more")
+    if classes < len(heads):
+        reporter.say(f"... and {counted(len(heads) - classes, 'more class')} (--json has all)")
     reporter.say(what_ranks(clf))
     if selection.groups is not None and selection.noun == "group":
         groups = [str(label) for label in selection.groups.tolist()]

@@ -49,6 +49,15 @@ def k_of(text):
     return k
 
 
+def check_at(loss, count, noun, file):
+    """Raise an error if --at asks for more samples than there are."""
+    if isinstance(loss, (PrecisionAtK, RecallAtK)) and isinstance(loss.k, int) and loss.k > count:
+        raise ValueError(
+            f"--at {loss.k}: {file} has only {count:,} {noun}s; use a smaller number, or a multiple of the number of "
+            "positives such as 2p"
+        )
+
+
 def check_loss(loss, features, balanced):
     """Raise an error for other options that the loss does not allow."""
     goal = goal_of(loss)

@@ -13,8 +13,8 @@ FEATURES_SHOWN, POINTS_SHOWN = 20, 20
 
 
 def run(
-    file, kernel, gamma, divergence, lambda2, eps, step, C, cv, scoring, max_features, svm, max_time, out, keep,
-    reading, fitting, reporting,
+    file, kernel, gamma, divergence, lambda2, eps, step, C, cv, scoring, max_features, svm, max_time, out,
+    model_keeps, reading, fitting, reporting,
 ):  # fmt: skip
     """Read the data, compute the path, choose a point, save the model, and report."""
     reporter = Reporter(reporting.quiet, reporting.json)
@@ -24,7 +24,7 @@ def run(
     clf = AlignmentPathClassifier(
         kernel, gamma="scale" if gamma is None else gamma, divergence=divergence,
         lambda2="auto" if lambda2 is None else lambda2, eps=eps, step=step, C="auto" if C is None else C, cv=cv,
-        scoring=scoring, max_features=max_features, svm=svm, keep=keep,
+        scoring=scoring, max_features=max_features, svm=svm, keep=model_keeps,
         class_weight="balanced" if fitting.balanced else None, max_time=max_time, n_jobs=fitting.jobs,
     )  # fmt: skip
     interrupted, model, lost = fitted(reporter, clf, table, Judged(reporter.prints), out, file, reading.label_column)

@@ -44,7 +44,7 @@ def path(
     max_time: Positive = None,
     fitting: Fitting = FITTING,
     out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "path.json",
-    keep: Annotated[Literal["path", "support"], Parameter(group=OUTPUT)] = "path",
+    model_keeps: Annotated[Literal["path", "support"], Parameter(group=OUTPUT)] = "path",
     reporting: Reporting = REPORTING,
     reading: Reading = READING,
 ):
@@ -90,7 +90,7 @@ def path(
         Time limit in seconds, after which the best point judged so far is used.
     out
         Model file to write.
-    keep
+    model_keeps
         What the model file keeps of the data: the columns of the whole path, which --features of predict and inspect
         need, or the support rows of the selected columns alone.
     fitting

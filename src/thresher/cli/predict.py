@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import check_out, known_labels, more_data, not_written, path_of, used_columns
+from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, path_of, used_columns
 from thresher.cli.inspect import chosen
 from thresher.cli.losses import measure_of, title_of, undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
@@ -51,6 +51,8 @@ def run(
     report = {"model": model, "file": file, "rows": table.X.shape[0], "predicted": counts}
     if own is not None:
         report["bags"] = predicted.size
+        if table.y is not None:
+            check_bags_agree(file, table, labels)
         table = replace(table, y=None if table.y is None else own.each("y", table.y))
     y, known = (None, np.zeros(1)) if table.y is None else known_labels(reporter, table.y, clf.classes_)
     if known.any():

@@ -6,10 +6,20 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import Names, check_out, data_of, known_labels, more_data, path_of, saved, used_columns
+from thresher.cli.files import (
+    Names,
+    check_bags_agree,
+    check_out,
+    data_of,
+    known_labels,
+    more_data,
+    path_of,
+    saved,
+    used_columns,
+)
 from thresher.cli.group_files import read_groups, read_tree
 from thresher.cli.inspect import describe, facts
-from thresher.cli.losses import check_loss, loss_of, measure_of, title_of, undefined
+from thresher.cli.losses import check_at, check_loss, loss_of, measure_of, title_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.data.pairs import Polynomial
@@ -42,6 +52,10 @@ def run(
         "--always": always, "--exclude": exclude, "--features all": features == "all",
     }, sigma)  # fmt: skip
     table = training_data(reporter, file, reading, jobs, bag_column)
+    if bag_column is None:
+        check_at(loss, table.X.shape[0], "row", file)
+    else:
+        check_at(loss, np.unique(table.bags).size, "bag", file)
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
     how = {
@@ -139,6 +153,8 @@ def training_data(reporter, file, reading, jobs, bag_column=None):
     )  # fmt: skip
     if table.y is None:
         raise InvalidDataError(f"{file}: missing labels; name a file of labels with --labels")
+    if table.bags is not None:
+        check_bags_agree(file, table, reading.labels)
     say_read(reporter, file, table, time.perf_counter() - begun)
     return table
 
@@ -189,6 +205,8 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
     own = grouped_bags(table.bags, table.X.shape[0]) if of_bags else None
+    if of_bags:
+        check_bags_agree(test, table, labels)
     y, _ = known_labels(reporter, table.y if own is None else own.each("y", table.y), clf.classes_)
     numbers, selection = clf.path_.numbers, clf.selection_
     if own is not None:

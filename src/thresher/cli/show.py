@@ -17,6 +17,8 @@ from thresher.results.words import planes, visited
 
 OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
+LONGEST_NUMBER = 14  # words of a table up to this length are never broken
+FOLDED, GAP = 24, 2  # room for names that are folded; blanks between columns
 
 
 class Reporter:
@@ -38,7 +40,9 @@ class Reporter:
             self.console.print(text, markup=False, **options)
 
     def table(self, table):
-        """Print a table of the report."""
+        """Print a table of the report; where it is too wide names are folded, but no numbers."""
+        for column in table.columns:
+            column.min_width = unbroken([column.header, *column.cells])
         if self.prints:
             self.console.print(table)
 
@@ -178,6 +182,22 @@ def new_table(*heads, title=None):
 def add(table, *cells):
     """Add a row of text, in which brackets are not markup."""
     table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))
+
+
+def unbroken(cells):
+    """The width that a column needs so that no number in it, and no short word, is broken over two lines."""
+    lengths = (len(word) for cell in cells for word in str(cell).split())
+    return max((length for length in lengths if length <= LONGEST_NUMBER), default=1)
+
+
+def number_that_fit(columns, others, width):
+    """How many of ``columns`` a table of this width can have next to ``others``, all as lists of cells; at least one.
+
+    Names in ``others`` may be folded.
+    """
+    room = width - sum(GAP + max(unbroken(cells), min(FOLDED, max(map(len, map(str, cells))))) for cells in others)
+    ends = np.cumsum([GAP + unbroken(cells) for cells in columns])
+    return max(1, int(np.count_nonzero(ends <= room + GAP)))  # there is no gap after the last
 
 
 def plain(value):

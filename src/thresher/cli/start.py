@@ -2,12 +2,18 @@
 
 import importlib
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
 
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+FITTING = ("select", "grid", "path")
+PARAMETERS = {  # of estimators, as their messages name them
+    "n_features_to_select": "--features", "n_instances_to_select": "--features", "always_include": "--always",
+    "max_features": "--max-features", "n_jobs": "--jobs", "class_weight": "--balanced",
+}  # fmt: skip
 STANDARD_INPUT = "\0-"  # the parser would take a lone "-" for an option; no shell can pass this value
 
 
@@ -41,7 +47,7 @@ def main(arguments=None):
     except (ValueError, TypeError, OSError) as error:
         if os.environ.get("THRESHER_DEBUG"):
             traceback.print_exc()
-        return complain(in_one_line(error), BAD_DATA)
+        return complain(with_options(in_one_line(error), arguments), BAD_DATA)
 
 
 def _interrupt(*_):
@@ -53,6 +59,14 @@ def in_one_line(error):
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join(str(error).split())
+
+
+def with_options(message, arguments):
+    """The message of a fit, with the option of the command after each parameter that has another name there."""
+    for name, option in PARAMETERS.items() if arguments[:1] and arguments[0] in FITTING else ():
+        if option not in message:
+            message = re.sub(rf"\b{name}\b(=[^\s,;:]+)?", rf"\g<0> ({option})", message, count=1)
+    return message
 
 
 def of_command(arguments):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thresher.errors import InvalidDataError
+from thresher.errors import FewerFoldsWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.alignments import ToBeginWith, checked_formulation
 from thresher.estimators.folds import held_out_parts
@@ -59,7 +59,10 @@ def check_samples(n_samples: int, svm: str | None) -> None:
 
 
 def held_out(cv: Any, svm: str | None, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
-    """Test rows of each fold; none if no choice is to be made. An integer shrinks to the size of the smallest class."""
+    """Test rows of each fold; none if no choice is to be made.
+
+    An integer is lowered, with a warning, to the size of the smallest class.
+    """
     if cv is None or svm is None:
         return []
     if check.is_integer(cv):
@@ -67,7 +70,10 @@ def held_out(cv: Any, svm: str | None, codes: np.ndarray, weights: np.ndarray) -
         fewest = int(np.bincount(codes[weights > 0.0]).min())
         if fewest < 2:
             message = "a class has only one sample, so nothing can be held out: no point is chosen by cv"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
             return []
-        cv = min(cv, fewest)
+        if cv > fewest:
+            message = f"cv={cv} is reduced to {fewest} folds: the smallest class has {fewest} samples"
+            warnings.warn(message, FewerFoldsWarning, stacklevel=3)
+            cv = fewest
     return held_out_parts(cv, codes, weights)

@@ -31,16 +31,35 @@ class Grouped(NamedTuple):
 
     def each(self, what: str, values: np.ndarray) -> np.ndarray:
         """One value for each bag; InvalidDataError, which names the bag, if its rows have several."""
+        conflict = self.conflict(values)
+        if conflict is not None:
+            row, bag = conflict.row, conflict.bag
+            raise InvalidDataError(
+                f"{what} must be equal for all rows of a bag, but bag {bag!r} has {conflict.first!r} and "
+                f"{conflict.other!r} (row {row})"
+            )
+        return values[self.first_rows]
+
+    def conflict(self, values: np.ndarray) -> "Conflict | None":
+        """The first row whose value is not that of the first row of its bag; None if there is none."""
         first = values[self.first_rows]
         wrong = np.flatnonzero(values != first[self.bags.codes])
-        if wrong.size:
-            row = int(wrong[0])
-            bag = int(self.bags.codes[row])
-            raise InvalidDataError(
-                f"{what} must be equal for all rows of a bag, but bag {self.names[bag : bag + 1].tolist()[0]!r} has "
-                f"{first[bag : bag + 1].tolist()[0]!r} and {values[row : row + 1].tolist()[0]!r} (row {row})"
-            )
-        return first
+        if not wrong.size:
+            return None
+        row = int(wrong[0])
+        bag = int(self.bags.codes[row])
+        before = int(self.first_rows[bag])
+        return Conflict(self.names[bag : bag + 1].tolist()[0], before, row, *values[[before, row]].tolist())
+
+
+class Conflict(NamedTuple):
+    """A bag, two of its rows, and their values, which differ."""
+
+    bag: Any
+    first_row: int
+    row: int
+    first: Any
+    other: Any
 
 
 def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
@@ -50,6 +69,10 @@ def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
     given = _as_given(bags)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
+    if given.ndim == 0:
+        raise InvalidDataError(
+            f"bags must have one value for each row, got {bags!r}: pass the column itself, such as frame['bag']"
+        )
     if given.ndim != 1:
         raise InvalidDataError(f"bags must have one value for each row, got an array of shape {given.shape}")
     if given.size != n_rows:

@@ -162,6 +162,9 @@ def goal_of(loss: Any) -> Goal:
         return OfMargins(LOSSES[loss])
     if isinstance(loss, str) and loss in plain_names():
         return OfMeasure(as_measure(loss))
+    example = {"precision_at_k": "PrecisionAtK(k=50)", "recall_at_k": "RecallAtK(k=50)", "fbeta": "FBeta(beta=2.0)"}
+    if isinstance(loss, str) and loss in example:
+        raise ValueError(f"loss={loss!r} has a parameter: pass the measure with it, for example loss={example[loss]}")
     names = ", ".join(map(repr, (*LOSSES, *plain_names())))
     raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from thresher.errors import ContinuousLabelsWarning, InvalidDataError
+from thresher.errors import ContinuousLabelsWarning, InvalidDataError, did_you_mean
 
 SMALLEST, LARGEST = 1e-60, 1e60
 MANY_CLASSES, CONTINUOUS_SHARE = 20, 0.1  # more classes than both, as a share of the samples, look continuous
@@ -103,7 +103,7 @@ def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | N
         place = {entry: j for j, entry in enumerate(names.tolist())}
         missing = [entry for entry in given.tolist() if entry not in place]
         if missing:
-            raise ValueError(f"{name}: X has no column named {missing[0]!r}")
+            raise ValueError(f"{name}: X has no column named {missing[0]!r}{did_you_mean(missing[0], place)}")
         given = np.array([place[entry] for entry in given.tolist()])
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of column numbers or names, got {value!r}")

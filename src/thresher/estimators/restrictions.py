@@ -13,7 +13,7 @@ from thresher.data.products import ProductDesign
 from thresher.data.space import Space
 from thresher.data.structure import ColumnNumbers, Grouping, grouping
 from thresher.data.units import Units
-from thresher.errors import InvalidDataError
+from thresher.errors import InvalidDataError, did_you_mean
 from thresher.estimators import parameters as check
 from thresher.results.products import n_numbers, numbers_of
 
@@ -160,5 +160,6 @@ def group_numbers(name: str, value: Any, labels: np.ndarray) -> np.ndarray:
     given = [value] if isinstance(value, str) or np.ndim(value) == 0 else list(np.asarray(value, dtype=object))
     missing = next((label for label in given if label not in place), None)
     if missing is not None:
-        raise ValueError(f"{name} contains {missing!r}, which is not the label of a group")
+        hint = did_you_mean(missing, place)
+        raise ValueError(f"{name} contains {missing!r}, which is not the label of a group{hint}")
     return np.array(list(dict.fromkeys(place[label] for label in given)), dtype=np.int64)

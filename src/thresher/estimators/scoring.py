@@ -1,6 +1,5 @@
 """Scores of held-out samples by scikit-learn's scorers, from decision values that are known already."""
 
-import difflib
 import importlib
 import inspect
 from collections.abc import Callable
@@ -8,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+
+from thresher.errors import did_you_mean
 
 FoldScorer = Callable[[np.ndarray, np.ndarray], float]  # of (scores of all rows, rows of a fold)
 
@@ -27,9 +28,8 @@ def fold_scorer(
     """
     metrics = importlib.import_module("sklearn.metrics")  # on demand: it takes a third of a second to load
     if isinstance(scoring, str) and scoring not in metrics.get_scorer_names():
-        near = difflib.get_close_matches(scoring, metrics.get_scorer_names(), 3)
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else "use for example 'accuracy' or 'roc_auc'"
-        raise ValueError(f"scoring={scoring!r} is not the name of a scorer of scikit-learn; {hint}")
+        hint = did_you_mean(scoring, metrics.get_scorer_names()) or "; use for example 'accuracy' or 'roc_auc'"
+        raise ValueError(f"scoring={scoring!r} is not the name of a scorer of scikit-learn{hint}")
     if not isinstance(scoring, str) and not callable(scoring):
         raise ValueError(f"scoring must be a string or a callable, got {scoring!r}")
     scorer = metrics.check_scoring(PrecomputedScores(classes), scoring=scoring)
@@ -43,6 +43,15 @@ def fold_scorer(
     blank = np.zeros(y.shape if n_outputs == 1 else (y.size, n_outputs))
     try:
         trial = [score(blank, test) for test in folds]
+    except ValueError as error:
+        macro = f"{scoring}_macro"
+        if not isinstance(scoring, str) or macro not in metrics.get_scorer_names():
+            raise
+        labels = f"{classes.size} classes" if classes.size > 2 else f"the classes {classes.tolist()}"
+        raise ValueError(
+            f"scoring={scoring!r} is of class 1 of two classes, but y has {labels}; use {macro!r}, the mean over the "
+            "classes"
+        ) from error
     except AttributeError as error:
         raise ValueError(
             f"scoring={scoring!r} cannot be used: {owner} has decision_function and predict only ({error})"

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from itertools import chain
 
 import numpy as np
 
@@ -57,6 +58,27 @@ def read_csv(path, *, label_column=None, bag_column=None, ignore=(), keep=(), la
     return joined([part[0] for part in parts], y, columns, "csv", layout, name, by_number=headless, bags=bags)
 
 
+def lines_of_rows(path, rows):
+    """The numbers of the lines on which rows of a valid file begin, for messages; counts as ``read_csv`` does."""
+    with opened(path) as stream:
+        first, begun = _first_row(stream, shown(path))
+        delimiter = _delimiter(first)
+        headless = all(_is_number(field) for field in _header(first, delimiter, shown(path)))
+        begun = 0 if headless else begun
+        text = (line.decode("utf-8") for line in chain([first] if headless else [], stream))
+        reader, lines, count = csv.reader(text, delimiter=delimiter, skipinitialspace=True), dict[int, int](), 0
+        line = begun + 1
+        for fields in reader:
+            if any(fields) or len(fields) > 1:
+                if count in rows:
+                    lines[count] = line
+                count += 1
+            line = begun + reader.line_num + 1
+            if count > max(rows):
+                break
+    return [lines[row] for row in rows]
+
+
 class _Joined:
     """The first line, then the rest of a stream."""
 
@@ -71,6 +93,8 @@ class _Joined:
 def _first_row(stream, name):
     """(the first row, its number of lines), which is several where a quoted name contains line breaks."""
     first = stream.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
+    if not first:
+        raise InvalidDataError(f"{name}: is empty")
     if not first.strip():
         raise InvalidDataError(f"{name}: line 1: missing header with column names")
     for lines in range(1, MOST_HEADER_LINES + 1):

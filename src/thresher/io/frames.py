@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.errors import InvalidDataError
+from thresher.errors import InvalidDataError, did_you_mean
 from thresher.io.index_columns import (
     KEEP,
     counting_columns,
@@ -51,10 +51,12 @@ def columns_of(header, label_column, ignore, name, layout, *, by_number=False, k
         raise InvalidDataError(f"{name}: line 1: duplicate column name {in_short(duplicates)} in the header")
     unknown = [column for column in ignore if column not in fields]
     if unknown and layout is None:
-        raise InvalidDataError(f"{name}: ignore (--ignore): no column named {in_short(unknown)}")
+        hint = did_you_mean(unknown[0], fields)
+        raise InvalidDataError(f"{name}: ignore (--ignore): no column named {in_short(unknown)}{hint}")
     unknown = [column for column in keep if column not in fields]
     if unknown:
-        raise InvalidDataError(f"{name}: keep (--keep): no column named {in_short(unknown)}")
+        hint = did_you_mean(unknown[0], fields)
+        raise InvalidDataError(f"{name}: keep (--keep): no column named {in_short(unknown)}{hint}")
     both = sorted(set(keep) & set(ignore))
     if both:
         raise InvalidDataError(f"{name}: {in_short(both)} cannot be in both ignore (--ignore) and keep (--keep)")
@@ -96,8 +98,10 @@ def _place_of(fields, column, name, required, by_number, what):
         return fields.index(column)
     if required:
         hint = "a number from 0, since there is no header" if by_number else f"one of {in_short(fields)}"
+        near = "" if by_number else did_you_mean(column, fields)
+        near += " Set" if near else "; set"
         raise InvalidDataError(
-            f"{name}: no column named {column!r}; set the {what} column with {what}_column (--{what}-column): {hint}"
+            f"{name}: no column named {column!r}{near} the {what} column with {what}_column (--{what}-column): {hint}"
         )
     return None
 

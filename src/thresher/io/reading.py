@@ -158,6 +158,8 @@ def _check_file(path, kind):
         raise InvalidDataError(f"{path}: is a directory, expected a file")
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: no such file")
+    if os.path.isfile(path) and not os.path.getsize(path):
+        raise InvalidDataError(f"{path}: the file is empty")
 
 
 def read_labels(path):

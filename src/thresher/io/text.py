@@ -28,6 +28,8 @@ NEWLINE = b"\n"
 HEAD = 256  # bytes by which formats and encodings are recognised
 MOST_REPORTED = 5  # bad lines with an error message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
+NO_LABEL = "expected a number as the label at the start of the row"
+OTHER_KIND = "the file was read as svmlight text: name another format with kind='csv' (--kind csv), npz, npy or parquet"
 DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
 
@@ -218,7 +220,9 @@ def svmlight_rows(piece):
     """The Rows of a piece of svmlight text."""
     lines = svmlight_lines(piece, most_bad=0)
     if lines.errors:
-        raise lines.errors[0]
+        error = lines.errors[0]
+        no_label = str(error).startswith(NO_LABEL) and "--kind" not in str(error)
+        raise BadText(f"{error}; {OTHER_KIND}", error.byte) if no_label else error
     return lines.rows
 
 
@@ -320,7 +324,7 @@ def _complaint(wrong, piece, byte):
     if wrong == loops.BAD_LABEL:
         hint = "; multilabel rows are not supported; if this is a csv file, set kind='csv' (--kind csv)"
         hint = hint if "," in word or ";" in word else ""
-        return f"expected a number as the label at the start of the row, got {word!r}{hint}"
+        return f"{NO_LABEL}, got {word!r}{hint}"
     if wrong == loops.NO_COLON or (wrong == loops.BAD_INDEX and ":" not in word):
         return f"expected a feature as index:value, got {word!r}"
     if wrong == loops.BAD_INDEX:

@@ -179,7 +179,10 @@ class _AtK(_OfTable):
     def _count(self, n_positive: int | None, n: int) -> int:
         if isinstance(self.k, int):
             if self.k > n:
-                raise ValueError(f"{self!r} needs at least {self.k} samples, got {n}; a float k is clipped")
+                raise ValueError(
+                    f"{self!r} needs at least {self.k} samples, got {n}; use a smaller k, or a float such as k=2.0 for "
+                    "twice the number of positives"
+                )
             return self.k
         if n_positive is None:
             raise ValueError(f"{self!r} is a multiple of the number of positives: pass n_positive")

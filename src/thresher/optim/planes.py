@@ -233,8 +233,13 @@ class Oracle(ABC):
 def signs(name: str, y: np.ndarray) -> np.ndarray:
     """``y`` as float64, if it is a vector of -1 and +1."""
     values = np.asarray(y)
-    if values.ndim != 1 or not np.all((values == 1) | (values == -1)):
-        raise InvalidDataError(f"{name} must be a vector of -1 and +1; got {values!r}")
+    if values.ndim != 1:
+        raise InvalidDataError(f"{name} must be a vector of -1 and +1; got an array of shape {values.shape}")
+    if not np.all((values == 1) | (values == -1)):
+        found = list(dict.fromkeys(values.tolist()))
+        shown = ", ".join(map(repr, found[:3])) + (", ..." if len(found) > 3 else "")
+        advice = f"; for other labels use scorer(), a callable of (estimator, X, {name})" if name == "y" else ""
+        raise InvalidDataError(f"{name} must be a vector of -1 and +1; got the values {shown}{advice}")
     if values.size == 0:
         raise InvalidDataError(f"{name} is empty: a measure needs at least one sample")
     return values.astype(np.float64)

@@ -154,9 +154,11 @@ class AlignmentPath:
         if not fits.size:
             some = self.n_features[self.n_features > 0]
             fewest = f"the fewest are {some.min():,}" if some.size else "no point has any"
+            most, further = max(1, number), ", or with p_end=1" if self.p.size and self.p[-1] > 1.0 else ""
             raise ValueError(
-                f"no point of the path has between 1 and {number!r} features; {fewest}. For fewer fit again with a "
-                "larger lambda2, or with p_end nearer to 1 and a smaller step"
+                f"no point of the path has between 1 and {number!r} features; {fewest}. For fewer fit again with "
+                f"max_features={most} and cv=5 (--max-features {most} --cv 5), or with a larger lambda2 (--lambda2) "
+                f"than the {self.lambda2:.3g} of this path{further}"
             )
         return int(fits[0])
 
