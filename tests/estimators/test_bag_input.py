@@ -280,11 +280,11 @@ def test_a_model_of_bags_is_told_when_none_are_given():
     """Each row counts as a bag then, which is hardly ever meant; given by name, or never fitted to bags, nothing is."""
     clf = MILESClassifier(3, sigma=1.5).fit(X, y, bags=bags)
     for model in (clf, pickle.loads(pickle.dumps(clf)), clf.at(2)):
-        with pytest.warns(MissingBagsWarning, match="each row counts as a bag"):
+        with pytest.warns(MissingBagsWarning, match="each row counts as one"):
             model.predict(X)
     with pytest.warns(MissingBagsWarning, match="enable_metadata_routing"):
         cross_val_score(MILESClassifier(3, sigma=1.5), X, y, params={"bags": bags}, cv=GroupKFold(2), groups=bags)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clf.predict(X, bags=np.arange(len(X)))
-        MILESClassifier(3, sigma=1.5).fit(X, y).predict(X)
+        MILESClassifier(3, sigma=1.5).fit(X, y, sample_weight=(np.arange(len(X)) % 5 > 0).astype(float)).predict(X)

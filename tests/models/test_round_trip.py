@@ -25,6 +25,7 @@ def path(tmp_path):
     return tmp_path / "model.json"
 
 
+@pytest.mark.filterwarnings("ignore::thresher.MissingBagsWarning")  # rows are as good as bags here
 @pytest.mark.parametrize("limit", [arrays.INLINE, 0], ids=["lists", "npz"])
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_loaded_model_is_the_saved_one(kind, limit, path, monkeypatch):

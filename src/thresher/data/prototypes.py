@@ -30,6 +30,8 @@ class Prototypes:
         Rows of the training data.
     n_candidates : int
         How many of them there were to choose from.
+    n_bags : int, default=None
+        Bags that they were in. None: not known, as many as rows.
     """
 
     rows: np.ndarray
@@ -38,6 +40,7 @@ class Prototypes:
     factor: np.ndarray | None
     n_rows: int
     n_candidates: int
+    n_bags: int | None = None
 
     def take(self, ids: np.ndarray) -> Any:
         """The rows ``ids`` of the training data."""

@@ -228,13 +228,15 @@ class BagClassifier(TransformerMixin, PathClassifier):
 
     def _bag_rows(self, X: MatrixLike, bags: ArrayLike | None) -> tuple[BagRows, np.ndarray]:
         """(the rows of X, checked, with their bags, what the bags are called)."""
-        if bags is None and getattr(self, "_fitted_to_bags", False):  # rows may be meant, but hardly ever are
+        X = self._checked(rows_of(X))
+        n_bags = self.instances_.n_bags
+        if bags is None and n_bags is not None and n_bags < self.instances_.n_rows:  # hardly ever meant
             message = (
-                "fit got bags, but none are given here, so each row counts as a bag. Pass bags=, in cross-validation "
-                "with sklearn.set_config(enable_metadata_routing=True); if rows are meant, bags=np.arange(len(X))"
+                f"the model was fitted to {n_bags} bags, but no bags are given here, so each row counts as one. Pass "
+                "bags=, in cross-validation with sklearn.set_config(enable_metadata_routing=True); if rows are meant, "
+                "bags=np.arange(len(X))"
             )
             warnings.warn(message, MissingBagsWarning, stacklevel=3)
-        X = self._checked(rows_of(X))
         own = grouped(bags, X.shape[0])
         check_columns(X, self._instance_space.called)
         return BagRows(by_rows(X), own.bags), own.names

@@ -212,7 +212,6 @@ class MILESClassifier(BagClassifier):
                 functools.partial(design.spread, weights=sample.weights),
                 None if previous is None else self._starts(previous, sample, instances), scale, digest,
             )  # fmt: skip
-            self._fitted_to_bags = bags is not None
             fit_design(self, task, C, trace, tried)
         return self
 

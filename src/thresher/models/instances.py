@@ -7,7 +7,7 @@ from thresher.errors import InvalidDataError
 from thresher.models.checks import Damaged, fields, in_one_line, increasing, integer, need, real, required
 from thresher.models.parameters import get_parameter, put_parameter
 
-INSTANCES = required("rows", "values", "sigma", "n_rows", "n_candidates") | {"factor": None}
+INSTANCES = required("rows", "values", "sigma", "n_rows", "n_candidates") | {"factor": None, "n_bags": None}
 MOST_ROWS = 2**48
 
 
@@ -20,6 +20,7 @@ def put_instances(writer, instances):
         "sigma": float(instances.sigma),
         "n_rows": int(instances.n_rows),
         "n_candidates": int(instances.n_candidates),
+        "n_bags": None if instances.n_bags is None else int(instances.n_bags),
         "factor": None if instances.factor is None else writer.put("instances.factor", instances.factor, "<f8"),
         "values": put_parameter(writer, "instances", instances.values),
     }
@@ -32,6 +33,9 @@ def get_instances(reader, value, n_columns):
     value = fields(value, INSTANCES, "instances")
     n_rows = integer(value["n_rows"], "n_rows of the instances", 1, MOST_ROWS)
     n_candidates = integer(value["n_candidates"], "n_candidates of the instances", 1, n_rows)
+    n_bags = value["n_bags"]
+    if n_bags is not None:
+        n_bags = integer(n_bags, "n_bags of the instances", 1, n_rows)
     sigma = real(value["sigma"], "sigma of the instances")
     need(sigma > 0.0, "sigma of the instances must be positive")
     rows = increasing(reader.get(value["rows"], "<i8", (None,), "rows of the instances"), "rows of the instances")
@@ -45,7 +49,7 @@ def get_instances(reader, value, n_columns):
     if value["factor"] is not None:
         factor = reader.get(value["factor"], "<f8", (n_columns,), "factor of the instances")
         need(bool((factor >= 0.0).all()), "factors of the instances must not be negative")
-    return Prototypes(rows, values, sigma, factor, n_rows, n_candidates)
+    return Prototypes(rows, values, sigma, factor, n_rows, n_candidates, n_bags)
 
 
 def check_covered(instances, selection):

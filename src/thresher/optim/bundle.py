@@ -356,7 +356,8 @@ class Search:
         best, trial, nothing = self.best, self.leading, self.problem.without_features
         if best.objective < (1.0 - FINEST) * nothing or trial is None or not trial.w.any():
             return best
-        share = min(1.0, FINEST * nothing / max(trial.objective - nothing, TINY))
+        allowed, excess = FINEST * nothing, trial.objective - nothing
+        share = 1.0 if excess <= allowed else allowed / excess
         return self.at(share * trial.w, share * trial.z, best.shifts + share * (trial.shifts - best.shifts), self.gap)
 
     def solution(self) -> Solution:
