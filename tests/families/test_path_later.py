@@ -11,7 +11,8 @@ import pytest
 import thresher
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier
-from thresher.families import fgm_path
+from thresher.engine import machines
+from thresher.families import fgm, fgm_path
 from thresher.optim import elimination, solvers
 
 
@@ -127,3 +128,14 @@ def test_ctrl_c_while_a_large_rest_is_computed_keeps_the_model(data, monkeypatch
     assert clf.selection_.interrupted
     assert clf.selection_.features.size == 5
     assert clf.path_.at(5).features.size == 5
+
+
+def test_large_blocks_skip_stations_on_the_way_to_the_pick(data, stations_made, monkeypatch):
+    """Where a station is expensive, some units leave at a time; the numbers between come when they are asked for."""
+    monkeypatch.setattr(machines, "LARGE", 100)
+    monkeypatch.setattr(fgm, "STRIDE", 0.4)
+    clf = FGMClassifier(8, overshoot=2.0).fit(*data)
+    assert stations_made == [16, 14, 11, 8]
+    assert clf.selection_.features.size == 8
+    assert sorted(set(clf.path_.numbers)) == list(range(1, 17))
+    assert all(clf.at(number).selection_.features.size == number for number in (9, 10, 12, 13, 15))

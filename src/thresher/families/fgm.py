@@ -10,7 +10,7 @@ import numpy as np
 from thresher.data.design import Design
 from thresher.data.units import EachColumn, Units
 from thresher.engine.growth import grow
-from thresher.engine.machines import Grown
+from thresher.engine.machines import Grown, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
@@ -24,6 +24,7 @@ from thresher.results import Certificate, Path, Selection, Station, Stop, StopRe
 POOL, CLEARLY = 400, 0.02  # see pool_sizes
 MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
 MOST_WORK = 5e9  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
+STRIDE = 0.01  # of the number wanted: units that leave at a time where a station is expensive
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
@@ -268,13 +269,23 @@ class _Model:
     def thresh_carefully(self) -> None:
         """Eliminate down to the pick, with every number of units from twice the wanted one on.
 
-        Of groups with many columns a tenth is removed at a time: stations are expensive there, and left for later.
+        Where stations are expensive, some units are removed at a time, and the numbers between are left for later: of
+        groups with many columns a tenth, of large blocks ``stride`` ones.
         """
         pool, wanted = self.pool, self.plan.wanted
         if pool.units.size and wanted is not None:
             target = min(wanted, pool.units.size)
             fine = target if self.is_coarse else min(2 * wanted, pool.units.size)
-            self.eliminate(pool, stops(pool.units.size, fine, target), exact=target)
+            counts = stops(pool.units.size, fine, target)
+            coarse = [count for count in counts[1:] if (count - target) % self.stride == 0]
+            self.eliminate(pool, [counts[0], *coarse], exact=target)
+
+    @property
+    def stride(self) -> int:
+        """Units that leave at a time on the way to the pick: of large blocks one per cent of the number wanted."""
+        if self.plan.wanted is None or self.is_coarse or not is_large(self.grown.taken.in_memory):
+            return 1
+        return max(1, int(STRIDE * self.plan.wanted))
 
     @property
     def is_coarse(self) -> bool:
@@ -314,7 +325,7 @@ class _Model:
         copies = np.isin(below.units, self.grown.copies)
         first = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
         rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], first, needs)]
-        if wanted is not None and self.is_coarse:
+        if wanted is not None and (self.is_coarse or self.stride > 1):
             pool = self.pool
             counts = stops(pool.units.size, min(2 * wanted, pool.units.size), min(wanted, pool.units.size))[:-1]
             rests.append(Rest(pool, self.problem, self.grown.at_zero, counts, None, needs))
