@@ -29,7 +29,7 @@ class Contestant(NamedTuple):
     fit: Callable
     names: tuple[str, ...]
     once: bool = False  # one run for every k
-    limit: float = 150.0  # seconds for a run
+    limit: float = 300.0  # seconds for a run
 
 
 def quiet(clf, X, y):

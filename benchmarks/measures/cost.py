@@ -102,7 +102,7 @@ def l1_seconds(split, number):
 
 def fits(quick):
     """The section on fits."""
-    head, split = f"### {FEATURES} features of {SET} for F1", two_classes(SET, most=None)
+    head, split = f"### {FEATURES} features of {SET} for F1", two_classes(SET)
     if split is None:
         return f"{head}\n\n{SET} is not here."
     split = small(split) if quick else split

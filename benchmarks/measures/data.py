@@ -12,10 +12,8 @@ from benchmarks.online.data import test_rows
 
 NAMES = ("dorothea", "yahoo_health", "farm_ads", "rcv1_subsets", "news20_bigram")
 RARE = ("dorothea",)  # few positives as it is
-AS_IT_IS = ("dorothea", "yahoo_health")  # others are seen thinned only: time
 SHARE, SEED = 0.05, 0  # of positives where they are thinned, and the seed that says which stay
 HELD_OUT = 0.25  # of the rows of sets without a test part
-MOST_ROWS = 3000  # of the training part of sets of two classes
 QUICK_ROWS, QUICK_COLUMNS = 400, 1500
 
 
@@ -38,14 +36,14 @@ class Split(NamedTuple):
 def problems(quick=False, names=NAMES):
     """The Splits of sets with two classes, as they are and thinned, one by one; a small one if in a hurry."""
     for name in names[:1] if quick else names:
-        for thinned in [False] * (name in AS_IT_IS) + [True] * (name not in RARE):
+        for thinned in (False,) if name in RARE else (False, True):
             split = two_classes(name, thinned)
             if split is not None:
                 yield small(split) if quick else split
 
 
-def two_classes(name, thinned=False, most=MOST_ROWS):
-    """The Split of a set, None if it is missing: its own test part, or a quarter of its rows; ``most`` to train."""
+def two_classes(name, thinned=False):
+    """The Split of a set, None if it is missing: its own test part, or a quarter of its rows."""
     found = real_set(name)
     if found is None:
         return None
@@ -55,8 +53,7 @@ def two_classes(name, thinned=False, most=MOST_ROWS):
     if thinned:
         keep = kept(y, test)
         X, y, test = X[keep], y[keep], test[keep]
-    train = np.flatnonzero(~test) if most is None else fewer(np.flatnonzero(~test), y, most)
-    return Split(f"{name}, {SHARE:.0%} positive" if thinned else name, X[train], y[train], X[test], y[test])
+    return Split(f"{name}, {SHARE:.0%} positive" if thinned else name, X[~test], y[~test], X[test], y[test])
 
 
 def fewer(rows, y, most):

@@ -11,7 +11,7 @@ from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.children import in_child
 from benchmarks.measures.contestants import CONTESTANTS, CS, ERROR, F1_LOSS, HINGE, PERF, TUNED
-from benchmarks.measures.data import HELD_OUT, MOST_ROWS, RARE, SHARE, problems
+from benchmarks.measures.data import HELD_OUT, RARE, SHARE, problems
 from benchmarks.measures.judge import FOLDS, Verdict
 from benchmarks.measures.l1_f1 import CANDIDATES
 from benchmarks.measures.l1_f1 import LIMIT as L1_LIMIT
@@ -110,7 +110,7 @@ def report(quick=False):
 NOTES = (
     "Per cent on test rows: the set's own test part, or a quarter of its rows "
     f"({HELD_OUT:g}, always the same). The sets but dorothea are balanced: as they are, and with positives thinned to "
-    f"{SHARE:.0%} by a fixed seed, in the test part too. At most {MOST_ROWS:,} training rows, all of length one. "
+    f"{SHARE:.0%} by a fixed seed, in the test part too. Rows have length one. "
     "F1 at the model's own threshold; PRBEP and Rec@2p (recall among twice as many rows as are positive) "
     f"by the order of scores alone. F1 and error loss: C by `C=\"auto\"` over {FOLDS} folds. \"{TUNED}\": the "
     "threshold that is best for F1 on scores of rows held out in the same folds. Squared "
@@ -119,8 +119,7 @@ NOTES = (
     "from all training rows; an SVM on these has C and threshold by folds. l1-regularised F1: cutting planes, linear "
     f"programs by HiGHS, on the {CANDIDATES} columns with the largest chi-squared, at most {L1_LIMIT:.0f} s. "
     f"\"{PERF}\" is SVM-perf with an intercept. In brackets the number of features where it is smaller; seconds are of "
-    "the processor, of the run with all its folds (of all numbers of features where it is the same run). Left out: 50 "
-    "and 200 features, and the other sets as they are."
+    "the processor, of the run with all its folds (of all numbers of features where it is the same run)."
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def test_C_is_chosen_by_the_measure(loss):
 )
 def test_scores_equal_fits_on_the_training_rows(loss, measure, monkeypatch):
     """Each fold and C against a fit without the held-out rows, where the models of the folds are solved well."""
+    monkeypatch.setattr(machines, "COMPARED_TOL", 1e-7)
     monkeypatch.setattr(machines, "COARSE_TOL", 1e-7)
     monkeypatch.setattr(threshing, "LARGE_TOL", 1e-9)
     given = PlaneProblem.__init__.__defaults__

@@ -20,6 +20,7 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
+COMPARED_TOL = 1e-2  # ... of models that are compared only, as of their stations, where the loss is made of planes
 LARGE = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
@@ -286,7 +287,8 @@ class Machine(ABC):
         if taken.units.size == 0:
             return
         if self.is_rough(taken) and self.plan.inner_tol is None:
-            tol = COARSE_TOL * self.at_zero
+            compared = self.plan.rough and self.problem.accuracy > 0.0
+            tol = (COMPARED_TOL if compared else COARSE_TOL) * self.at_zero
         else:
             tol *= max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
         if self.plan.inner_tol is None and not final:  # but below the gap that growth is to reach
