@@ -44,7 +44,9 @@ BETWEEN = 0.2, 0.04  # where a step that does not decrease the objective is look
 IN_USE = 0.95  # of all weights: the planes that have this share of them are in use
 PATIENCE = 6  # iterations with progress that a plane is kept without use
 PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress
-IDLE = 60  # iterations without any progress after which only rounding errors are left
+IDLE, LITTLE = 30, 0.1  # iterations in which the gap falls by less than a tenth: only rounding errors are left
+ROUNDING = 16.0 * np.finfo(float).eps  # of C n: gaps that are not told from rounding errors
+LARGEST = 1e12  # of C n x^2, where x is the product of a plane with a column: see ``Search.factors``
 KEPT = 0.5  # of the trace of GG' that must be left of what was summed up
 TINY = np.finfo(float).tiny
 VECTORS = 1 << 24  # entries of the vectors of planes that are written out at a time
@@ -249,7 +251,7 @@ class Search:
             Bundle.empty(problem, c, self.columns) if memory is None else memory[c].on(self.columns)
             for c in self.classes
         ]
-        self.bound, self.mixed, self.idle, self.iterations, self.warm = 0.0, None, 0, 0, memory is not None
+        self.bound, self.mixed, self.iterations, self.warm = 0.0, None, 0, memory is not None
         self.leading: Point | None = None  # the model of the weights that give the best bound
         points = [self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)]
         most = problem.totals.sum()  # no measure is below 0: no model at all has no larger objective
@@ -257,6 +259,7 @@ class Search:
             share = FINEST * most / points[0].objective
             points.append(self.at(share * start.w, share * start.z, points[0].shifts, 0.0))
         self.best = min(points, key=lambda point: point.objective)
+        self.smaller = 0, self.gap  # the iteration when the gap last was smaller by more than a LITTLE, and that gap
         self.add(points)
 
     @property
@@ -273,9 +276,15 @@ class Search:
         """The gap to be reached: ``tol``, but not below FINEST nor above ROUGHEST of the objective."""
         return max(min(tol, ROUGHEST * self.best.objective), FINEST * self.best.objective)
 
+    @property
+    def rounding(self):
+        """Differences of objectives that are not told from rounding errors."""
+        return ROUNDING * float(self.problem.totals.sum())
+
     def is_settled(self, tol):
         """Whether the gap is as small as it is to be, or cannot be made smaller."""
-        return self.gap <= self.aim(tol) or self.idle == IDLE
+        exact = self.iterations > 0 and self.gap <= self.rounding
+        return exact or self.gap <= self.aim(tol) or self.iterations - self.smaller[0] >= IDLE
 
     def at(self, w, z, shifts, gap):
         """The Point at w; its shifts are as accurate as the ``gap`` deserves."""
@@ -296,18 +305,18 @@ class Search:
 
         Planes of an earlier solve may be all that is needed for a gap of ``tol``: the first iteration finds out.
         """
-        before, self.iterations = (self.best.objective, self.bound), self.iterations + 1
+        bound, self.iterations = self.bound, self.iterations + 1
         first = self.warm and self.iterations == 1
         weighted = self.weigh(self.aim(tol) if first else self.gap)
         z = self.block.combine(weighted.w)
         trial = self.at(weighted.w, z, weighted.shifts, self.gap)
-        if self.leading is None or self.bound > before[1]:
+        if self.leading is None or self.bound > bound:
             self.leading = trial
         points = [trial, *self.between(self.best, trial)]
         self.best = min((self.best, *points), key=lambda point: point.objective)
         self.add(points)
-        progress = self.best.objective < before[0] or self.bound > before[1]
-        self.idle = 0 if progress else self.idle + 1
+        if self.gap < (1.0 - LITTLE) * self.smaller[1]:
+            self.smaller = self.iterations, self.gap
 
     def weigh(self, gap: float) -> Weighted:
         """The solution of the small program; the bound that it gives, and planes that are not in use left out.
@@ -315,7 +324,8 @@ class Search:
         ``gap`` is what the accuracy is a share of.
         """
         problem, penalty = self.problem, self.penalty
-        if penalty.layout.count(self.columns.shape[1]) - penalty.forced <= penalty.k:  # the plain penalty
+        factors = self.factors()
+        if factors is None and penalty.layout.count(self.columns.shape[1]) - penalty.forced <= penalty.k:  # plain
             self.bundles = [bundle.gram() for bundle in self.bundles]
         parts = [
             Planes(bundle.G, bundle.losses, bundle.sums, total, bundle.Q)
@@ -323,7 +333,12 @@ class Search:
         ]
         layout = Layout(penalty.layout.sizes)
         options = {"shifted": problem.shifted, "tol": CENTRED * gap}
-        weighted = scaled_weights(parts, layout, penalty.forced, penalty.k, **options)
+        if factors is None:
+            weighted = scaled_weights(parts, layout, penalty.forced, penalty.k, **options)
+        else:
+            smaller = [part._replace(G=part.G * factors, Q=None) for part in parts]
+            weighted = scaled_weights(smaller, layout, penalty.forced, penalty.k, **options)
+            weighted = weighted._replace(w=weighted.w * np.tile(factors, len(parts)))
         a = [feasible(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
         gain = float(sum(part.losses @ weights for part, weights in zip(parts, a, strict=True)))
         scores = np.concatenate([part.G.T @ weights for part, weights in zip(parts, a, strict=True)])
@@ -337,6 +352,17 @@ class Search:
         self.bundles = [bundle.used(w, self.always, progress) for bundle, w in zip(self.bundles, a, strict=True)]
         return weighted
 
+    def factors(self) -> np.ndarray | None:
+        """What the products of each column are multiplied by in the small program; None if all are left as they are.
+
+        Where C n x^2 is beyond LARGEST, a weight comes out of terms that cancel to their last digits, and its share in
+        the penalty is far too small to matter: it may as well be a larger one.
+        """
+        squares = np.zeros(self.columns.shape[1])
+        for bundle, total in zip(self.bundles, self.problem.totals, strict=True):
+            squares = np.maximum(squares, total * (bundle.G**2).max(axis=0, initial=0.0))
+        return np.sqrt(LARGEST / np.maximum(squares, LARGEST)) if (squares > LARGEST).any() else None
+
     def between(self, best: Point, trial: Point) -> Iterator[Point]:
         """Points on the way from the best one to a trial that is no better, until one is better."""
         if trial.objective < best.objective:
@@ -349,11 +375,14 @@ class Search:
                 return
 
     def useful(self) -> Point:
-        """The best point or, where no model is better than none, a small share of the one that the bound leads to.
+        """The best point, or the one that the bound leads to where the two are not told apart.
 
-        Its objective is that of no model up to FINEST, and it orders samples and features, which zero weights do not.
+        Where no model is better than none, a small share of that one: its objective is that of no model up to FINEST,
+        and it orders samples and features, which zero weights do not.
         """
         best, trial, nothing = self.best, self.leading, self.problem.without_features
+        if trial is not None and trial.objective - best.objective <= self.rounding:
+            return trial
         if best.objective < (1.0 - FINEST) * nothing or trial is None or not trial.w.any():
             return best
         allowed, excess = FINEST * nothing, trial.objective - nothing
