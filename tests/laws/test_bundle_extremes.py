@@ -1,12 +1,13 @@
 """The bundle method at the ends: starts that are worse than no model, and starts without loss."""
 
+import time
 import warnings
 
 import numpy as np
 import pytest
 
 from tests.laws.test_bundle import block_of, by_name, larger, posed
-from thresher import F1
+from thresher import F1, PrecisionAtK
 from thresher.optim import bundle
 from thresher.optim.master import Start
 from thresher.optim.penalties import KSupport
@@ -61,3 +62,59 @@ def test_where_no_model_is_better_than_none_the_weights_still_order(start):
     assert found.objective <= problem.without_features * (1.0 + 2.0 * bundle.FINEST)
     np.testing.assert_allclose(found.objective, 0.5 * found.w @ found.w + problem.at(X @ found.w).loss)
     assert np.corrcoef(found.w, found.scores)[0, 1] > 0.99  # the direction that the bound leads to
+
+
+def test_when_time_is_over_the_model_of_the_start_stays_where_none_is_better_than_none():
+    """Its order is that of a search that ended; the bounds of a first iteration lead nowhere."""
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((200, 8)), np.where(rng.random(200) < 0.05, 1.0, -1.0)
+    problem, block = posed(F1(), y, 10.0), block_of(X)
+    first = bundle.solve(block, problem, KSupport(8), tol=1e-3)
+    late = bundle.solve(block, problem, KSupport(2), Start(first.w, first.z, first.b), tol=1e-9, deadline=0.0)
+    np.testing.assert_allclose(late.w / np.abs(late.w).max(), first.w / np.abs(first.w).max(), rtol=1e-12)
+
+
+# units of X
+
+
+@by_name
+@pytest.mark.parametrize("k", [2, 6])
+@pytest.mark.parametrize("units", [1e3, 1e6, "mixed"])
+def test_units_of_the_columns_with_a_large_C(measure, k, units):
+    """The penalty then counts for nothing, whatever the units are: the same risk, a gap that is reached, in time."""
+    X, y = larger(2, 60, 6, share=0.3)
+    X[:, 0] -= 0.3 * y  # classes overlap
+    factors = np.array([1.0, 1e6, 2.0, 1e3, 1e6, 10.0]) if units == "mixed" else np.full(6, units)
+    problem = posed(measure, y, 1e6)
+    aim, deadline = 1e-3 * problem.without_features, time.perf_counter() + 60.0  # a fraction of a second each
+    given = bundle.search(block_of(X), problem, KSupport(k), tol=aim, deadline=deadline)
+    large = bundle.search(block_of(X * factors), problem, KSupport(k), tol=aim, deadline=deadline)
+    assert not given.cut_short
+    assert not large.cut_short
+    assert large.gap <= max(large.aim(aim), 4.0 * large.rounding)
+    assert large.best.objective == pytest.approx(given.best.objective, abs=2.0 * aim)
+    assert large.bound <= given.best.objective
+
+
+@by_name
+def test_gaps_that_cannot_be_closed_end_the_search(measure):
+    """1e12 times as large: the weights are the last digits of sums. It ends by itself, with a model not much worse."""
+    X, y = larger(2, 60, 6, share=0.3)
+    X[:, 0] -= 0.3 * y
+    problem = posed(measure, y, 1e6)
+    given = bundle.search(block_of(X), problem, KSupport(2), tol=1e3)
+    large = bundle.search(block_of(1e12 * X), problem, KSupport(2), tol=0.0)
+    assert large.is_settled(0.0)
+    assert large.best.objective <= given.best.objective + 2e-2 * problem.without_features
+    assert large.bound <= given.best.objective
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 1e6, 1e8])
+def test_separable_data_in_any_units_gives_weight_to_every_column(size):
+    """The objective is then next to nothing beside C n, and less than its rounding errors."""
+    X, y = larger(3, 60, 6, share=0.3)
+    X[:, :2] += 3.0 * y[:, None]
+    problem = posed(PrecisionAtK(5), y, 1e6)
+    found = bundle.solve(block_of(size * X), problem, KSupport(6), tol=1e3)
+    assert found.w.all()
+    assert problem.at(found.z).loss <= 1e-3

@@ -234,7 +234,10 @@ def search(
     if start is None:
         start = Start(np.zeros(block.shape[1]), np.zeros(block.shape[0]))
     state = Search(block, problem, penalty, start)
-    while not state.is_settled(tol) and not (state.iterations and out_of_time(deadline)):
+    while not state.is_settled(tol):
+        if state.iterations and out_of_time(deadline):
+            state.cut_short = True
+            break
         state.iterate(tol)
     return state
 
@@ -259,6 +262,7 @@ class Search:
             share = FINEST * most / points[0].objective
             points.append(self.at(share * start.w, share * start.z, points[0].shifts, 0.0))
         self.best = min(points, key=lambda point: point.objective)
+        self.first, self.cut_short = self.best, False
         self.smaller = 0, self.gap  # the iteration when the gap last was smaller by more than a LITTLE, and that gap
         self.add(points)
 
@@ -378,13 +382,16 @@ class Search:
         """The best point, or the one that the bound leads to where the two are not told apart.
 
         Where no model is better than none, a small share of that one: its objective is that of no model up to FINEST,
-        and it orders samples and features, which zero weights do not.
+        and it orders samples and features, which zero weights do not. The bounds of the first iterations lead nowhere:
+        when time is over, the model of the start is the better one.
         """
         best, trial, nothing = self.best, self.leading, self.problem.without_features
         if trial is not None and trial.objective - best.objective <= self.rounding:
             return trial
         if best.objective < (1.0 - FINEST) * nothing or trial is None or not trial.w.any():
             return best
+        if self.cut_short and self.first.w.any():
+            return self.first
         allowed, excess = FINEST * nothing, trial.objective - nothing
         share = 1.0 if excess <= allowed else allowed / excess
         return self.at(share * trial.w, share * trial.z, best.shifts + share * (trial.shifts - best.shifts), self.gap)
