@@ -91,7 +91,7 @@ def test_units_of_the_columns_with_a_large_C(measure, k, units):
     large = bundle.search(block_of(X * factors), problem, KSupport(k), tol=aim, deadline=deadline)
     assert not given.cut_short
     assert not large.cut_short
-    assert large.gap <= max(large.aim(aim), 4.0 * large.rounding)
+    assert large.gap <= max(large.aim(aim), 1e-5 * problem.without_features)
     assert large.best.objective == pytest.approx(given.best.objective, abs=2.0 * aim)
     assert large.bound <= given.best.objective
 

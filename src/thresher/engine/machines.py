@@ -221,7 +221,10 @@ class Machine(ABC):
 
     def _said(self, reason: StopReason) -> str:
         """The text of a reason, of what is selected here."""
-        return reason.value.replace("feature", self.plan.units.noun)
+        text = reason.value
+        if reason is StopReason.NO_LOSS and self.at_zero == 0.0:
+            text = "zero loss without any feature, so none is needed: among all samples, recall is 1"
+        return text.replace("feature", self.plan.units.noun)
 
     @property
     def exhausted(self) -> StopReason | None:

@@ -6,9 +6,8 @@ planes found there are needed. It costs one product with the columns each way, a
 not a gradient: it holds on any columns, so the planes of one solve are those that the next one begins with.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,177 +15,19 @@ from thresher.data.block import Block
 from thresher.optim.layout import Layout
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import Budgeted
+from thresher.optim.plane_memory import TINY, Bundle, Columns, Memory
 from thresher.optim.plane_problem import Found, Mixture, PlaneProblem
 from thresher.optim.plane_program import Planes, Weighted, scaled_weights
-from thresher.optim.planes import Plane
-
-
-class Columns(Protocol):
-    """What is needed of a block here."""
-
-    shape: tuple[int, int]
-
-    def correlate(self, V: np.ndarray) -> np.ndarray:
-        """X'V."""
-
-    def combine(self, W: np.ndarray) -> np.ndarray:
-        """XW."""
-
-    def of_a_class(self) -> "Columns":
-        """The columns of each class, which are the same."""
-
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
 ROUGHEST = 0.1  # of the objective: larger gaps say nothing of the weights, where the risk is small
 CENTRED = 0.5  # of the gap: accuracy of the small program
 SHIFT = 0.05  # of the gap: accuracy of the best shift
 BETWEEN = 0.2, 0.04  # where a step that does not decrease the objective is looked at
-IN_USE = 0.95  # of all weights: the planes that have this share of them are in use
-PATIENCE = 6  # iterations with progress that a plane is kept without use
 PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress
 IDLE, LITTLE = 30, 0.1  # iterations in which the gap falls by less than a tenth: only rounding errors are left
 ROUNDING = 16.0 * np.finfo(float).eps  # of C n: gaps that are not told from rounding errors
 LARGEST = 1e12  # of C n x^2, where x is the product of a plane with a column: see ``Search.factors``
-KEPT = 0.5  # of the trace of GG' that must be left of what was summed up
-TINY = np.finfo(float).tiny
-VECTORS = 1 << 24  # entries of the vectors of planes that are written out at a time
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """The planes of one class, their products with the columns, and how long each has not been in use.
-
-    ``Q`` is GG', where it has been asked for, and ``summed`` its trace when it was last summed up. Where the shift is a
-    variable, the first two planes are those of the labellings that are all positive and all negative, which are always
-    kept: they take up what is left of sums'a = 0.
-    """
-
-    planes: tuple[Plane, ...]
-    G: np.ndarray
-    age: np.ndarray
-    Q: np.ndarray | None = None
-    summed: float = 0.0
-
-    @property
-    def losses(self) -> np.ndarray:
-        """The loss of each plane."""
-        return np.array([plane.loss for plane in self.planes])
-
-    @property
-    def sums(self) -> np.ndarray:
-        """The sum of each plane's vector."""
-        return np.array([plane.lean for plane in self.planes])
-
-    @classmethod
-    def empty(cls, problem: PlaneProblem, c: int, block: Columns) -> "Bundle":
-        """The bundle with which the first solve begins."""
-        bundle = cls((), np.zeros((0, block.shape[1])), np.zeros(0, dtype=np.int64))
-        if not problem.shifted:
-            return bundle
-        return bundle.joined([problem.oracles[c].everything(positive=sign) for sign in (True, False)], block)
-
-    def joined(self, planes: Sequence[Plane], block: Columns) -> "Bundle":
-        """With more planes; those that are there already are not added, but begin anew."""
-        known = {plane.key: at for at, plane in enumerate(self.planes)}
-        age, new = self.age.copy(), {}
-        for plane in planes:
-            if plane.key in known:
-                age[known[plane.key]] = 0
-            elif plane.loss > 0.0 or plane.vector().any():  # without loss, but not y where more than P are counted
-                new[plane.key] = plane
-        if not new:
-            return replace(self, age=age)
-        G, Q, summed = np.vstack([self.G, products(list(new.values()), block)]), None, 0.0
-        if self.Q is not None:
-            beside = G[len(age) :] @ G.T
-            Q = np.block([[self.Q, beside[:, : len(age)].T], [beside]])
-            summed = self.summed + float(beside[:, len(age) :].trace())
-        age = np.append(age, np.zeros(len(new), dtype=np.int64))
-        return Bundle((*self.planes, *new.values()), G, age, Q, summed)
-
-    def on(self, block: Columns) -> "Bundle":
-        """On a block with more columns after those that were there."""
-        known = self.G.shape[1]
-        if known == block.shape[1]:
-            return self
-        if not isinstance(block, Block):  # columns that cannot be taken apart
-            return replace(self, G=products(self.planes, block), Q=None)
-        more = block.take(np.arange(known, block.shape[1]))
-        return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
-
-    def fewer_columns(self, columns: np.ndarray) -> "Bundle":
-        """On some of the columns: GG' loses one rank with each that leaves.
-
-        It is summed up anew when half of it is gone, since digits are lost with it. Columns that were taken after the
-        last solve have no products yet: then all are computed anew.
-        """
-        if columns.size and columns.max() >= self.G.shape[1]:
-            return replace(self, G=self.G[:, :0], Q=None)
-        G, Q = np.ascontiguousarray(self.G[:, columns]), None
-        if self.Q is not None:
-            left = np.delete(self.G, columns, axis=1)
-            Q = self.Q - left @ left.T
-            Q = Q if Q.trace() > KEPT * self.summed else None
-        return replace(self, G=G, Q=Q)
-
-    def gram(self) -> "Bundle":
-        """With GG'."""
-        if self.Q is not None:
-            return self
-        Q = self.G @ self.G.T
-        return replace(self, Q=Q, summed=float(Q.trace()))
-
-    def used(self, a: np.ndarray, always: int, progress: bool) -> "Bundle":
-        """Without the planes that have not been in use for long; the first ``always`` stay.
-
-        Only iterations with ``progress`` count: where there is none, planes that were left out would come again.
-        """
-        heaviest = np.argsort(-a, kind="stable")
-        in_use = np.empty(a.size, dtype=bool)
-        in_use[heaviest] = np.cumsum(a[heaviest]) - a[heaviest] < IN_USE * a.sum()
-        age = np.where(in_use, 0, self.age + progress)
-        keep = (age < PATIENCE) | (np.arange(a.size) < always)
-        if keep.all():
-            return replace(self, age=age)
-        planes, Q, summed = tuple(plane for plane, stays in zip(self.planes, keep, strict=True) if stays), None, 0.0
-        if self.Q is not None:
-            Q = self.Q[np.ix_(keep, keep)]
-            summed = self.summed * float(Q.trace()) / max(float(self.Q.trace()), TINY)
-        return Bundle(planes, self.G[keep], age[keep], Q, summed)
-
-
-class Memory(tuple[Bundle, ...]):
-    """The bundle of each class: what a solve passes on to the next."""
-
-    def on(self, block: Block) -> "Memory":
-        """On a block with more columns after those that were there."""
-        return Memory(bundle.on(block) for bundle in self)
-
-    @property
-    def n_planes(self) -> int:
-        """Number of planes of all classes."""
-        return sum(len(bundle.planes) for bundle in self)
-
-    def fewer_columns(self, columns: np.ndarray) -> "Memory":
-        """See Divisible."""
-        return Memory(bundle.fewer_columns(columns) for bundle in self)
-
-    def of_class(self, c: int) -> "Memory":
-        """See Divisible."""
-        return Memory(self[c : c + 1])
-
-    def joined(self, others: "Sequence[Memory]") -> "Memory":
-        """See Divisible."""
-        return Memory(bundle for memory in (self, *others) for bundle in memory)
-
-
-def products(planes: Sequence[Plane], block: Columns) -> np.ndarray:
-    """The products of the planes' vectors with the columns, (planes, columns)."""
-    step, out = max(1, VECTORS // max(block.shape[0], 1)), np.zeros((len(planes), block.shape[1]))
-    for lo in range(0, len(planes), step):
-        vectors = np.array([plane.vector() for plane in planes[lo : lo + step]])
-        out[lo : lo + step] = block.correlate(vectors.T).T
-    return out
 
 
 @dataclass(frozen=True)

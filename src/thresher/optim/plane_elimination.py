@@ -11,12 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from thresher.data.block import Block
-from thresher.optim.bundle import Memory, search
+from thresher.optim.bundle import search
 from thresher.optim.layout import PLAIN, Layout
 from thresher.optim.leaving import Order, Station
 from thresher.optim.master import DeadlinePassed, Divisible, Solution, Start, in_time, out_of_time
 from thresher.optim.needs import Needs
 from thresher.optim.penalties import KSupport
+from thresher.optim.plane_memory import Memory
 from thresher.optim.plane_problem import PlaneProblem
 
 DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
