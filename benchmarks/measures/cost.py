@@ -1,4 +1,4 @@
-"""What measures cost: the search for the most violated labelling, a fit on news20_bigram, and fits against C n."""
+"""What measures cost: the most violated labelling, the small program, and fits on news20_bigram against C n."""
 
 import functools
 import statistics
@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.children import in_child
+from benchmarks.measures import program
 from benchmarks.measures.data import small, two_classes
 from benchmarks.timing import interleaved, peak_growth, seconds_of
 from thresher import F1, AveragePrecision, FGMClassifier, RocArea
@@ -20,6 +21,7 @@ SIZES, QUICK_SIZES, POSITIVE = (10_000, 100_000, 1_000_000), (10_000,), 0.05
 WANTED = 1.0  # seconds for F1 at the largest size
 SET, FEATURES, QUICK_FEATURES, L1_FITS = "news20_bigram", 100, 5, 10
 TOTALS, QUICK_TOTALS = (1e4, 1e5, 1e6, 1e7, 1e8), (1e4,)
+PROGRAM_SETS, PROGRAM_TOTALS = (("dorothea", False), ("rcv1_subsets", True), ("news20_bigram", False)), (1e4, 1e6, 1e8)
 LIMIT = 100  # seconds for a fit
 FIRST_C, LAST_C = 0.01, 100.0  # of LIBLINEAR
 FIT_HEAD = ("C n", "s", "turns", "most planes", "inner gap", "MiB", "training F1", "stopped")
@@ -122,9 +124,20 @@ def fits(quick):
     )
 
 
+def programs(quick):
+    """The section on the small program."""
+    splits = [split for name, thinned in PROGRAM_SETS if (split := two_classes(name, thinned)) is not None]
+    if not splits:
+        return "### The small program\n\nNone of its sets is here."
+    if quick:
+        return program.section([small(splits[0])], PROGRAM_TOTALS[-1:], program.QUICK_COLUMNS)
+    return program.section(splits, PROGRAM_TOTALS)
+
+
 def report(quick=False):
-    """Searches and fits."""
-    return f"## What measures cost\n\n{searches(QUICK_SIZES if quick else SIZES)}\n\n{fits(quick)}"
+    """Searches, programs and fits."""
+    parts = "## What measures cost", searches(QUICK_SIZES if quick else SIZES), programs(quick), fits(quick)
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

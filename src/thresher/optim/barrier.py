@@ -11,11 +11,12 @@ Pairs = Iterable[tuple[np.ndarray, np.ndarray]]
 class SmallerSide:
     """The inverse of  B B' + D  for B (n, m) and a positive diagonal D: over rows, or over columns if these are fewer.
 
-    Over the columns it is that of  1 + B'D^-1 B.  ``failed``: rounding errors forbid it.
+    Over the columns it is that of  1 + B'D^-1 B,  which up to ``few`` rows are not worth it. ``failed``: rounding
+    errors forbid it.
     """
 
-    def __init__(self, B: np.ndarray, D: np.ndarray):
-        self.B, self.D, self.by_rows = B, D, B.shape[0] <= B.shape[1]
+    def __init__(self, B: np.ndarray, D: np.ndarray, few: int = 0):
+        self.B, self.D, self.by_rows = B, D, B.shape[0] <= max(B.shape[1], few)
         half = B if self.by_rows else (B / np.sqrt(D)[:, None]).T
         M = half @ half.T
         M[np.diag_indices_from(M)] += D if self.by_rows else 1.0
@@ -37,9 +38,9 @@ class SmallerSide:
 
 def longest(constraints: Pairs, changes: Pairs, most: float) -> float:
     """The longest step, up to ``most``, on which all values and multipliers stay positive; nan if a change is."""
-    for pair, change_of_pair in zip(constraints, changes, strict=True):
-        for value, change in zip(pair, change_of_pair, strict=True):
-            falling = change < 0.0
-            most = min(most, float((value[falling] / -change[falling]).min(initial=np.inf)))
-            most = most if np.isfinite(change).all() else np.nan
-    return most
+    values = np.concatenate([part for pair in constraints for part in pair])
+    change = np.concatenate([part for pair in changes for part in pair])
+    if not np.isfinite(change).all():
+        return np.nan
+    falling = change < 0.0
+    return min(most, float((values[falling] / -change[falling]).min(initial=np.inf)))

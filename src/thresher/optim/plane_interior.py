@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
 from thresher.optim.barrier import longest
 
@@ -170,9 +171,8 @@ class Inside(ABC):
     def solved(self, right, wanted):
         """(a, border) with  S a + borders border = right,  borders'a - corner = wanted."""
         plain = self.times(right)
-        try:
-            border = np.linalg.solve(self.corner, self.borders.T @ plain - wanted)
-        except np.linalg.LinAlgError:
+        border, singular = dgesv(self.corner, self.borders.T @ plain - wanted)[2:]
+        if singular:
             border = np.full(len(wanted), np.nan)  # then the step has no length
         return plain - self.along @ border, border
 

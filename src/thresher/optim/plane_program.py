@@ -21,6 +21,7 @@ from thresher.optim.layout import Layout
 from thresher.optim.plane_interior import Inside, Move
 
 INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
+FEW = 128  # planes whose own system is solved faster than the smaller one of the columns
 LEAST = 1e-13  # tolerance, of the total: less is lost in rounding errors
 
 
@@ -114,8 +115,9 @@ class _Scaled(Inside):
         self.layout, self.forced, self.k, self.single = layout, forced, k, layout.sizes is None
         units = layout.count(width) - forced
         self.d, self.up, self.c = np.full(units, k / units), np.full(units, 1.0 - k / units), self.pulled(self.a)
-        self.by_class = self.spread * self.c
-        gain = self.gains()
+        self.by_class = self.on_columns(self.d, 1.0) * self.c
+        self.refresh()
+        gain = self.gain
         self.tau = float(np.sort(gain)[-k])
         mu = INSIDE * (float(self.losses @ self.a) + float(gain @ self.d)) / (self.a.size + 2 * units) + 1e-12
         least = mu * units / min(k, units - k)  # mu / d and mu / up are no more
@@ -130,18 +132,17 @@ class _Scaled(Inside):
         """G c over all rows."""
         return np.concatenate([G @ values for G, values in zip(self.G, c, strict=True)])
 
-    @property
-    def spread(self):
-        """The scaling of each column."""
-        d = np.concatenate([np.ones(self.forced), self.d])
-        return d if self.single else np.repeat(d, self.layout.sizes)
+    def refresh(self):
+        """Keep what is asked for several times in a step: the scaling of each column, G w, and 1/2 ||c_u||^2."""
+        self.spread, self.curved = self.on_columns(self.d, 1.0), self.combined(self.by_class)
+        self.gain = 0.5 * self.over_units((self.c**2).sum(axis=0))
 
     @property
     def w(self):
         return self.by_class.ravel()
 
     def curve(self):
-        return self.combined(self.by_class)
+        return self.curved
 
     def gap(self):
         apart = self.by_class - self.spread * self.c
@@ -156,9 +157,6 @@ class _Scaled(Inside):
             values = np.add.reduceat(values, self.layout.starts, axis=-1)
         return values[..., self.forced :]
 
-    def gains(self):
-        return 0.5 * self.over_units((self.c**2).sum(axis=0))
-
     @property
     def constraints(self):
         return [(self.a, self.push), (self.d, self.low), (self.up, self.high)]
@@ -172,7 +170,8 @@ class _Scaled(Inside):
         self.tau = self.tau + length * move.border[-1]
         self.low, self.high = self.low + length * move.low, self.high + length * move.high
         self.c, self.by_class = self.pulled(self.a), self.by_class + length * move.w
-        rest = self.gains() - self.tau + self.low - self.high
+        self.refresh()
+        rest = self.gain - self.tau + self.low - self.high
         self.low, self.high = self.low + np.maximum(-rest, 0.0), self.high + np.maximum(rest, 0.0)
 
     def factored(self):
@@ -191,7 +190,7 @@ class _Scaled(Inside):
             B = self.G[0] * np.sqrt(self.spread + curved)
         else:
             B = np.hstack([self.G[0] * np.sqrt(self.spread), self.T / np.sqrt(self.q)])
-        system = SmallerSide(B, self.push / self.a)
+        system = SmallerSide(B, self.push / self.a, FEW)
         return None if system.failed else system.times
 
     def system_of_classes(self):
@@ -218,7 +217,7 @@ class _Scaled(Inside):
 
     def direction(self, mu, predictor=None):
         """See Inside."""
-        d, up, q, gain = self.d, self.up, self.q, self.gains()
+        d, up, q, gain = self.d, self.up, self.q, self.gain
         bent = self.spread * self.c - self.by_class  # what w changes by apart from the first-order terms
         push = low = high = mu
         if predictor is not None:
@@ -237,7 +236,8 @@ class _Scaled(Inside):
             high / up - self.high + self.high / up * move,
         )  # fmt: skip
 
-    def on_columns(self, d):
-        """One value per unit that is not forced as one per column; forced ones have 0."""
-        d = np.concatenate([np.zeros(self.forced), d])
+    def on_columns(self, d, of_forced=0.0):
+        """One value per unit that is not forced as one per column, and that ``of_forced`` ones."""
+        if self.forced:
+            d = np.concatenate([np.full(self.forced, of_forced), d])
         return d if self.single else np.repeat(d, self.layout.sizes)
