@@ -39,6 +39,7 @@ BENCHMARKS = {
     "alignment_cost": "benchmarks.alignment.cost",
     "measures_macro": "benchmarks.measures.macro",
     "measures_sets": "benchmarks.measures.sets",
+    "measures_curves": "benchmarks.measures.curves",
     "measures_cost": "benchmarks.measures.cost",
     "bags_accuracy": "benchmarks.bags.accuracy",
     "bags_size": "benchmarks.bags.size",

@@ -181,7 +181,7 @@ def section(splits, totals, numbers=COLUMNS):
             "thresher above best", "clarabel above best")  # fmt: skip
     return (
         f"### The small program\n\nWhich weights to give to the planes: every {EVERY}th program of a solve for F1 "
-        f"on the columns of largest correlation, to {TOL:g} of C n, one thread. Medians, of solving alone; the ratio is "
-        "ours over clarabel's, below 1 where ours is faster. Above best: the most that the objective of what a solver "
-        f"returned was above that of the better one, as a share.\n\n{table(head, rows)}"
+        f"on the columns of largest correlation, to {TOL:g} of C n, one thread. Medians, of solving alone; the ratio "
+        "is ours over clarabel's, below 1 where ours is faster. Above best: the most that the objective of what a "
+        f"solver returned was above that of the better one, as a share.\n\n{table(head, rows)}"
     )
