@@ -21,6 +21,7 @@ from tests.laws.measures import (
 )
 from tests.oracles import measures as oracle
 from thresher.loops.measures import place_negatives
+from thresher.optim.labellings import FixedCountOracle
 from thresher.optim.measures import (
     F1,
     PRBEP,
@@ -101,6 +102,23 @@ def test_no_ranking_of_nine_rows_is_more_violated(measure, share):
     y, scores = random_problem(int(10 * share), 9, share)
     plane = measure.prepare(y).plane(scores)
     assert plane.loss - plane.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_the_papers_form_at_k_loses_its_loss_to_a_constant(k):
+    """Scores as they are: the same labelling, and a violation that a constant removes; not so where the mean is off."""
+    y, scores = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]), np.array([0.3, -0.2, 0.1, 0.3, 0.0, -0.4, 0.5])
+    ours = PrecisionAtK(k).prepare(y)
+    paper = FixedCountOracle(ours.rows, k, k, centred=False)
+    np.testing.assert_array_equal(paper.most_violated(scores), ours.most_violated(scores))
+    violations = [
+        oracle.loss_of_table("precision_at_k", y, labels, None, k) - (y - labels) @ scores / (2 * y.size)
+        for labels in oracle.labellings(y.size, k)
+    ]
+    assert paper.risk(scores) == pytest.approx(max(0.0, *violations), abs=1e-15)
+    constant = np.full(y.size, 10.0 * np.sign(3 - k))
+    assert paper.risk(constant) == 0.0
+    assert ours.risk(constant) == pytest.approx(ours.risk(0.0 * constant)) == pytest.approx(1.0 - max(0, k - 4) / k)
 
 
 @by_name
