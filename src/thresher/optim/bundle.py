@@ -203,9 +203,8 @@ class Search:
         Where C n x^2 is beyond LARGEST, a weight comes out of terms that cancel to their last digits, and its share in
         the penalty is far too small to matter: it may as well be a larger one.
         """
-        squares = np.zeros(self.columns.shape[1])
-        for bundle, total in zip(self.bundles, self.problem.totals, strict=True):
-            squares = np.maximum(squares, total * (bundle.G**2).max(axis=0, initial=0.0))
+        pairs = zip(self.bundles, self.problem.totals, strict=True)
+        squares = np.max([total * bundle.largest**2 for bundle, total in pairs], axis=0)
         return np.sqrt(LARGEST / np.maximum(squares, LARGEST)) if (squares > LARGEST).any() else None
 
     def between(self, best: Point, trial: Point) -> Iterator[Point]:

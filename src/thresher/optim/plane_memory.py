@@ -36,7 +36,8 @@ class Columns(Protocol):
 class Bundle:
     """The planes of one class, their products with the columns, and how long each has not been in use.
 
-    ``Q`` is GG', where it has been asked for, and ``summed`` its trace when it was last summed up. Where the shift is a
+    ``largest`` has the largest |product| that each column has had. ``Q`` is GG', where it has been asked for, and
+    ``summed`` its trace when it was last summed up. Where the shift is a
     variable, the first two planes are those of the labellings that are all positive and all negative, which are always
     kept: they take up what is left of sums'a = 0.
     """
@@ -44,6 +45,7 @@ class Bundle:
     planes: tuple[Plane, ...]
     G: np.ndarray
     age: np.ndarray
+    largest: np.ndarray
     Q: np.ndarray | None = None
     summed: float = 0.0
 
@@ -60,7 +62,8 @@ class Bundle:
     @classmethod
     def empty(cls, problem: PlaneProblem, c: int, block: Columns) -> "Bundle":
         """The bundle with which the first solve begins."""
-        bundle = cls((), np.zeros((0, block.shape[1])), np.zeros(0, dtype=np.int64))
+        width = block.shape[1]
+        bundle = cls((), np.zeros((0, width)), np.zeros(0, dtype=np.int64), np.zeros(width))
         if not problem.shifted:
             return bundle
         return bundle.joined([problem.oracles[c].everything(positive=sign) for sign in (True, False)], block)
@@ -76,13 +79,14 @@ class Bundle:
                 new[plane.key] = plane
         if not new:
             return replace(self, age=age)
-        G, Q, summed = np.vstack([self.G, products(list(new.values()), block)]), None, 0.0
+        more = products(list(new.values()), block)
+        G, Q, summed = np.vstack([self.G, more]), None, 0.0
         if self.Q is not None:
             beside = G[len(age) :] @ G.T
             Q = np.block([[self.Q, beside[:, : len(age)].T], [beside]])
             summed = self.summed + float(beside[:, len(age) :].trace())
         age = np.append(age, np.zeros(len(new), dtype=np.int64))
-        return Bundle((*self.planes, *new.values()), G, age, Q, summed)
+        return Bundle((*self.planes, *new.values()), G, age, np.maximum(self.largest, sizes(more)), Q, summed)
 
     def on(self, block: Columns) -> "Bundle":
         """On a block with more columns after those that were there."""
@@ -90,9 +94,10 @@ class Bundle:
         if known == block.shape[1]:
             return self
         if not isinstance(block, Block):  # columns that cannot be taken apart
-            return replace(self, G=products(self.planes, block), Q=None)
-        more = block.take(np.arange(known, block.shape[1]))
-        return replace(self, G=np.hstack([self.G, products(self.planes, more)]), Q=None)
+            G = products(self.planes, block)
+            return replace(self, G=G, largest=sizes(G), Q=None)
+        more = products(self.planes, block.take(np.arange(known, block.shape[1])))
+        return replace(self, G=np.hstack([self.G, more]), largest=np.append(self.largest, sizes(more)), Q=None)
 
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
@@ -101,13 +106,13 @@ class Bundle:
         last solve have no products yet: then all are computed anew.
         """
         if columns.size and columns.max() >= self.G.shape[1]:
-            return replace(self, G=self.G[:, :0], Q=None)
+            return replace(self, G=self.G[:, :0], largest=self.largest[:0], Q=None)
         G, Q = np.ascontiguousarray(self.G[:, columns]), None
         if self.Q is not None:
             left = np.delete(self.G, columns, axis=1)
             Q = self.Q - left @ left.T
             Q = Q if Q.trace() > KEPT * self.summed else None
-        return replace(self, G=G, Q=Q)
+        return replace(self, G=G, largest=self.largest[columns], Q=Q)
 
     def gram(self) -> "Bundle":
         """With GG'."""
@@ -132,7 +137,7 @@ class Bundle:
         if self.Q is not None:
             Q = self.Q[np.ix_(keep, keep)]
             summed = self.summed * float(Q.trace()) / max(float(self.Q.trace()), TINY)
-        return Bundle(planes, self.G[keep], age[keep], Q, summed)
+        return Bundle(planes, self.G[keep], age[keep], self.largest, Q, summed)
 
 
 class Memory(tuple[Bundle, ...]):
@@ -167,3 +172,8 @@ def products(planes: Sequence[Plane], block: Columns) -> np.ndarray:
         vectors = np.array([plane.vector() for plane in planes[lo : lo + step]])
         out[lo : lo + step] = block.correlate(vectors.T).T
     return out
+
+
+def sizes(G: np.ndarray) -> np.ndarray:
+    """The largest |value| of each column."""
+    return np.abs(G).max(axis=0, initial=0.0)
