@@ -21,7 +21,6 @@ from tests.laws.measures import (
 )
 from tests.oracles import measures as oracle
 from thresher.loops.measures import place_negatives
-from thresher.optim.labellings import FixedCountOracle
 from thresher.optim.measures import (
     F1,
     PRBEP,
@@ -108,8 +107,8 @@ def test_no_ranking_of_nine_rows_is_more_violated(measure, share):
 def test_the_papers_form_at_k_loses_its_loss_to_a_constant(k):
     """Scores as they are: the same labelling, and a violation that a constant removes; not so where the mean is off."""
     y, scores = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0]), np.array([0.3, -0.2, 0.1, 0.3, 0.0, -0.4, 0.5])
-    ours = PrecisionAtK(k).prepare(y)
-    paper = FixedCountOracle(ours.rows, k, k, centred=False)
+    ours, paper = PrecisionAtK(k).prepare(y), PrecisionAtK(k).prepare(y)
+    paper.mean = 0.0
     np.testing.assert_array_equal(paper.most_violated(scores), ours.most_violated(scores))
     violations = [
         oracle.loss_of_table("precision_at_k", y, labels, None, k) - (y - labels) @ scores / (2 * y.size)

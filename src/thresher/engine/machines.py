@@ -20,7 +20,7 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
-COMPARED_TOL = 1e-2  # ... of models that are compared only, as of their stations, where the loss is made of planes
+COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over planes
 LARGE = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
@@ -223,7 +223,7 @@ class Machine(ABC):
         """The text of a reason, of what is selected here."""
         text = reason.value
         if reason is StopReason.NO_LOSS and self.at_zero == 0.0:
-            text = "zero loss without any feature, so none is needed: among all samples, recall is 1"
+            text = "zero loss without any feature, so none is needed"
         return text.replace("feature", self.plan.units.noun)
 
     @property

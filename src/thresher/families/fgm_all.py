@@ -87,9 +87,15 @@ def fgm_all(
                 watch(trace.record_turn(features, features, *told, planes=search.n_planes, inner_gap=gap))
                 if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
                     stop = Stop(StopReason.MAX_TIME if out_of_time(deadline) else StopReason.MAX_ITER)
+                    search.cut_short = True
                     break
+            if not begun_search.cut_short and not begun_search.has_converged(tol * zero):
+                text = f"not converged: a gap of {relative(begun_search.gap, zero):.1e} that rounding errors leave"
+                stop = Stop(StopReason.NOT_CONVERGED, text)
     except KeyboardInterrupt:  # classes whose turn had not come keep the weights that they began with
         stop = Stop(StopReason.INTERRUPTED)
+        for search in searches:
+            search.cut_short = True
     selection = _selection(design, ids, [search.solution() for search in searches], sum(at_zero), stop, trace)
     if spread is None:
         return selection
@@ -118,6 +124,7 @@ def held_out_all(
                 search = begun(sides, ids, part, np.zeros(ids.size))
             for _ in iterated(search, tol * part.at_zero(), sides, trace):
                 if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
+                    search.cut_short = True
                     break
             solution = search.solution()
             scores.append(solution.z + solution.b)

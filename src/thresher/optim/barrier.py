@@ -11,7 +11,7 @@ Pairs = Iterable[tuple[np.ndarray, np.ndarray]]
 class SmallerSide:
     """The inverse of  B B' + D  for B (n, m) and a positive diagonal D: over rows, or over columns if these are fewer.
 
-    Over the columns it is that of  1 + B'D^-1 B,  which up to ``few`` rows are not worth it. ``failed``: rounding
+    Over the columns it is that of  1 + B'D^-1 B.  Up to ``few`` rows it is always over rows. ``failed``: rounding
     errors forbid it.
     """
 
@@ -37,10 +37,11 @@ class SmallerSide:
 
 
 def longest(constraints: Pairs, changes: Pairs, most: float) -> float:
-    """The longest step, up to ``most``, on which all values and multipliers stay positive; nan if a change is."""
+    """The longest step, up to ``most``, on which all values and multipliers stay positive; nan if one is not finite."""
     values = np.concatenate([part for pair in constraints for part in pair])
     change = np.concatenate([part for pair in changes for part in pair])
     if not np.isfinite(change).all():
         return np.nan
     falling = change < 0.0
-    return min(most, float((values[falling] / -change[falling]).min(initial=np.inf)))
+    length = float((values[falling] / -change[falling]).min(initial=np.inf))
+    return most if length > most else length

@@ -25,7 +25,8 @@ CENTRED = 0.5  # of the gap: accuracy of the small program
 SHIFT = 0.05  # of the gap: accuracy of the best shift
 BETWEEN = 0.2, 0.04  # where a step that does not decrease the objective is looked at
 PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress
-IDLE, LITTLE = 30, 0.1  # iterations in which the gap falls by less than a tenth: only rounding errors are left
+BARREN = 10  # iterations in a row without a plane that was not seen before: only rounding errors are left
+IDLE, LITTLE = 30, 0.1  # iterations, and five for each column, in which the gap falls by less than a tenth
 ROUNDING = 16.0 * np.finfo(float).eps  # of C n: gaps that are not told from rounding errors
 LARGEST = 1e12  # of C n x^2, where x is the product of a plane with a column: see ``Search.factors``
 
@@ -103,8 +104,10 @@ class Search:
             share = FINEST * most / points[0].objective
             points.append(self.at(share * start.w, share * start.z, points[0].shifts, 0.0))
         self.best = min(points, key=lambda point: point.objective)
-        self.first, self.cut_short = self.best, False
+        self.begun, self.cut_short = self.best, False
         self.smaller = 0, self.gap  # the iteration when the gap last was smaller by more than a LITTLE, and that gap
+        self.seen = {(c, hash(plane)) for c in self.classes for plane in self.bundles[c].planes}
+        self.barren = 0  # iterations without a plane that was not seen before
         self.add(points)
 
     @property
@@ -126,10 +129,14 @@ class Search:
         """Differences of objectives that are not told from rounding errors."""
         return ROUNDING * float(self.problem.totals.sum())
 
+    def has_converged(self, tol):
+        """Whether the gap is as small as it is to be."""
+        return self.gap <= self.aim(tol) or (self.iterations > 0 and self.gap <= self.rounding)
+
     def is_settled(self, tol):
         """Whether the gap is as small as it is to be, or cannot be made smaller."""
-        exact = self.iterations > 0 and self.gap <= self.rounding
-        return exact or self.gap <= self.aim(tol) or self.iterations - self.smaller[0] >= IDLE
+        most = IDLE + 5 * min(self.columns.shape)
+        return self.has_converged(tol) or self.barren >= BARREN or self.iterations - self.smaller[0] >= most
 
     def at(self, w, z, shifts, gap):
         """The Point at w; its shifts are as accurate as the ``gap`` deserves."""
@@ -141,9 +148,13 @@ class Search:
 
     def add(self, points):
         """The planes that were found at ``points``."""
+        found = set()
         for c in self.classes:
             planes = [plane for point in points for plane in point.found[c].planes]
             self.bundles[c] = self.bundles[c].joined(planes, self.columns)
+            found |= {(c, hash(plane)) for plane in planes}
+        self.barren = 0 if found - self.seen else self.barren + 1
+        self.seen |= found
 
     def iterate(self, tol):
         """Weights of the planes, the model that follows, its planes, and those between it and the best one.
@@ -151,8 +162,7 @@ class Search:
         Planes of an earlier solve may be all that is needed for a gap of ``tol``: the first iteration finds out.
         """
         bound, self.iterations = self.bound, self.iterations + 1
-        first = self.warm and self.iterations == 1
-        weighted = self.weigh(self.aim(tol) if first else self.gap)
+        weighted = self.weigh(self.aim(tol) if self.warm and self.iterations == 1 else self.gap)
         z = self.block.combine(weighted.w)
         trial = self.at(weighted.w, z, weighted.shifts, self.gap)
         if self.leading is None or self.bound > bound:
@@ -219,22 +229,24 @@ class Search:
                 return
 
     def useful(self) -> Point:
-        """The best point, or the one that the bound leads to where the two are not told apart.
+        """The best point, or the one that the bound leads to where rounding errors do not tell their objectives apart.
 
         Where no model is better than none, a small share of that one: its objective is that of no model up to FINEST,
         and it orders samples and features, which zero weights do not. The bounds of the first iterations lead nowhere:
-        when time is over, the model of the start is the better one.
+        when time is over, it is a share of the model of the start.
         """
         best, trial, nothing = self.best, self.leading, self.problem.without_features
-        if trial is not None and trial.objective - best.objective <= self.rounding:
-            return trial
-        if best.objective < (1.0 - FINEST) * nothing or trial is None or not trial.w.any():
+        if trial is None or not trial.w.any():
             return best
-        if self.cut_short and self.first.w.any():
-            return self.first
+        if trial.objective - best.objective <= self.rounding:
+            return trial
+        if best.objective < (1.0 - FINEST) * nothing:
+            return best
+        if self.cut_short and self.begun.w.any():
+            trial = self.begun
         allowed, excess = FINEST * nothing, trial.objective - nothing
         share = 1.0 if excess <= allowed else allowed / excess
-        return self.at(share * trial.w, share * trial.z, best.shifts + share * (trial.shifts - best.shifts), self.gap)
+        return self.at(share * trial.w, share * trial.z, best.shifts + share * (trial.shifts - best.shifts), 0.0)
 
     def solution(self) -> Solution:
         """The best point, with the dual point that gives the best bound."""

@@ -181,14 +181,14 @@ class FixedCountOracle(LabellingOracle):
     """Exactly k rows are labelled positive and the loss is 1 - a / ``divisor``: PRBEP, precision and recall at k.
 
     The entries of y - y' sum to 2 (P - k) for every such labelling. Unless that is zero, a constant added to all scores
-    would remove the loss; therefore the direction loses its mean, which moves all labellings alike. That of the paper,
-    which does not, is not ``centred``: for comparison alone.
+    would remove the loss; therefore the direction loses its ``mean``, which moves all labellings alike. With a mean of
+    zero it is the paper's.
     """
 
-    def __init__(self, rows: Rows, k: int, divisor: int, *, centred: bool = True):
+    def __init__(self, rows: Rows, k: int, divisor: int):
         super().__init__(rows)
         self.k, self.divisor = k, divisor
-        self.mean = (rows.n_positive - k) / rows.n**2 if centred else 0.0
+        self.mean = (rows.n_positive - k) / rows.n**2
 
     @property
     def n_predicted(self) -> float:

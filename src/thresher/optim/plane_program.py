@@ -237,7 +237,7 @@ class _Scaled(Inside):
         )  # fmt: skip
 
     def on_columns(self, d, of_forced=0.0):
-        """One value per unit that is not forced as one per column, and that ``of_forced`` ones."""
+        """One value per unit that is not forced as one per column; forced ones have ``of_forced``."""
         if self.forced:
             d = np.concatenate([np.full(self.forced, of_forced), d])
         return d if self.single else np.repeat(d, self.layout.sizes)
