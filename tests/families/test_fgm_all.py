@@ -116,6 +116,15 @@ def test_a_deadline_leaves_one_iteration_for_each_class():
     assert (np.diff(clf.coef_.indptr) > 0).all()
 
 
+def test_a_search_that_ends_above_its_gap_has_not_converged(monkeypatch):
+    """As with values of X so large that only rounding errors are left."""
+    monkeypatch.setattr(bundle, "BARREN", -1)  # no iteration finds anything new
+    found = fgm_all(as_design(X), [PlaneProblem(Y, np.full(Y.size, 1.0), F1())], Trace(), tol=1e-6)
+    assert found.stop is StopReason.NOT_CONVERGED
+    assert found.stop_reason == "not converged: a gap of 1.0e+00 that rounding errors leave"
+
+
+
 def test_max_iter_is_for_folds_too(monkeypatch):
     monkeypatch.setattr(module, "ITERATIONS", 2)
     problem = PlaneProblem(Y, np.full(Y.size, 10.0), F1())
