@@ -124,7 +124,6 @@ def test_a_search_that_ends_above_its_gap_has_not_converged(monkeypatch):
     assert found.stop_reason == "not converged: a gap of 1.0e+00 that rounding errors leave"
 
 
-
 def test_max_iter_is_for_folds_too(monkeypatch):
     monkeypatch.setattr(module, "ITERATIONS", 2)
     problem = PlaneProblem(Y, np.full(Y.size, 10.0), F1())

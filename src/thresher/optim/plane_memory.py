@@ -37,9 +37,9 @@ class Bundle:
     """The planes of one class, their products with the columns, and how long each has not been in use.
 
     ``largest`` has the largest |product| that each column has had. ``Q`` is GG', where it has been asked for, and
-    ``summed`` its trace when it was last summed up. Where the shift is a
-    variable, the first two planes are those of the labellings that are all positive and all negative, which are always
-    kept: they take up what is left of sums'a = 0.
+    ``summed`` its trace when it was last summed up. Where the shift is a variable, the first two planes are those of
+    the labellings that are all positive and all negative, which are always kept: they take up what is left of
+    sums'a = 0.
     """
 
     planes: tuple[Plane, ...]
