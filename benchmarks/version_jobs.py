@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from thresher import FGMClassifier, SparseSVCPath, StreamClassifier
-from thresher.data.door import as_design
-from thresher.data.reducers import TopK
+from thresher.data.input.validation import as_design
+from thresher.data.scan.reducers import TopK
 from thresher.data.workers import Workers, granted_cores
 from thresher.datasets import make_wide
 
@@ -38,7 +38,7 @@ def set_of(name, shape, density):
 def score_of(V):
     """What a scan of this version is given: a score, or the vectors themselves."""
     try:
-        return importlib.import_module("thresher.data.scores").Correlation(V)
+        return importlib.import_module("thresher.data.scan.scores").Correlation(V)
     except ModuleNotFoundError:
         return V
 

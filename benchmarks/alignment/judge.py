@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.linear.data import SETS, real_set
 from thresher import AlignmentPath, AlignmentPathClassifier
 from thresher.data.alignment import ColumnKernel
-from thresher.data.door import as_design, checked_sparse
+from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.kernel_units import ColumnKernels
 from thresher.estimators.kernel_machine import FoldMachine, Training
 

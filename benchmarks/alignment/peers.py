@@ -13,8 +13,8 @@ from sklearn.feature_selection import f_classif
 
 from thresher import alignments
 from thresher.data.alignment import ColumnKernel
-from thresher.data.door import as_design, checked_sparse
 from thresher.data.explicit import KernelColumns
+from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.kernel_units import ColumnKernels
 
 NEIGHBOURS = 10  # of ReliefF

@@ -6,10 +6,10 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from thresher.data.door import as_design, checked_sparse
-from thresher.data.reducers import TopK
-from thresher.data.scales import scaled
-from thresher.data.scores import Correlation
+from thresher.data.input.scaling import scaled
+from thresher.data.input.validation import as_design, checked_sparse
+from thresher.data.scan.reducers import TopK
+from thresher.data.scan.scores import Correlation
 from thresher.datasets import make_wide
 
 SETS = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -14,7 +14,7 @@ from benchmarks.linear.rivals import bytes_of, features_of, quiet_fit, with_abou
 from benchmarks.linear.synthetic import FULL, QUICK, wide
 from benchmarks.timing import interleaved, peak_growth
 from thresher import FGMClassifier
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.data.workers import Workers, granted_cores
 from thresher.datasets import WideData
 

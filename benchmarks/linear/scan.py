@@ -15,9 +15,9 @@ from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear.data import dense_matrix, text_like
 from benchmarks.timing import interleaved, peak_growth
-from thresher.data.door import as_design
-from thresher.data.reducers import TopK
-from thresher.data.scores import Correlation
+from thresher.data.input.validation import as_design
+from thresher.data.scan.reducers import TopK
+from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers, granted_cores
 
 KEPT = 300

@@ -10,9 +10,9 @@ from benchmarks.book import table
 from benchmarks.linear.data import text_like
 from benchmarks.timing import seconds_of
 from thresher import FGMClassifier
-from thresher.data.door import as_design, checked_sparse
-from thresher.data.reducers import TopK
-from thresher.data.scores import Correlation
+from thresher.data.input.validation import as_design, checked_sparse
+from thresher.data.scan.reducers import TopK
+from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers, granted_cores
 from thresher.datasets import make_wide
 

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from thresher.data.reducers import best_first
+from thresher.data.scan.reducers import best_first
 
 CHUNKS = 64  # of columns for each thread: those that end early take the next one
 

@@ -17,8 +17,8 @@ from benchmarks.timing import interleaved
 from thresher import FGMClassifier
 from thresher.data.pair_tiles import LARGEST, WIDEST
 from thresher.data.pairs import Polynomial
-from thresher.data.reducers import TopK
-from thresher.data.scores import Correlation
+from thresher.data.scan.reducers import TopK
+from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
 from thresher.results.products import pairs_of
 

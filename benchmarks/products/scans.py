@@ -18,8 +18,8 @@ from benchmarks.timing import interleaved
 from thresher import FGMClassifier
 from thresher.data.pairs import Polynomial
 from thresher.data.products import ProductDesign
-from thresher.data.reducers import TopK
-from thresher.data.scores import Correlation
+from thresher.data.scan.reducers import TopK
+from thresher.data.scan.scores import Correlation
 from thresher.data.space import ColumnSpace
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning

@@ -12,7 +12,7 @@ from benchmarks.book import table
 from benchmarks.sifs.data import Set, real_sets, synthetic
 from benchmarks.sifs.runner import PAPERS, REPEATS, TINY, pinned
 from thresher import SparseSVCPath
-from thresher.data.door import as_design, checked_sparse
+from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.workers import Workers
 
 PASSES = 4000

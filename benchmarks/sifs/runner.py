@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.data.door import as_design, checked_sparse
+from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.engine import rules, shrinking
 from thresher.engine.rules import RULES

@@ -23,7 +23,7 @@ from thresher import FGMClassifier
 from thresher.data.groups import EachInput, ExpandedUnits
 from thresher.data.kernels import kernel_of
 from thresher.data.maps import maps_of
-from thresher.data.scores import Correlation
+from thresher.data.scan.scores import Correlation
 from thresher.data.space import ColumnSpace
 from thresher.data.workers import Workers
 from thresher.estimators.arrange import arranged

@@ -7,7 +7,7 @@ from thresher._garbage import uncollected
 from thresher._version import __version__
 
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
-    from thresher.data.design import Design
+    from thresher.data.designs.base import Design
     from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
     from thresher.data.pairs import Polynomial
     from thresher.data.structure import Groups, Tree, group_by_prefix
@@ -146,7 +146,7 @@ _MODULES = {
     "ColumnsLeftOutWarning": "thresher.errors",
     "CompilationCacheWarning": "thresher.errors",
     "ContinuousLabelsWarning": "thresher.errors",
-    "Design": "thresher.data.design",
+    "Design": "thresher.data.designs.base",
     "ErrorRate": "thresher.optim.measures",
     "F1": "thresher.optim.measures",
     "FBeta": "thresher.optim.measures",

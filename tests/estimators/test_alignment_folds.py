@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from thresher import AlignmentPathClassifier, FewerFoldsWarning, SparseSVCPath
 from thresher.data.alignment import ColumnKernel
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.data.kernel_units import ColumnKernels
 from thresher.estimators.judging import Judged, Source, chosen_point
 from thresher.estimators.kernel_machine import FoldMachine

@@ -24,7 +24,7 @@ from thresher import (
     PrecisionAtK,
     bag_scorer,
 )
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.errors import InvalidDataTypeError
 from thresher.estimators.bags import grouped
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tests.problems import many_classes
 from thresher import FGMClassifier
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.engine.copies import Copies, alike
 
 rng = np.random.default_rng(0)

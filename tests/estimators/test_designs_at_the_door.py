@@ -10,9 +10,10 @@ from sklearn.model_selection import cross_val_score
 from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, products
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
-from thresher.data.design import Design
-from thresher.data.door import as_design
-from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.base import Design
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.input.validation import as_design
 from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.report.path_display import path_scores
 from thresher.results import StopReason

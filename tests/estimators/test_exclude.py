@@ -10,7 +10,7 @@ from scipy import sparse
 import thresher
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 
 X, y, _ = problem(60, 40, 4)
 STORAGES = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array, lambda A: as_design(np.asarray(A))]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tests.problems import watch_solves
 from thresher import FGMClassifier
-from thresher.data import door
+from thresher.data.input import validation as door
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
 from thresher.optim import newton
 from thresher.results import StopReason, reached_text

@@ -13,8 +13,8 @@ import thresher
 from tests.oracles import convex
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, Groups, Tree, group_by_prefix
-from thresher.data.door import as_design
-from thresher.data.memory import MemoryDesign
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.input.validation import as_design
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators.sentences import groups_of_classes, shortfalls
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 import thresher
 from tests.models.make_fixtures import HERE
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
-from thresher.data.scales import spread_of
+from thresher.data.input.scaling import spread_of
 from thresher.errors import InconsistentResultError
 from thresher.results import Spread
 
@@ -87,7 +87,7 @@ def test_many_columns_are_looked_at_in_parts(monkeypatch):
     """The result does not depend on where one ends."""
     table = np.abs(np.random.default_rng(0).standard_normal((5, 100))) + [[0.0], [5.0], [0.0], [0.0], [0.0]]
     whole = spread_of(table, 7.0)
-    monkeypatch.setattr("thresher.data.scales.AT_A_TIME", 13)
+    monkeypatch.setattr("thresher.data.input.scaling.AT_A_TIME", 13)
     np.testing.assert_array_equal(spread_of(table, 7.0), whole)
 
 

@@ -15,8 +15,9 @@ import thresher
 from tests.oracles import kernels as oracle
 from tests.problems import many_classes, problem
 from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Intersection, InvalidDataError, Tree
-from thresher.data.door import as_design
-from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.input.validation import as_design
 from thresher.families.fgm import growth_target, overshoot_for
 from thresher.report.path_display import path_scores
 

@@ -8,12 +8,12 @@ import pytest
 from scipy import sparse
 
 from thresher import FGMClassifier
-from thresher.data.design import Design
-from thresher.data.door import as_design
-from thresher.data.memory import MemoryDesign
-from thresher.data.pieces import SCORE_COST, OutOfTime
-from thresher.data.reducers import TopK
-from thresher.data.scores import Correlation
+from thresher.data.designs.base import Design
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.input.validation import as_design
+from thresher.data.scan.pieces import SCORE_COST, OutOfTime
+from thresher.data.scan.reducers import TopK
+from thresher.data.scan.scores import Correlation
 from thresher.errors import FewerFeaturesWarning
 from thresher.optim import elimination, newton
 from thresher.results import StopReason
@@ -115,7 +115,7 @@ def test_a_scan_that_begins_late_reads_nothing(monkeypatch):
 def test_pieces_of_nearly_empty_columns_are_bounded_by_their_scores(monkeypatch):
     """With one entry in each column, ranking costs more than the products: a piece has fewer columns."""
     most, vectors, p = 20_000, 50, 3000
-    monkeypatch.setattr("thresher.data.memory.MOST_WORK", most)
+    monkeypatch.setattr("thresher.data.designs.memory.MOST_WORK", most)
     X = sparse.csc_array((np.ones(p), (np.arange(p) % 40, np.arange(p))), shape=(40, p))
     design: Design = as_design(X)
     assert max(piece.width for piece in design.pieces(vectors)) <= 1.1 * most / vectors / (1 + SCORE_COST) + 1

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from tests.estimators.test_measures import X, fitted, y
 from tests.problems import many_classes
 from thresher import F1, PRBEP, ErrorRate, PrecisionAtK, RecallAtK, RocArea
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.engine import machines, threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators import fitting, goals

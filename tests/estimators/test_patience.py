@@ -14,7 +14,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from thresher import AlignmentPathClassifier, load, save
-from thresher.data.pieces import OutOfTime
+from thresher.data.scan.pieces import OutOfTime
 from thresher.estimators import judging, kernel_machine
 from thresher.estimators.patience import Clock, awaited
 

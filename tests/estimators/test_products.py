@@ -18,12 +18,13 @@ from tests.laws.designs import MappedDesign
 from tests.oracles import products as oracle
 from tests.problems import many_classes
 from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, Polynomial
-from thresher.data.design import Design
-from thresher.data.door import as_design
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.base import Design
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.input.validation import as_design
 from thresher.data.pair_tiles import TilePiece
 from thresher.data.pair_walks import WalkPiece
 from thresher.data.products import ProductDesign
-from thresher.data.scaled import ScaledDesign, Scaling
 from thresher.data.terms import terms_of
 from thresher.report.path_display import path_scores
 from thresher.results import StopReason

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.estimators.test_fgm_classifier import storages
 from tests.problems import many_classes
 from thresher import StreamClassifier
-from thresher.data.slots import hashed
+from thresher.data.rows.slots import hashed
 from thresher.families.online_learner import METHODS
 from thresher.results import Milestone
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from tests.laws.designs import MappedDesign
 from tests.problems import many_classes, problem
 from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, StreamClassifier
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.errors import InvalidDataError
 from thresher.report.path_display import path_scores
 

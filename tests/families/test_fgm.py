@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracles import convex, subsets
 from tests.problems import problem
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.datasets import make_wide
 from thresher.engine.plans import turn_groups
 from thresher.families.fgm import features_per_turn, fgm

@@ -10,7 +10,7 @@ from tests.families.test_fgm_measures import by_name, few, pose
 from tests.laws.measures import FREE
 from tests.oracles import planes as oracle
 from thresher import FGMClassifier
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.families import fgm_all as module
 from thresher.families.fgm_all import fgm_all, held_out_all
 from thresher.optim import bundle

@@ -7,7 +7,7 @@ import pytest
 
 from tests.laws.measures import FREE, LIST, RANKINGS, parameters
 from tests.oracles import planes as oracle
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.engine.plans import turn_groups
 from thresher.families.fgm import fgm
 from thresher.optim.measures import F1, PRBEP, ErrorRate, RecallAtK, RocArea

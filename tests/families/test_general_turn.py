@@ -12,8 +12,8 @@ import pytest
 
 from tests.oracles import convex
 from tests.problems import many_classes, problem
-from thresher.data.door import as_design
-from thresher.data.units import EachColumn, Members, Units
+from thresher.data.designs.units import EachColumn, Members, Units
+from thresher.data.input.validation import as_design
 from thresher.engine.growth import grow
 from thresher.engine.plans import GrowthPlan, k_support, turn_groups
 from thresher.families.fgm import fgm

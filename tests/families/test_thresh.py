@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
-from thresher.data.door import as_design
+from thresher.data.input.validation import as_design
 from thresher.engine import machines as machines_module
 from thresher.engine import threshing
 from thresher.families.fgm import fgm, growth_target

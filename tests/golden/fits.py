@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
-from thresher.data import door
+from thresher.data.input import validation as door
 
 FGM = {
     "C": 1.0, "cv": 3, "support": "shared", "overshoot": "auto", "loss": "squared_hinge", "features_per_turn": "auto",

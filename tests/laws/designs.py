@@ -20,17 +20,18 @@ from tests.oracles import bags as bag_oracle
 from tests.oracles import kernels
 from tests.oracles import products as product_oracle
 from thresher.data.bags import BagDesign, BagDistances, Bags
-from thresher.data.block import Block
-from thresher.data.dense import DenseBlock
-from thresher.data.design import Cost, Design
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.base import Cost, Design
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.data.maps import Inputs
-from thresher.data.memory import MemoryDesign
 from thresher.data.pairs import Polynomial
-from thresher.data.pieces import Opened, Piece, Slice
 from thresher.data.products import ProductDesign
-from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.scan.pieces import Opened, Piece, Slice
 from thresher.data.terms import terms_of
 from thresher.data.workers import SERIAL, WINDOW
 

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 from scipy import sparse
 
-from thresher.data.block import ArrayBlock
-from thresher.data.compressed import CscBlock, CsrBlock
-from thresher.data.dense import DenseBlock
-from thresher.data.repeated import RepeatedBlock
-from thresher.data.scaled import ScaledBlock, Scaling
-from thresher.data.stacked import StackedBlock
+from thresher.data.blocks.base import ArrayBlock
+from thresher.data.blocks.compressed import CscBlock, CsrBlock
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.repeated import RepeatedBlock
+from thresher.data.blocks.scaled import ScaledBlock, Scaling
+from thresher.data.blocks.stacked import StackedBlock
 from thresher.data.workers import SERIAL
 
 

@@ -12,10 +12,11 @@ from tests.oracles import alignment as oracle
 from thresher.data import alignment as module
 from thresher.data import workers as workers_module
 from thresher.data.alignment import KERNELS, Alignment, ColumnKernel, alignments_of, with_gammas
-from thresher.data.compressed import CscBlock, CsrBlock
-from thresher.data.memory import MemoryDesign
-from thresher.data.reducers import Collect
-from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.blocks.compressed import CscBlock, CsrBlock
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
 from thresher.loops import alignment as loops

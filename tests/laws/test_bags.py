@@ -9,8 +9,8 @@ from tests.oracles import bags as oracle
 from thresher.data import bags as bags_module
 from thresher.data import workers as workers_module
 from thresher.data.bags import BagDesign, BagDistances, Bags, distinct_rows, on_scale
-from thresher.data.reducers import Collect
-from thresher.data.scores import Correlation
+from thresher.data.scan.reducers import Collect
+from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
 
 rng = np.random.default_rng(5)

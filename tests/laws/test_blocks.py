@@ -7,8 +7,8 @@ import pytest
 
 from tests.laws.storages import BLOCKS, STORED, TWO_ORDERS, matrix
 from thresher.data import workers as workers_module
-from thresher.data.repeated import RepeatedBlock
-from thresher.data.stacked import JOIN_BELOW, StackedBlock, stack
+from thresher.data.blocks.repeated import RepeatedBlock
+from thresher.data.blocks.stacked import JOIN_BELOW, StackedBlock, stack
 from thresher.data.workers import Workers
 from thresher.loops import moments
 
@@ -39,7 +39,7 @@ def test_second_derivatives_equal_the_dense_answer(block, monkeypatch):
     weights = rng.standard_normal(X.shape[0]) * (rng.random(X.shape[0]) < 0.7)
     found = block.gram(weights)
     np.testing.assert_allclose(found, (X.T * weights) @ X, rtol=1e-12, atol=1e-9)
-    monkeypatch.setattr("thresher.data.compressed.GRID", 20)
+    monkeypatch.setattr("thresher.data.blocks.compressed.GRID", 20)
     assert np.array_equal(block.gram(weights), found)
 
 
@@ -85,8 +85,8 @@ def test_squares_a_piece_at_a_time_have_the_same_bits(name, monkeypatch):
     wide = matrix(273, 1025, seed=7)  # ranges of 32 columns would leave a single one over
     rows, columns = rng.random(273), rng.random(1025)
     whole = STORED[name](wide).column_squares(rows), STORED[name](wide).row_squares(columns)
-    monkeypatch.setattr("thresher.data.dense.SQUARED", 1 << 13)
-    monkeypatch.setattr("thresher.data.compressed.SQUARED", 100)
+    monkeypatch.setattr("thresher.data.blocks.dense.SQUARED", 1 << 13)
+    monkeypatch.setattr("thresher.data.blocks.compressed.SQUARED", 100)
     pieces = STORED[name](wide).column_squares(rows), STORED[name](wide).row_squares(columns)
     for mine, theirs in zip(pieces, whole, strict=True):
         assert np.array_equal(mine, theirs)
@@ -204,8 +204,8 @@ def test_sparse_sums_of_many_vectors_are_those_of_each_alone(name, k, monkeypatc
     correlated = np.stack([block.correlate(v) for v in V.T], axis=1)
     combined = np.stack([block.combine(w) for w in W.T], axis=1)
     for tile, visit in ((1 << 18, 4), (k, 0), (17 * k, 0), (1, 2)):
-        monkeypatch.setattr("thresher.data.compressed.TILE", tile)
-        monkeypatch.setattr("thresher.data.compressed.MIN_VISIT", visit)
+        monkeypatch.setattr("thresher.data.blocks.compressed.TILE", tile)
+        monkeypatch.setattr("thresher.data.blocks.compressed.MIN_VISIT", visit)
         assert np.array_equal(block.correlate(V), correlated)
         assert np.array_equal(block.combine(W), combined)
 
@@ -284,7 +284,7 @@ def test_rows_without_weight_count_for_nothing_even_if_their_differences_overflo
 def test_stack_joins_small_blocks_and_leaves_large_ones(monkeypatch):
     parts = [BLOCKS["dense_F_float64"](X[:, a : a + 4]) for a in range(0, 20, 4)]
     assert not isinstance(stack(parts), StackedBlock)
-    monkeypatch.setattr("thresher.data.stacked.JOIN_BELOW", 1)
+    monkeypatch.setattr("thresher.data.blocks.stacked.JOIN_BELOW", 1)
     assert JOIN_BELOW > 1
     assert len(stack(parts).parts) == 5
     np.testing.assert_array_equal(stack(parts).toarray(), X[:, :20])
@@ -295,6 +295,6 @@ def test_read_only_and_memory_mapped_arrays(tmp_path):
     np.save(path, X)
     mapped = np.load(path, mmap_mode="r")
     v = rng.standard_normal(X.shape[0])
-    from thresher.data.dense import DenseBlock
+    from thresher.data.blocks.dense import DenseBlock
 
     np.testing.assert_allclose(DenseBlock(mapped).correlate(v), X.T @ v, atol=1e-12)

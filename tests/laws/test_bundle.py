@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 from tests.laws.measures import FREE, LIST, RANKINGS, WEIGHTED, parameters
 from tests.oracles import convex
 from tests.oracles import planes as oracle
-from thresher.data.dense import DenseBlock
-from thresher.data.repeated import for_classes
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.repeated import for_classes
 from thresher.optim import bundle
 from thresher.optim.layout import Layout
 from thresher.optim.master import Start

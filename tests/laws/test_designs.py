@@ -25,15 +25,16 @@ from tests.laws.designs import (
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
 from thresher.data.bags import BagDesign
-from thresher.data.door import as_design, checked_sparse
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.expanded import ExpandedDesign
-from thresher.data.memory import MemoryDesign
-from thresher.data.pieces import OutOfTime
+from thresher.data.input.scaling import scaled
+from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.products import ProductDesign
-from thresher.data.reducers import Collect, Split, TopK
-from thresher.data.scaled import ScaledDesign, Scaling
-from thresher.data.scales import scaled
-from thresher.data.scores import Correlation
+from thresher.data.scan.pieces import OutOfTime
+from thresher.data.scan.reducers import Collect, Split, TopK
+from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
 from thresher.loops import moments
@@ -138,7 +139,7 @@ def test_a_scan_ends_at_its_deadline_unless_it_is_done(made, monkeypatch):
     window = workers_module.WINDOW * getattr(design.workers, "count", 1) if design.workers is not SERIAL else 1
     whole = design.scan(score, TopK(3))
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)
-    monkeypatch.setattr("thresher.data.design.time", clock)
+    monkeypatch.setattr("thresher.data.designs.base.time", clock)
     products = isinstance(design, ProductDesign)
     if pieces > window or products:  # columns themselves come before their products, all of which are asked for
         with pytest.raises(OutOfTime) as cut:
@@ -251,7 +252,7 @@ def test_a_window_of_a_few_pieces_is_alive(monkeypatch):
 @pytest.mark.parametrize("name", STORED)
 def test_pieces_keep_below_the_work_asked_for(name, monkeypatch):
     """Entries times vectors of a piece, so that Ctrl-C and max_time are heard inside a scan."""
-    monkeypatch.setattr("thresher.data.memory.MOST_WORK", 2000)
+    monkeypatch.setattr("thresher.data.designs.memory.MOST_WORK", 2000)
     design = MemoryDesign(STORED[name](X))
     few, many = (list(design.pieces(vectors)) for vectors in (1, 40))
     assert len(many) > len(few)
@@ -344,8 +345,8 @@ def test_split_has_the_bars_of_all():
 
 
 def test_top_k_over_many_slices(monkeypatch):
-    monkeypatch.setattr("thresher.data.reducers.FIRST", 5)
-    monkeypatch.setattr("thresher.data.reducers.SLICE", 16)
+    monkeypatch.setattr("thresher.data.scan.reducers.FIRST", 5)
+    monkeypatch.setattr("thresher.data.scan.reducers.SLICE", 16)
     scores = rng.integers(-5, 6, 1000).astype(float)
     ((ids, _),) = TopK(33).started(0, scores[None]).result()
     assert ids.tolist() == sorted(np.flatnonzero(scores), key=lambda j: (-(scores[j] ** 2), j))[:33]

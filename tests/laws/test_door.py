@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from thresher import FGMClassifier
-from thresher.data.door import checked_sparse
+from thresher.data.input.validation import checked_sparse
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 
@@ -217,7 +217,7 @@ def test_a_sound_matrix_is_not_copied():
 def test_threads_find_the_same_faults(count, monkeypatch):
     """The first of two indices out of range, however the rows are shared; a single unsorted row at either end."""
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)
-    monkeypatch.setattr("thresher.data.door.LOOKED_AT", 16)
+    monkeypatch.setattr("thresher.data.input.validation.LOOKED_AT", 16)
     with Workers(count) as workers:
         spoilt = sound().copy()
         first, last = spoilt.nnz // 3, spoilt.nnz - 1
@@ -238,7 +238,7 @@ def test_threads_find_the_same_faults(count, monkeypatch):
 @pytest.mark.parametrize("at_a_time", [1, 3, 1000])
 def test_rows_that_are_not_sorted_are_found_wherever_they_are(at_a_time, monkeypatch):
     """Against a look at each row: empty rows, rows that begin where a piece ends, equal and falling indices."""
-    monkeypatch.setattr("thresher.data.door.LOOKED_AT", at_a_time)
+    monkeypatch.setattr("thresher.data.input.validation.LOOKED_AT", at_a_time)
     rng = np.random.default_rng(3)
     for _ in range(200):
         lengths = rng.integers(0, 4, 6)

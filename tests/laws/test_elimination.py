@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.laws.storages import BLOCKS, matrix
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
-from thresher.data import block as block_module
 from thresher.data import workers
-from thresher.data.block import ArrayBlock
-from thresher.data.dense import DenseBlock
+from thresher.data.blocks import base as block_module
+from thresher.data.blocks.base import ArrayBlock
+from thresher.data.blocks.dense import DenseBlock
 from thresher.engine.threshing import stops
 from thresher.optim import elimination, newton
 from thresher.optim.elimination import eliminate

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.data.dense import DenseBlock
+from thresher.data.blocks.dense import DenseBlock
 from thresher.optim import elimination, newton
 from thresher.optim.layout import Layout
 from thresher.optim.losses import LOSSES

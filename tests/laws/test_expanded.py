@@ -13,15 +13,15 @@ from tests.oracles import kernels as oracle
 from thresher import AdditiveChi2, AdditiveGaussian, Intersection, InvalidDataError
 from thresher.data import expanded as expanded_module
 from thresher.data import workers as workers_module
-from thresher.data.compressed import CscBlock
-from thresher.data.dense import DenseBlock
-from thresher.data.door import as_design
+from thresher.data.blocks.compressed import CscBlock
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.designs.memory import MemoryDesign
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.groups import EachInput, ExpandedUnits
+from thresher.data.input.validation import as_design
 from thresher.data.kernels import kernel_of
 from thresher.data.maps import Inputs, maps_of
-from thresher.data.memory import MemoryDesign
-from thresher.data.scores import Correlation
+from thresher.data.scan.scores import Correlation
 from thresher.data.structure import grouping
 from thresher.data.thermometer import ThermometerBlock
 from thresher.data.workers import Workers

@@ -8,7 +8,7 @@ from tests.oracles import alignment as oracle
 from thresher.data.alignment import KERNELS, ColumnKernel, UnitKernels
 from thresher.data.anchors import AnchoredColumns
 from thresher.data.explicit import KernelColumns, additive_scores, columns_of
-from thresher.data.pieces import OutOfTime
+from thresher.data.scan.pieces import OutOfTime
 
 rng = np.random.default_rng(5)
 SPARSE = matrix(50, 9, seed=2)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tests.laws.designs import COLUMNS_OF_X, DESIGNS, CutDesign, written_out
 from tests.laws.storages import matrix
-from thresher.data.dense import DenseBlock
-from thresher.data.door import as_design
-from thresher.data.scores import Correlation
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.input.validation import as_design
+from thresher.data.scan.scores import Correlation
 from thresher.data.structure import Groups, Tree, grouping
 from thresher.data.workers import SERIAL, Workers
 from thresher.estimators.parameters import column_numbers

@@ -9,7 +9,7 @@ import pytest
 from tests.laws.measures import FREE, LIST, parameters
 from tests.laws.storages import BLOCKS
 from tests.oracles import planes as oracle
-from thresher.data.dense import DenseBlock
+from thresher.data.blocks.dense import DenseBlock
 from thresher.optim import bundle, plane_elimination
 from thresher.optim.layout import Layout
 from thresher.optim.master import DeadlinePassed, Start

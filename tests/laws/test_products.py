@@ -11,13 +11,14 @@ from tests.oracles import products as oracle
 from thresher import InvalidDataError, Polynomial
 from thresher.data import pair_tiles, pair_walks
 from thresher.data import workers as workers_module
-from thresher.data.door import as_design
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.input.validation import as_design
 from thresher.data.kernels import kernel_of
-from thresher.data.memory import MemoryDesign
 from thresher.data.products import ProductDesign, products_of
-from thresher.data.reducers import Collect, Split, TopK
-from thresher.data.scaled import ScaledDesign, Scaling
-from thresher.data.scores import Correlation
+from thresher.data.scan.reducers import Collect, Split, TopK
+from thresher.data.scan.scores import Correlation
 from thresher.data.terms import terms_of
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
@@ -309,7 +310,7 @@ def test_few_columns_are_visited(form, monkeypatch):
 def test_a_matrix_too_large_to_be_kept_in_two_orders_gives_the_same(form, monkeypatch):
     X, v = matrix(90, 30, seed=8), np.random.default_rng(0).standard_normal(90)
     expected = made(STORAGES[form](X)).scan(Correlation(v), TopK(20))
-    monkeypatch.setattr("thresher.data.memory.REORDER_LIMIT", 0)
+    monkeypatch.setattr("thresher.data.designs.memory.REORDER_LIMIT", 0)
     assert_same(made(STORAGES[form](X)).scan(Correlation(v), TopK(20)), expected)
 
 

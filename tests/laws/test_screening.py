@@ -8,8 +8,8 @@ from scipy import sparse
 
 from tests.laws.storages import BLOCKS, STORED, matrix
 from tests.oracles import sparse_svm as oracle
-from thresher.data.door import as_design
-from thresher.data.sides import Sides
+from thresher.data.blocks.sides import Sides
+from thresher.data.input.validation import as_design
 from thresher.optim import screening
 from thresher.optim.elastic_newton import ElasticNewton, System, balanced, column_terms, sample_terms
 

@@ -5,8 +5,8 @@ import pytest
 
 from tests.oracles import convex
 from tests.problems import many_classes, problem
-from thresher.data.door import as_design
-from thresher.data.repeated import RepeatedBlock
+from thresher.data.blocks.repeated import RepeatedBlock
+from thresher.data.input.validation import as_design
 from thresher.optim import apg, interior, newton
 from thresher.optim.layout import Layout
 from thresher.optim.losses import LOSSES

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher.data.slots import FIRST, Slots, hashed
-from thresher.data.stream import entries_of
+from thresher.data.rows.entries import entries_of
+from thresher.data.rows.slots import FIRST, Slots, hashed
 
 
 def dictionary(ids):
@@ -37,7 +37,7 @@ def test_ids_at_the_ends_of_their_range():
 def test_slots_are_the_same_however_many_are_looked_up_at_a_time(monkeypatch):
     ids = np.random.default_rng(5).integers(0, 3000, 5000).astype(np.int32)
     whole = Slots().find(ids, insert=True)
-    monkeypatch.setattr("thresher.data.slots.AT_ONCE", 7)
+    monkeypatch.setattr("thresher.data.rows.slots.AT_ONCE", 7)
     assert np.array_equal(Slots().find(ids, insert=True), whole)
 
 
@@ -120,7 +120,7 @@ def dense_of(found, shape):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_entries_are_the_non_zeros_of_every_storage(dtype, monkeypatch):
-    monkeypatch.setattr("thresher.data.stream.CHUNK_ENTRIES", 30)  # dense matrices come in several pieces
+    monkeypatch.setattr("thresher.data.rows.entries.CHUNK_ENTRIES", 30)  # dense matrices come in several pieces
     rng = np.random.default_rng(2)
     A = (rng.normal(size=(23, 9)) * (rng.random((23, 9)) < 0.4)).astype(dtype)
     A[4] = 0.0

@@ -8,7 +8,7 @@ import pkgutil
 import pytest
 
 from thresher import data
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 
 SOURCE = pathlib.Path(data.__file__).parents[1]
 # What may ask how a matrix is stored, and why.
@@ -122,7 +122,7 @@ def test_the_doors_are_there():
         ("from scipy.sparse import linalg", {"imports scipy.sparse"}),
         ("s = importlib.import_module('scipy.sparse')", {"imports scipy.sparse"}),
         ("if s.issparse(X): pass", {"knows issparse"}),
-        ("from thresher.data.compressed import CsrBlock", {"knows CsrBlock"}),
+        ("from thresher.data.blocks.compressed import CsrBlock", {"knows CsrBlock"}),
         ("isinstance(block, compressed.CscBlock)", {"knows CscBlock"}),
         ("cost = X.nnz", {"reads .nnz"}),
         ("self.X.indptr[1:]", {"reads .indptr"}),

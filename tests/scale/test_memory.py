@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from tests.laws.storages import BLOCKS
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
 

@@ -13,7 +13,7 @@ from thresher.cli.inspect import describe, facts, say_settings
 from thresher.cli.select import check_usage, where
 from thresher.cli.show import Examples, Reporter, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED
-from thresher.data.stream import LARGEST
+from thresher.data.rows.entries import LARGEST
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream import StreamClassifier

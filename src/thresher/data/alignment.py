@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.block import DENSE_COLUMNS, Block, Scannable
-from thresher.data.compressed import CscBlock, CsrBlock, ranges_between
-from thresher.data.design import Design
-from thresher.data.reducers import Collect
-from thresher.data.scaled import ScaledDesign, Scaling
-from thresher.data.scores import ColumnScaling, Score
+from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable
+from thresher.data.blocks.compressed import CscBlock, CsrBlock, ranges_between
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.base import Design
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.scan.reducers import Collect
+from thresher.data.scan.scores import ColumnScaling, Score
 from thresher.errors import InvalidDataError
 from thresher.loops import alignment as loops
 

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 
 from thresher.data.alignment import UnitKernels
 from thresher.data.explicit import TrainingColumns, check_entries, factored, side_by_side
-from thresher.data.pieces import OutOfTime
+from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
 
 MOST_ANCHORS = 512  # explicit columns of one kernel

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thresher.data.block import Block
-from thresher.data.dense import DenseBlock
-from thresher.data.design import Design
-from thresher.data.memory import MemoryDesign
-from thresher.data.pieces import Cost, Opened, Piece
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.designs.base import Design
+from thresher.data.designs.memory import MemoryDesign
 from thresher.data.prototypes import Prototypes
+from thresher.data.scan.pieces import Cost, Opened, Piece
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataTypeError
 

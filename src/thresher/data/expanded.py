@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from thresher.data.block import Block
-from thresher.data.design import Design
-from thresher.data.door import check_columns, stored_block
+from thresher.data.blocks.base import Block
+from thresher.data.designs.base import Design
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.input.validation import check_columns, stored_block
 from thresher.data.kernels import Kernel
 from thresher.data.maps import Inputs, as_stored, check_signs, maps_of
-from thresher.data.pieces import Cost, Opened, Piece
-from thresher.data.scaled import ScaledDesign
+from thresher.data.scan.pieces import Cost, Opened, Piece
 from thresher.data.space import Label, MadeSpace
 from thresher.data.thermometer import whole_inputs
 from thresher.errors import InvalidDataError

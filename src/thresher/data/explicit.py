@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
-from thresher.data.block import Block
-from thresher.data.pieces import OutOfTime
+from thresher.data.blocks.base import Block
+from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value

@@ -8,8 +8,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from thresher.data.reducers import Collect, Ranked, Reducer, best_first, largest
-from thresher.data.units import Members, Units
+from thresher.data.designs.units import Members, Units
+from thresher.data.scan.reducers import Collect, Ranked, Reducer, best_first, largest
 from thresher.loops import levels, trees
 
 

@@ -17,9 +17,9 @@ from thresher.data.alignment import (
     laid_out,
     with_gammas,
 )
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.data.explicit import TrainingColumns, columns_of
-from thresher.data.pieces import OutOfTime
+from thresher.data.scan.pieces import OutOfTime
 from thresher.data.space import Label, MadeSpace
 from thresher.errors import InvalidDataError
 from thresher.loops import alignment as loops

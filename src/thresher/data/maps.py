@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.data.block import Block
-from thresher.data.compressed import CscBlock, index_dtype
-from thresher.data.dense import DenseBlock
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.compressed import CscBlock, index_dtype
+from thresher.data.blocks.dense import DenseBlock
 from thresher.data.kernels import STEPS, AdditiveChi2, AdditiveGaussian, Intersection, Kernel
 from thresher.data.thermometer import thermometer
 from thresher.errors import InvalidDataError

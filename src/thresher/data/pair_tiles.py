@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.block import readonly
-from thresher.data.design import Design
-from thresher.data.pieces import Job, Scattered, Stage
-from thresher.data.reducers import Reducer, largest, passing
+from thresher.data.blocks.base import readonly
+from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import Job, Scattered, Stage
+from thresher.data.scan.reducers import Reducer, largest, passing
 from thresher.loops import dense
 from thresher.results.products import numbers_of
 

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from thresher.data.block import Block
-from thresher.data.compressed import CscBlock, index_dtype
-from thresher.data.dense import DenseBlock
-from thresher.data.design import Design
-from thresher.data.door import check_columns, stored_block
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.compressed import CscBlock, index_dtype
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.scaled import ScaledBlock, Scaling
+from thresher.data.designs.base import Design
+from thresher.data.input.validation import check_columns, stored_block
 from thresher.data.pair_tiles import Tiles
 from thresher.data.pair_walks import Walks
 from thresher.data.pairs import Polynomial
-from thresher.data.pieces import Cost, Known, Opened, Piece, Stage
-from thresher.data.reducers import Reducer, distinct
-from thresher.data.scaled import ScaledBlock, Scaling
-from thresher.data.scores import ColumnScaling, Correlation, Score
+from thresher.data.scan.pieces import Cost, Known, Opened, Piece, Stage
+from thresher.data.scan.reducers import Reducer, distinct
+from thresher.data.scan.scores import ColumnScaling, Correlation, Score
 from thresher.data.space import Label, MadeSpace
 from thresher.data.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
 from thresher.errors import InvalidDataError, UnsupportedDesignError

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thresher.data.door import all_finite, checked_sparse
+from thresher.data.input.validation import all_finite, checked_sparse
 from thresher.errors import InvalidDataError
 
 

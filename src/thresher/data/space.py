@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from thresher.data.columns import put_columns, scores, take_columns
-from thresher.data.design import Design
-from thresher.data.door import as_design, count_columns
-from thresher.data.stream import Entries, entries_of, hashed_matrix
+from thresher.data.blocks.native import put_columns, scores, take_columns
+from thresher.data.designs.base import Design
+from thresher.data.input.validation import as_design, count_columns
+from thresher.data.rows.entries import Entries, entries_of, hashed_matrix
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataError
 

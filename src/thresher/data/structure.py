@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.data.groups import GroupUnits, ListedGroups, TreeGroups
 
 WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.block import DENSE_COLUMNS, Block, Scannable, readonly
-from thresher.data.compressed import CscBlock, CsrBlock
-from thresher.data.design import Design
+from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable, readonly
+from thresher.data.blocks.compressed import CscBlock, CsrBlock
+from thresher.data.designs.base import Design
 from thresher.data.pairs import Polynomial
-from thresher.data.reducers import Collect, Reducer
-from thresher.data.scores import ColumnScaling, Score
+from thresher.data.scan.reducers import Collect, Reducer
+from thresher.data.scan.scores import ColumnScaling, Score
 from thresher.loops import dense, products
 from thresher.results.products import numbers_of
 

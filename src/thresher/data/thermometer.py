@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresher.data.block import MIN_DENSITY, SMALL_ARRAY, ArrayBlock, Block, readonly
-from thresher.data.compressed import ranges_between
+from thresher.data.blocks.base import MIN_DENSITY, SMALL_ARRAY, ArrayBlock, Block, readonly
+from thresher.data.blocks.compressed import ranges_between
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import levels as loops
 

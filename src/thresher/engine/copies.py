@@ -8,7 +8,7 @@ and only these are compared entry by entry.
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.engine.taken import Taken
 
 ALIKE = 1e-12  # largest difference of equal columns, relative to their largest entry: rounding of the scaling

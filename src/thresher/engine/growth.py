@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.pieces import OutOfTime
-from thresher.data.reducers import Split
-from thresher.data.scores import Correlation
+from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import OutOfTime
+from thresher.data.scan.reducers import Split
+from thresher.data.scan.scores import Correlation
 from thresher.engine.machines import Earlier, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.engine.strategies import Gatherer, Grower

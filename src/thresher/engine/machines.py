@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.block import Block
-from thresher.data.design import Design
-from thresher.data.reducers import Reducer
+from thresher.data.blocks.base import Block
+from thresher.data.designs.base import Design
+from thresher.data.scan.reducers import Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.taken import ScanResult, Taken

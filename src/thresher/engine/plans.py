@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.data.units import Units
+from thresher.data.designs.units import Units
 from thresher.engine.taken import Taken
 from thresher.optim.penalties import GroupSum, KSupport, Penalty
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.engine.machines import Earlier, Grown, Machine, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan
 from thresher.engine.taken import Taken

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thresher.data.block import Block
-from thresher.data.repeated import for_classes
-from thresher.data.stacked import stack
-from thresher.data.units import Members
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.repeated import for_classes
+from thresher.data.blocks.stacked import stack
+from thresher.data.designs.units import Members
 from thresher.optim.layout import Layout
 from thresher.optim.master import Divisible, Solution, Start
 from thresher.optim.problem import DualPoint, Problem

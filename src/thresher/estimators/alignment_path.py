@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.alignment import UnitKernels
 from thresher.data.explicit import TrainingColumns, columns_of
 from thresher.data.kernel_units import UnitSpace, kernels_of
-from thresher.data.pieces import OutOfTime
+from thresher.data.scan.pieces import OutOfTime
 from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check

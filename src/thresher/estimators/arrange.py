@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.design import Design
-from thresher.data.door import check_finite
+from thresher.data.designs.base import Design
 from thresher.data.expanded import expanded
-from thresher.data.fingerprint import fingerprint
+from thresher.data.input.fingerprint import fingerprint
+from thresher.data.input.scaling import choose_scale, scaled, spread_of
+from thresher.data.input.validation import check_finite
 from thresher.data.kernels import Kernel
 from thresher.data.pairs import Polynomial
 from thresher.data.products import is_sparse, products_of
-from thresher.data.scales import choose_scale, scaled, spread_of
 from thresher.data.space import Space
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from thresher.data.bags import by_rows, rows_of
-from thresher.data.door import check_columns
+from thresher.data.input.validation import check_columns
 from thresher.data.instances import BagRows, InstanceSpace
 from thresher.data.prototypes import Prototypes
 from thresher.data.space import Space

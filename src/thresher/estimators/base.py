@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from thresher.data.design import Design
-from thresher.data.door import check_columns, checked_sparse
-from thresher.data.given import check_given
+from thresher.data.designs.base import Design
+from thresher.data.input.types import check_given
+from thresher.data.input.validation import check_columns, checked_sparse
 from thresher.data.space import ColumnSpace, Space
 from thresher.data.workers import Workers, count_workers
 from thresher.results import Selection

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.reducers import AtLeast
-from thresher.data.scores import Pearson
+from thresher.data.designs.base import Design
+from thresher.data.scan.reducers import AtLeast
+from thresher.data.scan.scores import Pearson
 from thresher.results import Interchangeable
 
 AT_A_TIME = 16  # columns whose correlations one scan computes: their scores must fit into memory, for a piece

@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
+from thresher.data.designs.units import Units
 from thresher.data.expanded import ExpandedDesign, ExpandedSpace
 from thresher.data.kernels import AdditiveChi2, Intersection
 from thresher.data.maps import maps_of
 from thresher.data.pairs import Polynomial
 from thresher.data.products import ProductSpace
 from thresher.data.space import Space
-from thresher.data.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged

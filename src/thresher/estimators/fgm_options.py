@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from thresher.data.input.scaling import SCALES
 from thresher.data.kernels import Kernel, kernel_of
 from thresher.data.maps import maps_of
 from thresher.data.pairs import Polynomial
-from thresher.data.scales import SCALES
 from thresher.estimators import parameters as check
 from thresher.estimators.goals import goal_of
 from thresher.results import Trace

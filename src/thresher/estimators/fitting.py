@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.choice import best_C, scores_of_Cs

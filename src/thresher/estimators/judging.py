@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thresher.data.alignment import Alignments
 from thresher.data.kernel_units import KernelSource
-from thresher.data.pieces import Cost, OutOfTime
+from thresher.data.scan.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.alignments import formulation_of, targets_of

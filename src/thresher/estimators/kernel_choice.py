@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.alignment import KERNELS, ColumnKernel
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.data.kernel_units import ColumnKernels, GivenKernels, KernelSource, Units
 from thresher.estimators import parameters as check
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.bags import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
+from thresher.data.designs.units import EachInstance, Units
 from thresher.data.instances import Prototypes
-from thresher.data.units import EachInstance, Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged

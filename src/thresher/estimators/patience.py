@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from thresher.data.pieces import OutOfTime
+from thresher.data.scan.pieces import OutOfTime
 
 LOOK = 0.1  # seconds between two looks at the clock
 GRACE = 0.7  # seconds that the last step has when the time is over

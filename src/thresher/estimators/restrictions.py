@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
+from thresher.data.designs.units import Units
 from thresher.data.expanded import ExpandedDesign
 from thresher.data.groups import EachInput, ExpandedUnits
 from thresher.data.heredity import HereditaryTerms
@@ -12,7 +13,6 @@ from thresher.data.pairs import Polynomial
 from thresher.data.products import ProductDesign
 from thresher.data.space import Space
 from thresher.data.structure import ColumnNumbers, Grouping, grouping
-from thresher.data.units import Units
 from thresher.errors import InvalidDataError, did_you_mean
 from thresher.estimators import parameters as check
 from thresher.results.products import n_numbers, numbers_of

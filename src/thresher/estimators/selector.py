@@ -13,7 +13,7 @@ from sklearn.utils._set_output import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.door import checked_sparse
+from thresher.data.input.validation import checked_sparse
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check

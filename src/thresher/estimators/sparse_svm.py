@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from thresher.data.door import stored_entries
-from thresher.data.scales import SCALES
+from thresher.data.input.scaling import SCALES
+from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.engine.rules import RULES
 from thresher.engine.watch import Watch

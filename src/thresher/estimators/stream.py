@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
-from thresher.data.design import Design
-from thresher.data.door import check_columns
+from thresher.data.designs.base import Design
+from thresher.data.input.validation import check_columns
+from thresher.data.rows.entries import check_size
 from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace
-from thresher.data.stream import check_size
 from thresher.errors import UnsupportedDesignError
 from thresher.estimators import parameters as check
 from thresher.estimators.base import MatrixLike

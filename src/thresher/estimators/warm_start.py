@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.door import count_columns
+from thresher.data.designs.base import Design
+from thresher.data.designs.units import Units
 from thresher.data.expanded import Expansion
+from thresher.data.input.validation import count_columns
 from thresher.data.kernels import Kernel
-from thresher.data.units import Units
 from thresher.results import Selection, Station
 
 Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.units import EachColumn, Units
+from thresher.data.designs.base import Design
+from thresher.data.designs.units import EachColumn, Units
 from thresher.engine.growth import grow
 from thresher.engine.machines import Grown, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support

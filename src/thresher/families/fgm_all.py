@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.sides import Sides
+from thresher.data.blocks.sides import Sides
+from thresher.data.designs.base import Design
 from thresher.optim.bundle import Search
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import KSupport

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.units import Units
+from thresher.data.designs.base import Design
+from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.engine.machines import Grown
 from thresher.engine.plans import Plan

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thresher.data.slots import Slots
+from thresher.data.rows.slots import Slots
 from thresher.data.workers import unbroken
 from thresher.families.online_learner import Learner, running
 from thresher.families.online_state import LearnersState

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.door import stored_entries
+from thresher.data.input.validation import stored_entries
 from thresher.errors import InvalidDataError
 
 FILE_KINDS = ("svmlight", "npz", "npy", "csv", "parquet")

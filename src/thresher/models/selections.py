@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from thresher.data.scales import SCALES
+from thresher.data.input.scaling import SCALES
 from thresher.errors import InconsistentResultError
 from thresher.models.checks import (
     Damaged,

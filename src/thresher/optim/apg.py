@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import Proximal
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim.layout import Layout
 from thresher.optim.master import Solution, Start, out_of_time
 from thresher.optim.penalties import Budgeted

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim import newton
 from thresher.optim.inverses import SINGULAR, ByColumns, ByRows
 from thresher.optim.layout import PLAIN, Layout

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim.barrier import SmallerSide, longest
 from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import KSupport, Pieced

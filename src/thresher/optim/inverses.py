@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 
 WRONG = 1e-9  # relative error of an inverse from which on it is computed anew
 SINGULAR = 1e-6  # an entry on the diagonal of the inverse below this may be a rounding error

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim import interior
 from thresher.optim.master import Solution, Start, evaluated, out_of_time
 from thresher.optim.penalties import Pieced

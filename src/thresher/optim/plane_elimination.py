@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim.bundle import search
 from thresher.optim.layout import PLAIN, Layout
 from thresher.optim.leaving import Order, Station

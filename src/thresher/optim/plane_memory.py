@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim.plane_problem import PlaneProblem
 from thresher.optim.planes import Plane
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 from thresher.optim import apg, bundle, elimination, newton, plane_elimination
 from thresher.optim.layout import Layout
 from thresher.optim.leaving import Station

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.door import all_finite, check_columns
+from thresher.data.input.validation import all_finite, check_columns
 from thresher.errors import InvalidDataError
 from thresher.report.drawing import pyplot, score_name
 from thresher.results import AlignmentPath, Path

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thresher.data.block import ArrayBlock, Block
+from thresher.data.blocks.base import ArrayBlock, Block
 
 
 class RepeatedBlock(Block):

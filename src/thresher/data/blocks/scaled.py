@@ -1,16 +1,11 @@
 """Columns shifted and scaled without modifying X."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from thresher.data.block import Block
-from thresher.data.design import Design
-from thresher.data.pieces import Cost, Piece
-from thresher.data.scores import Statistics
-from thresher.data.sides import Sides
+from thresher.data.blocks.base import Block
 
 
 @dataclass(frozen=True)
@@ -139,64 +134,3 @@ class ScaledBlock(Block):
     def joined(self, other: Self) -> Block:
         """One block with the columns of both."""
         return ScaledBlock(self.base.joined(other.base), self.scaling.joined(other.scaling))
-
-
-class ScaledDesign(Design):
-    """A design whose columns are shifted and scaled; the data is not modified, and read by the workers of the base."""
-
-    scaling: Scaling
-
-    def __init__(self, base: Design, scaling: Scaling):
-        self.base, self.scaling = base, scaling
-        self.shape, self.dtype, self.nbytes, self.entries = base.shape, base.dtype, base.nbytes, base.entries
-        self.workers, self.ids, self.entry_cost = base.workers, base.ids, base.entry_cost
-
-    def pieces(self, vectors: int = 1) -> Iterator[Piece]:
-        """See Design; scores get the scaling of each piece."""
-        return self.base.pieces(vectors)
-
-    def statistics(self, weights: np.ndarray) -> Statistics:
-        """See Design."""
-        return self.base.statistics(weights)
-
-    def scan_cost(self) -> Cost:
-        """See Design."""
-        return self.base.scan_cost()
-
-    def check_cost(self) -> Cost:
-        """See Design."""
-        return self.base.check_cost()
-
-    def take(self, ids: np.ndarray) -> Block:
-        """See Design."""
-        return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
-
-    def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
-        """See Design."""
-        return self.base.take_as_given(ids)
-
-    @property
-    def n_columns(self) -> int:
-        """See Design."""
-        return self.base.n_columns
-
-    def sides(self) -> Sides:
-        """See Design."""
-        sides = self.base.sides()
-        return Sides(ScaledBlock(sides.rows, self.scaling), ScaledBlock(sides.columns, self.scaling))
-
-    def take_cost(self, ids: np.ndarray) -> Cost:
-        """See Design."""
-        return self.base.take_cost(ids)
-
-    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
-        """See Design."""
-        scaling = self.scaling.take(ids)
-        weights = (w.T * scaling.factor).T
-        return weights, 0.0 if scaling.shift is None else -(scaling.shift @ weights)
-
-    def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See Design."""
-        factor = self.scaling.take(ids).factor
-        inverse = np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > 0)
-        return (weights.T * inverse).T

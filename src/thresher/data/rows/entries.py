@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thresher.data.slots import hashed
+from thresher.data.rows.slots import hashed
 from thresher.errors import InvalidDataError
 
 CHUNK_ENTRIES = 1 << 20  # entries of a dense matrix that are processed at a time

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from thresher.data.design import Design
-from thresher.data.scaled import ScaledDesign, Scaling
+from thresher.data.blocks.scaled import Scaling
+from thresher.data.designs.base import Design
+from thresher.data.designs.scaled import ScaledDesign
 from thresher.errors import InvalidDataError
 from thresher.loops.moments import LARGEST, NONZERO, SQUARES, SUM
 

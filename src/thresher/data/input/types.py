@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 
 EXPECTED = "expected a 2D array, a sparse matrix, a data frame, a Design or a list of rows"

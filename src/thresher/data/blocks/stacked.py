@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 
 JOIN_BELOW = 1 << 26  # bytes; neighbouring parts up to this size in total are copied into one
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from thresher.data.block import Scannable
-from thresher.data.reducers import Reducer
-from thresher.data.scores import ColumnScaling, Score
+from thresher.data.blocks.base import Scannable
+from thresher.data.scan.reducers import Reducer
+from thresher.data.scan.scores import ColumnScaling, Score
 
 MOST_WORK = 1 << 27  # entries and scores (times SCORE_COST), times vectors, of a piece: at most about half a second
 SCORE_COST = 4  # what ranking and merging a score costs, in times that an entry takes

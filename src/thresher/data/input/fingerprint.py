@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from thresher.data.design import Design
+from thresher.data.designs.base import Design
 from thresher.loops.moments import LARGEST
 
 

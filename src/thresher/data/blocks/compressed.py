@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from thresher.data.block import Block, readonly
+from thresher.data.blocks.base import Block, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments, products
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thresher.data.block import Block
+from thresher.data.blocks.base import Block
 
 
 class Sides:

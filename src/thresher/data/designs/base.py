@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.block import Block
-from thresher.data.columns import put_columns
-from thresher.data.pieces import Cost, Job, OutOfTime, Piece, Stage
-from thresher.data.reducers import Collect, Reducer
-from thresher.data.scores import ColumnScaling, Moments, Score, Statistics
-from thresher.data.sides import Sides
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.native import put_columns
+from thresher.data.blocks.sides import Sides
+from thresher.data.scan.pieces import Cost, Job, OutOfTime, Piece, Stage
+from thresher.data.scan.reducers import Collect, Reducer
+from thresher.data.scan.scores import ColumnScaling, Moments, Score, Statistics
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 from thresher.results import Products

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thresher.data.block import Block
-from thresher.data.design import Design
-from thresher.data.pieces import MOST_WORK, SCORE_COST, Cost, Piece, Slice
-from thresher.data.sides import Sides
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.sides import Sides
+from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import MOST_WORK, SCORE_COST, Cost, Piece, Slice
 
 PER_WORKER = 2  # minimum number of pieces, so that no thread waits long for the last one; more cost on many threads
 REORDER_LIMIT = 1 << 30  # bytes up to which a sparse matrix may be copied into the other storage order

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.block import Scannable, as_rows
+from thresher.data.blocks.base import Scannable, as_rows
 from thresher.loops import moments
 
 

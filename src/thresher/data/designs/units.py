@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.block import Block
-from thresher.data.design import Design
-from thresher.data.reducers import Ranked, Reducer, TopK
-from thresher.data.scaled import ScaledBlock, Scaling
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.scaled import ScaledBlock, Scaling
+from thresher.data.designs.base import Design
+from thresher.data.scan.reducers import Ranked, Reducer, TopK
 
 
 class Members(NamedTuple):

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from thresher.data.block import Block
-from thresher.data.compressed import CscBlock, CsrBlock
-from thresher.data.dense import DenseBlock
-from thresher.data.design import Design
-from thresher.data.memory import REORDER_LIMIT, MemoryDesign
-from thresher.data.reducers import distinct
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.compressed import CscBlock, CsrBlock
+from thresher.data.blocks.dense import DenseBlock
+from thresher.data.designs.base import Design
+from thresher.data.designs.memory import REORDER_LIMIT, MemoryDesign
+from thresher.data.scan.reducers import distinct
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 from thresher.loops.moments import NOT_FINITE

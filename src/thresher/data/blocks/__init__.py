@@ -1,0 +1,1 @@
+"""Blocks: columns in memory, and what solvers compute with them."""

@@ -1,0 +1,1 @@
+"""Designs: where all columns live, and how a scan reaches them."""

@@ -1,0 +1,1 @@
+"""X as users pass it: validated once, put on a scale, fingerprinted."""

@@ -1,0 +1,1 @@
+"""X by rows, for learners that see one sample at a time."""
