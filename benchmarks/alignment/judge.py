@@ -9,10 +9,10 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.linear.data import SETS, real_set
 from thresher import AlignmentPath, AlignmentPathClassifier
-from thresher.data.alignment import ColumnKernel
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.data.kernel_units import ColumnKernels
 from thresher.estimators.kernel_machine import FoldMachine, Training
+from thresher.features.kernels.alignment import ColumnKernel
+from thresher.features.kernels.units import ColumnKernels
 
 TRAINING_ROWS = ("arcene", "madelon", "dorothea")  # the paper uses the training rows of these
 NAMES = ("arcene", "madelon", "relathe", "basehock_asu", "dorothea")

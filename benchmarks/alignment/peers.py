@@ -12,10 +12,10 @@ from scipy.optimize import nnls
 from sklearn.feature_selection import f_classif
 
 from thresher import alignments
-from thresher.data.alignment import ColumnKernel
-from thresher.data.explicit import KernelColumns
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.data.kernel_units import ColumnKernels
+from thresher.features.kernels.alignment import ColumnKernel
+from thresher.features.kernels.explicit import KernelColumns
+from thresher.features.kernels.units import ColumnKernels
 
 NEIGHBOURS = 10  # of ReliefF
 LARGEST = 1 << 29  # entries of what pyHSICLasso or BAHSIC hold or compute at a time

@@ -11,7 +11,7 @@ from benchmarks.book import table
 from benchmarks.children import in_child
 from benchmarks.timing import peak_growth
 from thresher import MILESClassifier
-from thresher.data import bags as bags_module
+from thresher.features.instances import design as bags_module
 
 COLUMNS, ROWS_OF_A_BAG, LIMIT = 50, 10, 560
 SIZES = (1_000, 10_000, 100_000)

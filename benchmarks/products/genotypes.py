@@ -15,11 +15,11 @@ from benchmarks.children import in_child
 from benchmarks.products.scans import THREADS, product_design, timed
 from benchmarks.timing import interleaved
 from thresher import FGMClassifier
-from thresher.data.pair_tiles import LARGEST, WIDEST
-from thresher.data.pairs import Polynomial
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
+from thresher.features.polynomial.spec import Polynomial
+from thresher.features.polynomial.tiles import LARGEST, WIDEST
 from thresher.results.products import pairs_of
 
 PLANTED, ROUNDS, LIMIT = 10, 3, 300

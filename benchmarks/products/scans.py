@@ -16,14 +16,14 @@ from benchmarks.products.exhaustive import ordered, search
 from benchmarks.products.made import made
 from benchmarks.timing import interleaved
 from thresher import FGMClassifier
-from thresher.data.pairs import Polynomial
-from thresher.data.products import ProductDesign
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
-from thresher.data.space import ColumnSpace
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.arrange import arranged
+from thresher.features.columns import ColumnSpace
+from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.spec import Polynomial
 from thresher.results import Trace
 
 PRODUCTS = Polynomial(coef0=0.0, interaction_only=True)  # linear terms would raise the bar: there are none

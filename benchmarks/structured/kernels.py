@@ -20,13 +20,13 @@ from benchmarks.children import in_child
 from benchmarks.linear.data import real_set
 from benchmarks.timing import peak_growth
 from thresher import FGMClassifier
-from thresher.data.groups import EachInput, ExpandedUnits
-from thresher.data.kernels import kernel_of
-from thresher.data.maps import maps_of
 from thresher.data.scan.scores import Correlation
-from thresher.data.space import ColumnSpace
 from thresher.data.workers import Workers
 from thresher.estimators.arrange import arranged
+from thresher.features.additive.maps import maps_of
+from thresher.features.additive.spec import kernel_of
+from thresher.features.columns import ColumnSpace
+from thresher.features.groups.units import EachInput, ExpandedUnits
 from thresher.results import Trace
 
 LIMIT, TRIES = 90, 5  # seconds for a contestant, and values of C

@@ -8,9 +8,6 @@ from thresher._version import __version__
 
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.designs.base import Design
-    from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
-    from thresher.data.pairs import Polynomial
-    from thresher.data.structure import Groups, Tree, group_by_prefix
     from thresher.errors import (
         ColumnsLeftOutWarning,
         CompilationCacheWarning,
@@ -32,6 +29,9 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.estimators.sparse_svm import SparseSVC
     from thresher.estimators.sparse_svm_path import SparseSVCPath
     from thresher.estimators.stream import StreamClassifier
+    from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
+    from thresher.features.groups.spec import Groups, Tree, group_by_prefix
+    from thresher.features.polynomial.spec import Polynomial
     from thresher.io.table import Source
     from thresher.models import load, load_checkpoint, save, save_checkpoint
     from thresher.optim.measures import (
@@ -136,8 +136,8 @@ __all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
 
 # Imported on first access, so that `import thresher` loads nothing that is not used.
 _MODULES = {
-    "AdditiveChi2": "thresher.data.kernels",
-    "AdditiveGaussian": "thresher.data.kernels",
+    "AdditiveChi2": "thresher.features.additive.spec",
+    "AdditiveGaussian": "thresher.features.additive.spec",
     "AlignmentPath": "thresher.results",
     "AlignmentPathClassifier": "thresher.estimators.alignment_path",
     "AlignmentPoint": "thresher.results",
@@ -158,10 +158,10 @@ _MODULES = {
     "GridDisplay": "thresher.report.grid_display",
     "GridPoint": "thresher.results",
     "GroupLabels": "thresher.results",
-    "Groups": "thresher.data.structure",
+    "Groups": "thresher.features.groups.spec",
     "InconsistentResultError": "thresher.errors",
     "Interchangeable": "thresher.results",
-    "Intersection": "thresher.data.kernels",
+    "Intersection": "thresher.features.additive.spec",
     "InvalidDataError": "thresher.errors",
     "InvalidDataTypeError": "thresher.errors",
     "MILESClassifier": "thresher.estimators.miles",
@@ -171,7 +171,7 @@ _MODULES = {
     "PRBEP": "thresher.optim.measures",
     "Path": "thresher.results",
     "PathDisplay": "thresher.report.path_display",
-    "Polynomial": "thresher.data.pairs",
+    "Polynomial": "thresher.features.polynomial.spec",
     "PrecisionAtK": "thresher.optim.measures",
     "Products": "thresher.results",
     "RecallAtK": "thresher.optim.measures",
@@ -187,13 +187,13 @@ _MODULES = {
     "StopReason": "thresher.results",
     "StreamClassifier": "thresher.estimators.stream",
     "Trace": "thresher.results",
-    "Tree": "thresher.data.structure",
+    "Tree": "thresher.features.groups.spec",
     "Turn": "thresher.results",
     "UnsupportedDesignError": "thresher.errors",
     "alignment_path": "thresher.estimators.alignments",
     "alignments": "thresher.estimators.alignments",
     "bag_scorer": "thresher.estimators.bags",
-    "group_by_prefix": "thresher.data.structure",
+    "group_by_prefix": "thresher.features.groups.spec",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",
     "save": "thresher.models",

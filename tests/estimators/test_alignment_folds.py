@@ -6,12 +6,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from thresher import AlignmentPathClassifier, FewerFoldsWarning, SparseSVCPath
-from thresher.data.alignment import ColumnKernel
 from thresher.data.input.validation import as_design
-from thresher.data.kernel_units import ColumnKernels
 from thresher.estimators.judging import Judged, Source, chosen_point
 from thresher.estimators.kernel_machine import FoldMachine
 from thresher.families.alignment import Formulation, SquaredEuclidean, follow
+from thresher.features.kernels.alignment import ColumnKernel
+from thresher.features.kernels.units import ColumnKernels
 from thresher.results import Trace
 
 rng = np.random.default_rng(1)

@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import bags as oracle
 from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, MissingBagsWarning, PathDisplay
-from thresher.data import bags as bags_module
-from thresher.data.bags import BagDistances, instances_of
-from thresher.data.instances import median_distance
+from thresher.features.instances import design as bags_module
+from thresher.features.instances.design import BagDistances, instances_of
+from thresher.features.instances.space import median_distance
 
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "fortran": np.asfortranarray}
 

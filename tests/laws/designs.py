@@ -19,21 +19,21 @@ from tests.laws.storages import STORED
 from tests.oracles import bags as bag_oracle
 from tests.oracles import kernels
 from tests.oracles import products as product_oracle
-from thresher.data.bags import BagDesign, BagDistances, Bags
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Cost, Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.scaled import ScaledDesign
-from thresher.data.expanded import ExpandedDesign
-from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
-from thresher.data.maps import Inputs
-from thresher.data.pairs import Polynomial
-from thresher.data.products import ProductDesign
 from thresher.data.scan.pieces import Opened, Piece, Slice
-from thresher.data.terms import terms_of
 from thresher.data.workers import SERIAL, WINDOW
+from thresher.features.additive.design import ExpandedDesign
+from thresher.features.additive.maps import Inputs
+from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
+from thresher.features.instances.design import BagDesign, BagDistances, Bags
+from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.spec import Polynomial
+from thresher.features.polynomial.terms import terms_of
 
 WIDTH = 7  # columns of a piece
 

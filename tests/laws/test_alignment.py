@@ -9,9 +9,7 @@ from scipy import sparse
 from tests.laws.designs import COLUMNS_OF_X, DESIGNS, CutDesign, MappedDesign, written_out
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
-from thresher.data import alignment as module
 from thresher.data import workers as workers_module
-from thresher.data.alignment import KERNELS, Alignment, ColumnKernel, alignments_of, with_gammas
 from thresher.data.blocks.compressed import CscBlock, CsrBlock
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.memory import MemoryDesign
@@ -19,6 +17,8 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
+from thresher.features.kernels import alignment as module
+from thresher.features.kernels.alignment import KERNELS, Alignment, ColumnKernel, alignments_of, with_gammas
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)

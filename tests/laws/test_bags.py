@@ -6,12 +6,12 @@ from scipy import sparse
 
 from tests.laws.designs import bag_design, bags_for
 from tests.oracles import bags as oracle
-from thresher.data import bags as bags_module
 from thresher.data import workers as workers_module
-from thresher.data.bags import BagDesign, BagDistances, Bags, distinct_rows, on_scale
 from thresher.data.scan.reducers import Collect
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
+from thresher.features.instances import design as bags_module
+from thresher.features.instances.design import BagDesign, BagDistances, Bags, distinct_rows, on_scale
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((150, 7))

@@ -24,19 +24,19 @@ from tests.laws.designs import (
 )
 from tests.laws.storages import STORED, matrix
 from thresher.data import workers as workers_module
-from thresher.data.bags import BagDesign
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.scaled import ScaledDesign
-from thresher.data.expanded import ExpandedDesign
 from thresher.data.input.scaling import scaled
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.data.products import ProductDesign
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.scan.reducers import Collect, Split, TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
+from thresher.features.additive.design import ExpandedDesign
+from thresher.features.instances.design import BagDesign
+from thresher.features.polynomial.design import ProductDesign
 from thresher.loops import moments
 
 X = matrix(60, 150, seed=3)

@@ -11,20 +11,20 @@ from scipy import sparse
 from tests.laws.storages import STORED, matrix
 from tests.oracles import kernels as oracle
 from thresher import AdditiveChi2, AdditiveGaussian, Intersection, InvalidDataError
-from thresher.data import expanded as expanded_module
 from thresher.data import workers as workers_module
 from thresher.data.blocks.compressed import CscBlock
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.memory import MemoryDesign
-from thresher.data.expanded import ExpandedDesign
-from thresher.data.groups import EachInput, ExpandedUnits
 from thresher.data.input.validation import as_design
-from thresher.data.kernels import kernel_of
-from thresher.data.maps import Inputs, maps_of
 from thresher.data.scan.scores import Correlation
-from thresher.data.structure import grouping
-from thresher.data.thermometer import ThermometerBlock
 from thresher.data.workers import Workers
+from thresher.features.additive import design as expanded_module
+from thresher.features.additive.design import ExpandedDesign
+from thresher.features.additive.maps import Inputs, maps_of
+from thresher.features.additive.spec import kernel_of
+from thresher.features.additive.step_encoding import ThermometerBlock
+from thresher.features.groups.spec import grouping
+from thresher.features.groups.units import EachInput, ExpandedUnits
 
 X = np.abs(matrix(60, 11, seed=5))
 KERNELS = [Intersection(9), Intersection(7, 0.5), Intersection(300), AdditiveChi2(), AdditiveGaussian()]

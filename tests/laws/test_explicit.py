@@ -5,10 +5,10 @@ import pytest
 
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
-from thresher.data.alignment import KERNELS, ColumnKernel, UnitKernels
-from thresher.data.anchors import AnchoredColumns
-from thresher.data.explicit import KernelColumns, additive_scores, columns_of
 from thresher.data.scan.pieces import OutOfTime
+from thresher.features.kernels.alignment import KERNELS, ColumnKernel, UnitKernels
+from thresher.features.kernels.anchors import AnchoredColumns
+from thresher.features.kernels.explicit import KernelColumns, additive_scores, columns_of
 
 rng = np.random.default_rng(5)
 SPARSE = matrix(50, 9, seed=2)

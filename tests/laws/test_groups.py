@@ -10,9 +10,9 @@ from tests.laws.storages import matrix
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.input.validation import as_design
 from thresher.data.scan.scores import Correlation
-from thresher.data.structure import Groups, Tree, grouping
 from thresher.data.workers import SERIAL, Workers
 from thresher.estimators.parameters import column_numbers
+from thresher.features.groups.spec import Groups, Tree, grouping
 
 SMALL_X = matrix(40, 17, seed=4)
 WEIGHTS = st.sampled_from(["size", "none", "random"])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher.data import bags as bags_module
-from thresher.data import instances as module
-from thresher.data.bags import BagDistances, Bags, instances_of
-from thresher.data.instances import BagRows, InstanceSpace, median_distance
-from thresher.data.prototypes import Prototypes
+from thresher.features.instances import design as bags_module
+from thresher.features.instances import space as module
+from thresher.features.instances.design import BagDistances, Bags, instances_of
+from thresher.features.instances.prototypes import Prototypes
+from thresher.features.instances.space import BagRows, InstanceSpace, median_distance
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 8))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.data.heredity import HereditaryTerms
+from thresher.features.polynomial.heredity import HereditaryTerms
 from thresher.optim.needs import Needs
 from thresher.results.products import n_numbers, numbers_of, pairs_of
 

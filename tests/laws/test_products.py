@@ -9,19 +9,20 @@ from scipy import sparse
 from tests.laws.storages import STORED, matrix
 from tests.oracles import products as oracle
 from thresher import InvalidDataError, Polynomial
-from thresher.data import pair_tiles, pair_walks
 from thresher.data import workers as workers_module
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import as_design
-from thresher.data.kernels import kernel_of
-from thresher.data.products import ProductDesign, products_of
 from thresher.data.scan.reducers import Collect, Split, TopK
 from thresher.data.scan.scores import Correlation
-from thresher.data.terms import terms_of
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
+from thresher.features.additive.spec import kernel_of
+from thresher.features.polynomial import tiles as pair_tiles
+from thresher.features.polynomial import walks as pair_walks
+from thresher.features.polynomial.design import ProductDesign, products_of
+from thresher.features.polynomial.terms import terms_of
 from thresher.loops import moments
 from thresher.results.products import MOST_INPUTS, n_numbers, numbers_of, pairs_of
 
@@ -421,7 +422,7 @@ def test_zeros_that_are_stored_are_values_like_others():
 @pytest.mark.parametrize("storage", ["dense_C", "csr"])
 def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, monkeypatch):
     X, weights = matrix(30, 12, seed=2), np.random.default_rng(0).integers(0, 3, 30).astype(float)
-    monkeypatch.setattr("thresher.data.products.MOST_ENTRIES", 200)
+    monkeypatch.setattr("thresher.features.polynomial.design.MOST_ENTRIES", 200)
     design, M = made(STORAGES[storage](X)), oracle.written_out(Polynomial(), X)
     assert len(list(design.pieces())) == 16
     anchor, table = design.statistics(weights)

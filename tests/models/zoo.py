@@ -26,13 +26,13 @@ from thresher import (
     StreamClassifier,
     Tree,
 )
-from thresher.data.alignment import UnitKernels
-from thresher.data.expanded import Expansion
-from thresher.data.explicit import TrainingColumns
-from thresher.data.maps import Inputs
-from thresher.data.prototypes import Prototypes
 from thresher.engine import machines
 from thresher.estimators.kernel_machine import Machine, Training
+from thresher.features.additive.design import Expansion
+from thresher.features.additive.maps import Inputs
+from thresher.features.instances.prototypes import Prototypes
+from thresher.features.kernels.alignment import UnitKernels
+from thresher.features.kernels.explicit import TrainingColumns
 from thresher.results import GroupLabels, Products, Spread
 
 X, Y, _ = problem(90, 40, 8)

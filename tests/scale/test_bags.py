@@ -8,13 +8,13 @@ import pytest
 from scipy import sparse
 
 from thresher import MILESClassifier
-from thresher.data import bags as bags_module
+from thresher.features.instances import design as bags_module
 
 FIT = """
 import tracemalloc, warnings
 import numpy as np
 from thresher import MILESClassifier
-from thresher.data import bags
+from thresher.features.instances import design as bags
 
 bags.CACHE = {cache}
 rng = np.random.default_rng(0)

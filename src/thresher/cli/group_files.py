@@ -4,8 +4,8 @@ import csv
 
 import numpy as np
 
-from thresher.data.structure import Groups, Tree
 from thresher.errors import InvalidDataError, did_you_mean
+from thresher.features.groups.spec import Groups, Tree
 
 GROUPS_HEADER, TREE_HEADER = ["column", "group"], ["node", "parent"]
 

@@ -22,12 +22,12 @@ from thresher.cli.inspect import describe, facts
 from thresher.cli.losses import check_at, check_loss, loss_of, measure_of, title_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
-from thresher.data.pairs import Polynomial
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.bags import grouped as grouped_bags
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.miles import MILESClassifier
 from thresher.estimators.scoring import PrecomputedScores
+from thresher.features.polynomial.spec import Polynomial
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.report.path_display import path_scores

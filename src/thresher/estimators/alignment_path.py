@@ -13,11 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.alignment import UnitKernels
-from thresher.data.explicit import TrainingColumns, columns_of
-from thresher.data.kernel_units import UnitSpace, kernels_of
 from thresher.data.scan.pieces import OutOfTime
-from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
 from thresher.estimators.alignment_options import check_samples, checked_options, held_out
@@ -30,6 +26,10 @@ from thresher.estimators.linear import LinearClassifier
 from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.scoring import fold_scorer
 from thresher.estimators.selector import ColumnSelector
+from thresher.features.columns import Space
+from thresher.features.kernels.alignment import UnitKernels
+from thresher.features.kernels.explicit import TrainingColumns, columns_of
+from thresher.features.kernels.units import UnitSpace, kernels_of
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
 from thresher.results.words import proof
 

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.designs.base import Design
-from thresher.data.expanded import expanded
 from thresher.data.input.fingerprint import fingerprint
 from thresher.data.input.scaling import choose_scale, scaled, spread_of
 from thresher.data.input.validation import check_finite
-from thresher.data.kernels import Kernel
-from thresher.data.pairs import Polynomial
-from thresher.data.products import is_sparse, products_of
-from thresher.data.space import Space
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.features.additive.design import expanded
+from thresher.features.additive.spec import Kernel
+from thresher.features.columns import Space
+from thresher.features.polynomial.design import is_sparse, products_of
+from thresher.features.polynomial.spec import Polynomial
 from thresher.loops.moments import LARGEST, SUM
 from thresher.results import Trace
 

@@ -13,16 +13,16 @@ from sklearn.utils._set_output import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from thresher.data.bags import by_rows, rows_of
 from thresher.data.input.validation import check_columns
-from thresher.data.instances import BagRows, InstanceSpace
-from thresher.data.prototypes import Prototypes
-from thresher.data.space import Space
 from thresher.errors import MissingBagsWarning
 from thresher.estimators import parameters as check
 from thresher.estimators.bags import grouped
 from thresher.estimators.base import MatrixLike
 from thresher.estimators.linear import PathClassifier, probabilities
+from thresher.features.columns import Space
+from thresher.features.instances.design import by_rows, rows_of
+from thresher.features.instances.prototypes import Prototypes
+from thresher.features.instances.space import BagRows, InstanceSpace
 from thresher.results import Path
 from thresher.results.words import proof
 

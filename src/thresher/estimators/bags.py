@@ -12,9 +12,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
-from thresher.data.bags import Bags, by_rows
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
+from thresher.features.instances.design import Bags, by_rows
 from thresher.optim.measure_base import Measure
 
 

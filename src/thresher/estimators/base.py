@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from thresher.data.designs.base import Design
 from thresher.data.input.types import check_given
 from thresher.data.input.validation import check_columns, checked_sparse
-from thresher.data.space import ColumnSpace, Space
 from thresher.data.workers import Workers, count_workers
+from thresher.features.columns import ColumnSpace, Space
 from thresher.results import Selection
 
 FLOATS = (np.float64, np.float32)

@@ -10,12 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
-from thresher.data.expanded import ExpandedDesign, ExpandedSpace
-from thresher.data.kernels import AdditiveChi2, Intersection
-from thresher.data.maps import maps_of
-from thresher.data.pairs import Polynomial
-from thresher.data.products import ProductSpace
-from thresher.data.space import Space
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
@@ -29,6 +23,12 @@ from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sentences import sentence_of
 from thresher.estimators.warm_start import Previous, largest_model
 from thresher.families.fgm import growth_target, overshoot_for
+from thresher.features.additive.design import ExpandedDesign, ExpandedSpace
+from thresher.features.additive.maps import maps_of
+from thresher.features.additive.spec import AdditiveChi2, Intersection
+from thresher.features.columns import Space
+from thresher.features.polynomial.design import ProductSpace
+from thresher.features.polynomial.spec import Polynomial
 from thresher.optim.measure_base import Measure
 from thresher.results import Path, Selection, Trace
 

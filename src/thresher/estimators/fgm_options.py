@@ -3,11 +3,11 @@
 from typing import Any
 
 from thresher.data.input.scaling import SCALES
-from thresher.data.kernels import Kernel, kernel_of
-from thresher.data.maps import maps_of
-from thresher.data.pairs import Polynomial
 from thresher.estimators import parameters as check
 from thresher.estimators.goals import goal_of
+from thresher.features.additive.maps import maps_of
+from thresher.features.additive.spec import Kernel, kernel_of
+from thresher.features.polynomial.spec import Polynomial
 from thresher.results import Trace
 
 SUPPORTS = ("shared", "per_class")

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from thresher.data.alignment import Alignments
-from thresher.data.kernel_units import KernelSource
 from thresher.data.scan.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
@@ -19,6 +17,8 @@ from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.progress import JudgeProgress
 from thresher.estimators.scoring import FoldScorer
 from thresher.families.alignment import follow
+from thresher.features.kernels.alignment import Alignments
+from thresher.features.kernels.units import KernelSource
 from thresher.results import AlignmentPath, Selection, StopReason, Trace
 
 LARGER = 2.0  # times that an SVM on all samples takes longer than on those outside of a fold, at most

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.alignment import KERNELS, ColumnKernel
 from thresher.data.designs.base import Design
-from thresher.data.kernel_units import ColumnKernels, GivenKernels, KernelSource, Units
 from thresher.estimators import parameters as check
+from thresher.features.kernels.alignment import KERNELS, ColumnKernel
+from thresher.features.kernels.units import ColumnKernels, GivenKernels, KernelSource, Units
 
 ENTRY = "a tuple of the name of a kernel and its columns, for example ('rbf', [0, 3])"
 

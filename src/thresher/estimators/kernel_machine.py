@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.data.alignment import UnitKernels
-from thresher.data.anchors import AnchoredColumns
-from thresher.data.explicit import KernelColumns, TrainingColumns, additive_scores
+from thresher.features.kernels.alignment import UnitKernels
+from thresher.features.kernels.anchors import AnchoredColumns
+from thresher.features.kernels.explicit import KernelColumns, TrainingColumns, additive_scores
 from thresher.results import AlignmentPath, AlignmentPoint
 
 SVM_TOLERANCE = 1e-4

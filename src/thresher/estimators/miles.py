@@ -7,10 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.bags import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachInstance, Units
-from thresher.data.instances import Prototypes
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
@@ -24,6 +22,8 @@ from thresher.estimators.goals import goal_of
 from thresher.estimators.warm_start import Previous, Starts, largest_model
 from thresher.estimators.widths import RULES, chosen_width, widths
 from thresher.families.fgm import growth_target
+from thresher.features.instances.design import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
+from thresher.features.instances.space import Prototypes
 from thresher.optim.measure_base import Measure
 from thresher.results import Selection, Trace
 

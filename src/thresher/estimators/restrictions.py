@@ -6,15 +6,15 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
-from thresher.data.expanded import ExpandedDesign
-from thresher.data.groups import EachInput, ExpandedUnits
-from thresher.data.heredity import HereditaryTerms
-from thresher.data.pairs import Polynomial
-from thresher.data.products import ProductDesign
-from thresher.data.space import Space
-from thresher.data.structure import ColumnNumbers, Grouping, grouping
 from thresher.errors import InvalidDataError, did_you_mean
 from thresher.estimators import parameters as check
+from thresher.features.additive.design import ExpandedDesign
+from thresher.features.columns import Space
+from thresher.features.groups.spec import ColumnNumbers, Grouping, grouping
+from thresher.features.groups.units import EachInput, ExpandedUnits
+from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.heredity import HereditaryTerms
+from thresher.features.polynomial.spec import Polynomial
 from thresher.results.products import n_numbers, numbers_of
 
 

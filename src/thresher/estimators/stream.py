@@ -13,7 +13,6 @@ from sklearn.utils.validation import column_or_1d
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
-from thresher.data.space import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.errors import UnsupportedDesignError
 from thresher.estimators import parameters as check
 from thresher.estimators.base import MatrixLike
@@ -21,6 +20,7 @@ from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.stream_options import class_factors, learner_options, number_of_passes
 from thresher.families.online import Learners
+from thresher.features.columns import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.results import Milestone, Selection
 
 ROWS_PER_CHUNK = 1 << 14  # rows of a batch that are prepared together

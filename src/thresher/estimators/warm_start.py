@@ -8,9 +8,9 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
-from thresher.data.expanded import Expansion
 from thresher.data.input.validation import count_columns
-from thresher.data.kernels import Kernel
+from thresher.features.additive.design import Expansion
+from thresher.features.additive.spec import Kernel
 from thresher.results import Selection, Station
 
 Starts = Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]]

@@ -9,7 +9,7 @@ import scipy
 import sklearn
 
 from thresher._version import __version__
-from thresher.data.products import ProductSpace
+from thresher.features.polynomial.design import ProductSpace
 from thresher.io.table import Source
 from thresher.models import selections
 from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, integer, need, required, shown, string

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from thresher.data.expanded import Expansion
-from thresher.data.kernels import Kernel
-from thresher.data.maps import Inputs, maps_of
+from thresher.features.additive.design import Expansion
+from thresher.features.additive.maps import Inputs, maps_of
+from thresher.features.additive.spec import Kernel
 from thresher.models.checks import fields, increasing, integer, need, required
 from thresher.models.parameters import get_parameter, put_parameter
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from thresher.data.prototypes import Prototypes, checked_values
 from thresher.errors import InvalidDataError
+from thresher.features.instances.prototypes import Prototypes, checked_values
 from thresher.models.checks import Damaged, fields, in_one_line, increasing, integer, need, real, required
 from thresher.models.parameters import get_parameter, put_parameter
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.kernels import AdditiveChi2, AdditiveGaussian, Intersection
-from thresher.data.pairs import Polynomial
-from thresher.data.structure import Groups, Tree
 from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.base import SpaceEstimator
 from thresher.estimators.fgm import FGMClassifier
@@ -19,6 +16,9 @@ from thresher.estimators.miles import MILESClassifier
 from thresher.estimators.sparse_svm import SparseSVC
 from thresher.estimators.sparse_svm_path import SparseSVCPath
 from thresher.estimators.stream import StreamClassifier
+from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
+from thresher.features.groups.spec import Groups, Tree
+from thresher.features.polynomial.spec import Polynomial
 from thresher.results import Trace
 
 

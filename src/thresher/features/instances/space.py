@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thresher.data.bags import Bags, Instances, on_scale, similarities
-from thresher.data.prototypes import Prototypes
-from thresher.data.space import ColumnSpace, Label, Space
+from thresher.features.columns import ColumnSpace, Label, Space
+from thresher.features.instances.design import Bags, Instances, on_scale, similarities
+from thresher.features.instances.prototypes import Prototypes
 
 AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
 IN_CACHE = 1 << 16  # entries of pairs of rows that are compared at a time

@@ -13,9 +13,9 @@ import numpy as np
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
-from thresher.data.kernels import STEPS, AdditiveChi2, AdditiveGaussian, Intersection, Kernel
-from thresher.data.thermometer import thermometer
 from thresher.errors import InvalidDataError
+from thresher.features.additive.spec import STEPS, AdditiveChi2, AdditiveGaussian, Intersection, Kernel
+from thresher.features.additive.step_encoding import thermometer
 
 PERIOD, MARGIN = 1.8, 3.5  # of AdditiveGaussian, in sigma: period for each frequency, and how much of it is left free
 

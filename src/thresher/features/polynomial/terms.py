@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable, readonly
 from thresher.data.blocks.compressed import CscBlock, CsrBlock
 from thresher.data.designs.base import Design
-from thresher.data.pairs import Polynomial
 from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Score
+from thresher.features.polynomial.spec import Polynomial
 from thresher.loops import dense, products
 from thresher.results.products import numbers_of
 

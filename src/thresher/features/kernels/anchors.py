@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from thresher.data.alignment import UnitKernels
-from thresher.data.explicit import TrainingColumns, check_entries, factored, side_by_side
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
+from thresher.features.kernels.alignment import UnitKernels
+from thresher.features.kernels.explicit import TrainingColumns, check_entries, factored, side_by_side
 
 MOST_ANCHORS = 512  # explicit columns of one kernel
 

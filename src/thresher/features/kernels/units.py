@@ -7,7 +7,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from thresher.data.alignment import (
+from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import OutOfTime
+from thresher.errors import InvalidDataError
+from thresher.features.columns import Label, MadeSpace
+from thresher.features.kernels.alignment import (
     Alignment,
     Alignments,
     ColumnKernel,
@@ -17,11 +21,7 @@ from thresher.data.alignment import (
     laid_out,
     with_gammas,
 )
-from thresher.data.designs.base import Design
-from thresher.data.explicit import TrainingColumns, columns_of
-from thresher.data.scan.pieces import OutOfTime
-from thresher.data.space import Label, MadeSpace
-from thresher.errors import InvalidDataError
+from thresher.features.kernels.explicit import TrainingColumns, columns_of
 from thresher.loops import alignment as loops
 
 SLICE = 1 << 21  # values of a kernel of several columns that are held: 16 MiB

@@ -15,15 +15,15 @@ from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns, stored_block
-from thresher.data.pair_tiles import Tiles
-from thresher.data.pair_walks import Walks
-from thresher.data.pairs import Polynomial
 from thresher.data.scan.pieces import Cost, Known, Opened, Piece, Stage
 from thresher.data.scan.reducers import Reducer, distinct
 from thresher.data.scan.scores import ColumnScaling, Correlation, Score
-from thresher.data.space import Label, MadeSpace
-from thresher.data.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
 from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.features.columns import Label, MadeSpace
+from thresher.features.polynomial.spec import Polynomial
+from thresher.features.polynomial.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
+from thresher.features.polynomial.tiles import Tiles
+from thresher.features.polynomial.walks import Walks
 from thresher.loops import products
 from thresher.results.products import Products, n_numbers, numbers_of, pairs_of
 

@@ -16,10 +16,10 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
-from thresher.data.prototypes import Prototypes
 from thresher.data.scan.pieces import Cost, Opened, Piece
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataTypeError
+from thresher.features.instances.prototypes import Prototypes
 
 CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that later scans compute none
 WIDEST_TILE, NARROWEST_TILE = 256, 16  # instances whose distances are computed by one product

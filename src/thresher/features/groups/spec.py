@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.data.groups import GroupUnits, ListedGroups, TreeGroups
+from thresher.features.groups.units import GroupUnits, ListedGroups, TreeGroups
 
 WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")
 ColumnNumbers = Callable[[str, Any], np.ndarray]  # (what, numbers or names of columns) to unique numbers

@@ -16,7 +16,7 @@ from thresher.data.blocks.compressed import CscBlock, ranges_between
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Known, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, best_first, passing
-from thresher.data.terms import SURE, Sifted, Terms, TermSums, raw_columns
+from thresher.features.polynomial.terms import SURE, Sifted, Terms, TermSums, raw_columns
 from thresher.loops import products
 from thresher.results.products import numbers_of
 

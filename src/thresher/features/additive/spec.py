@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thresher.data.pairs import Polynomial
+from thresher.features.polynomial.spec import Polynomial
 
 # Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.
 STEPS = {2: 0.51, 3: 0.445, 4: 0.4075, 5: 0.3775, 6: 0.3525, 7: 0.3325}

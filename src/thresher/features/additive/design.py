@@ -15,12 +15,12 @@ from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import check_columns, stored_block
-from thresher.data.kernels import Kernel
-from thresher.data.maps import Inputs, as_stored, check_signs, maps_of
 from thresher.data.scan.pieces import Cost, Opened, Piece
-from thresher.data.space import Label, MadeSpace
-from thresher.data.thermometer import whole_inputs
 from thresher.errors import InvalidDataError
+from thresher.features.additive.maps import Inputs, as_stored, check_signs, maps_of
+from thresher.features.additive.spec import Kernel
+from thresher.features.additive.step_encoding import whole_inputs
+from thresher.features.columns import Label, MadeSpace
 
 MOST_NUMBERS = 1 << 20  # entries, numbers and scores of a piece, and of the rows that are predicted at a time
 FEWEST_NUMBERS, SHARE = 1 << 15, 16  # pieces of a small X have this share of its entries

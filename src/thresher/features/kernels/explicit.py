@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thresher.data.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
 from thresher.data.blocks.base import Block
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
+from thresher.features.kernels.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array

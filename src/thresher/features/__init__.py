@@ -1,0 +1,1 @@
+"""What is selected: one package for each kind of feature."""

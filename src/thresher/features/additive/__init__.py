@@ -1,0 +1,1 @@
+"""Additive kernels: several numbers made of each column."""

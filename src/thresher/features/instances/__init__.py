@@ -1,0 +1,1 @@
+"""Similarities of bags to training instances."""

@@ -1,0 +1,1 @@
+"""Kernels of columns, and how well each agrees with the labels."""
