@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresher.optim import newton, solvers
+from thresher.optim import dispatch as solvers
+from thresher.optim.solvers import newton
 
 
 def problem(n=40, p=25, seed=0, *, noise=1.0, weighted=False, C=2.0):

@@ -11,7 +11,7 @@ from benchmarks.book import table
 from thresher import FGMClassifier
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
-from thresher.optim import newton
+from thresher.optim.solvers import newton
 
 C = 10.0
 INNER = {"exact 1e-6": 1e-6, "inexact 1e-3": 1e-3, "auto": "auto"}

@@ -11,10 +11,10 @@ from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear.data import SETS, best_columns, noisy_gaussian, real_design
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, granted_cores
-from thresher.optim import apg, newton
-from thresher.optim.losses import LOSSES
-from thresher.optim.penalties import KSupport
-from thresher.optim.problem import MarginProblem
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.losses import LOSSES
+from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.solvers import apg, newton
 
 REAL = ("leukemia", "prostate", "rcv1_subsets", "madelon")
 SOLVERS = {"newton": newton, "apg": apg}

@@ -16,12 +16,12 @@ from benchmarks.timing import seconds_of
 from thresher import F1
 from thresher.data.blocks.base import ArrayBlock
 from thresher.data.workers import ONE_BLAS_THREAD
-from thresher.optim.bundle import Search
-from thresher.optim.layout import Layout
-from thresher.optim.master import Start
-from thresher.optim.penalties import KSupport
-from thresher.optim.plane_problem import PlaneProblem
-from thresher.optim.plane_program import Planes, scaled_weights
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.solvers.bundle import Search
+from thresher.optim.solvers.cut_program import Planes, scaled_weights
+from thresher.optim.solvers.solution import Start
 
 TOL = 1e-6  # of C n
 COLUMNS, QUICK_COLUMNS = (24, 120), (12,)  # taken, the best by correlation

@@ -13,7 +13,7 @@ import numpy as np
 
 from thresher.engine.rules import Screened, Static
 from thresher.engine.shrinking import Point, gap_at
-from thresher.optim.prox import soft_threshold
+from thresher.optim.penalties.prox import soft_threshold
 
 MOST_EPOCHS, EVERY = 20_000, 25  # epochs of a solve, and between two looks at the gap if there is no other reason
 STRICTER = 0.25  # how much further a part is solved when the gap of the whole is still too large

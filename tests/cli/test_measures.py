@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score, recall_score
 import thresher
 from tests.cli.test_commands import as_json, thresh
 from thresher.io import read
-from thresher.optim.measures import as_measure
+from thresher.optim.measures.values import as_measure
 
 RNG = np.random.default_rng(5)
 X = np.round(RNG.standard_normal((160, 30)), 3)

@@ -13,7 +13,7 @@ from tests.problems import watch_solves
 from thresher import FGMClassifier
 from thresher.data.input import validation as door
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
-from thresher.optim import newton
+from thresher.optim.solvers import newton
 from thresher.results import StopReason, reached_text
 
 rng = np.random.default_rng(0)

@@ -15,7 +15,8 @@ from thresher.data.scan.pieces import SCORE_COST, OutOfTime
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.errors import FewerFeaturesWarning
-from thresher.optim import elimination, newton
+from thresher.optim.elimination import by_curvature as elimination
+from thresher.optim.solvers import newton
 from thresher.results import StopReason
 
 CLASSES = 6

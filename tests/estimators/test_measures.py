@@ -27,7 +27,7 @@ from thresher import (
     RocArea,
 )
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
-from thresher.optim import bundle
+from thresher.optim.solvers import bundle
 
 NAMES = ["error", "f1", "prbep", "auc", "average_precision"]
 VALUES = [FBeta(0.5), FBeta(2.0), PrecisionAtK(5), PrecisionAtK(0.5), RecallAtK(30), RecallAtK(2.0)]

@@ -14,7 +14,7 @@ from thresher.engine import machines, threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators import fitting, goals
 from thresher.families.fgm import held_out
-from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import Trace
 
 SLOWER = [pytest.param(loss, marks=pytest.mark.slow) for loss in ("error", "prbep", "auc", RecallAtK(20))]

@@ -13,9 +13,9 @@ from thresher import FGMClassifier
 from thresher.data.input.validation import as_design
 from thresher.families import fgm_all as module
 from thresher.families.fgm_all import fgm_all, held_out_all
-from thresher.optim import bundle
-from thresher.optim.measures import F1, PRBEP, RocArea
-from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.measures.values import F1, PRBEP, RocArea
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.solvers import bundle
 from thresher.results import StopReason, Trace
 
 

@@ -10,8 +10,8 @@ from tests.oracles import planes as oracle
 from thresher.data.input.validation import as_design
 from thresher.engine.plans import turn_groups
 from thresher.families.fgm import fgm
-from thresher.optim.measures import F1, PRBEP, ErrorRate, RecallAtK, RocArea
-from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
+from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import StopReason, Trace
 
 by_name = pytest.mark.parametrize("measure", LIST, ids=repr)

@@ -17,12 +17,12 @@ from thresher.data.input.validation import as_design
 from thresher.engine.growth import grow
 from thresher.engine.plans import GrowthPlan, k_support, turn_groups
 from thresher.families.fgm import fgm
-from thresher.optim import solvers
-from thresher.optim.losses import LOSSES
-from thresher.optim.master import Solution
-from thresher.optim.penalties import KSupport, Penalty
-from thresher.optim.problem import DualPoint, Evaluation, MarginProblem, Problem
-from thresher.optim.solvers import Solver, eliminator_for, solver_for
+from thresher.optim import dispatch as solvers
+from thresher.optim.dispatch import Solver, eliminator_for, solver_for
+from thresher.optim.penalties.norms import KSupport, Penalty
+from thresher.optim.problems.losses import LOSSES
+from thresher.optim.problems.margins import DualPoint, Evaluation, MarginProblem, Problem
+from thresher.optim.solvers.solution import Solution
 from thresher.results import StopReason, Trace
 
 # a loss by cutting planes

@@ -13,7 +13,8 @@ from tests.problems import many_classes, problem
 from thresher import FGMClassifier
 from thresher.engine import machines
 from thresher.families import fgm, fgm_path
-from thresher.optim import elimination, solvers
+from thresher.optim import dispatch as solvers
+from thresher.optim.elimination import by_curvature as elimination
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from thresher.data.input.validation import as_design
 from thresher.engine.rules import RULES, Screened, Static, around
 from thresher.engine.shrinking import Point, Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
 from thresher.families.sparse_svm import Training, Walker, fit_point, grid_of, highest_alpha, problems, walk
-from thresher.optim import screening
+from thresher.optim.elastic import screening
 from thresher.results import Trace
 
 STORED = {

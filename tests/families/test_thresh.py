@@ -12,10 +12,10 @@ from thresher.data.input.validation import as_design
 from thresher.engine import machines as machines_module
 from thresher.engine import threshing
 from thresher.families.fgm import fgm, growth_target
-from thresher.optim import newton
-from thresher.optim.losses import LOSSES
-from thresher.optim.penalties import KSupport
-from thresher.optim.problem import MarginProblem
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.losses import LOSSES
+from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.solvers import newton
 from thresher.results import Trace, reached_text
 
 

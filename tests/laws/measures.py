@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.oracles import measures as oracle
-from thresher.optim.measures import (
+from thresher.optim.measures.values import (
     F1,
     PRBEP,
     AveragePrecision,

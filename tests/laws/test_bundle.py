@@ -13,13 +13,13 @@ from tests.oracles import convex
 from tests.oracles import planes as oracle
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.repeated import for_classes
-from thresher.optim import bundle
-from thresher.optim.layout import Layout
-from thresher.optim.master import Start
-from thresher.optim.measures import F1, PRBEP, ErrorRate, RecallAtK, RocArea
-from thresher.optim.penalties import GroupSum, KSupport
-from thresher.optim.plane_problem import PlaneProblem
-from thresher.optim.solvers import solver_for
+from thresher.optim.dispatch import solver_for
+from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import GroupSum, KSupport
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.solvers import bundle
+from thresher.optim.solvers.solution import Start
 
 by_name = pytest.mark.parametrize("measure", LIST, ids=repr)
 TIGHT = 2.0 * bundle.FINEST  # of the objective: what a solution and the conic solver may differ by

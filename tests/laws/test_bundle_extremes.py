@@ -8,9 +8,9 @@ import pytest
 
 from tests.laws.test_bundle import block_of, by_name, larger, posed
 from thresher import F1, PRBEP, AveragePrecision, ErrorRate, PrecisionAtK
-from thresher.optim import bundle
-from thresher.optim.master import Start
-from thresher.optim.penalties import KSupport
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.solvers import bundle
+from thresher.optim.solvers.solution import Start
 
 
 @by_name

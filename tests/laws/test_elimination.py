@@ -16,13 +16,14 @@ from thresher.data.blocks import base as block_module
 from thresher.data.blocks.base import ArrayBlock
 from thresher.data.blocks.dense import DenseBlock
 from thresher.engine.threshing import stops
-from thresher.optim import elimination, newton
-from thresher.optim.elimination import eliminate
-from thresher.optim.inverses import inverted
-from thresher.optim.losses import LOSSES
-from thresher.optim.master import DeadlinePassed, Start
-from thresher.optim.penalties import KSupport
-from thresher.optim.problem import MarginProblem
+from thresher.optim.elimination import by_curvature as elimination
+from thresher.optim.elimination.by_curvature import eliminate
+from thresher.optim.elimination.inverses import inverted
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.losses import LOSSES
+from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.solvers import newton
+from thresher.optim.solvers.solution import DeadlinePassed, Start
 
 SHAPES = {"tall": (60, 12), "wide": (20, 30), "separable": (15, 24)}
 POSED = [
@@ -223,7 +224,7 @@ def test_a_station_that_the_deadline_passes_in_is_given_up(shape, count, monkeyp
     with pytest.raises(DeadlinePassed):
         down(block, problems, numbers, deadline=0.0)
     whole, calls = down(block, problems, numbers), itertools.count()
-    monkeypatch.setattr("thresher.optim.master.time", SimpleNamespace(perf_counter=calls.__next__))
+    monkeypatch.setattr("thresher.optim.solvers.solution.time", SimpleNamespace(perf_counter=calls.__next__))
     stations, starts = [], [Start.zero(block)] * count
     made = eliminate(block, problems, starts, numbers, tol=1e-10 * yardstick(problems), deadline=25 * count)
     with pytest.raises(DeadlinePassed):
@@ -248,7 +249,7 @@ def test_the_size_of_batches_does_not_matter(batch, monkeypatch):
     X, block, problems = pose("wide", "squared_hinge")
     numbers = range(X.shape[1], 0, -1)
     usual = down(block, problems, numbers)
-    monkeypatch.setattr("thresher.optim.elimination.SCORES", batch * X.shape[0])
+    monkeypatch.setattr("thresher.optim.elimination.by_curvature.SCORES", batch * X.shape[0])
     for one, other in zip(usual, down(block, problems, numbers), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, abs=2e-10 * yardstick(problems))
@@ -260,8 +261,8 @@ def test_the_way_over_newton_gives_the_same_stations(loss, count, monkeypatch):
     """Where a few steps do not reach the gap asked for, the general solver does."""
     X, block, problems = pose("tall", loss, count=count)
     usual = down(block, problems, range(X.shape[1], 0, -1))
-    monkeypatch.setattr("thresher.optim.elimination.STEPS", 1)
-    monkeypatch.setattr("thresher.optim.elimination.ROUNDS", 0)
+    monkeypatch.setattr("thresher.optim.elimination.by_curvature.STEPS", 1)
+    monkeypatch.setattr("thresher.optim.elimination.by_curvature.ROUNDS", 0)
     for one, other in zip(usual, down(block, problems, range(X.shape[1], 0, -1)), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, abs=2e-10 * yardstick(problems))

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.data.blocks.dense import DenseBlock
-from thresher.optim import elimination, newton
-from thresher.optim.layout import Layout
-from thresher.optim.losses import LOSSES
-from thresher.optim.master import Start
-from thresher.optim.penalties import KSupport
-from thresher.optim.pivoting import pivoted
-from thresher.optim.problem import MarginProblem
+from thresher.optim.elimination import by_curvature as elimination
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.losses import LOSSES
+from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.solvers import newton
+from thresher.optim.solvers.dual_active_set import pivoted
+from thresher.optim.solvers.solution import Start
 
 TOL = 1e-13  # of the objective without columns
 EXACT = 1e-9

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.optim.layout import PLAIN, Layout
-from thresher.optim.penalties import KSupport
+from thresher.optim.penalties.layout import PLAIN, Layout
+from thresher.optim.penalties.norms import KSupport
 
 layouts = st.builds(
     lambda sizes, classes, grouped: (Layout(np.array(sizes) if grouped else None, classes), sum(sizes)),

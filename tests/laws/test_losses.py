@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from thresher.optim.losses import LOSSES, SmoothedHinge
+from thresher.optim.problems.losses import LOSSES, SmoothedHinge
 
 rng = np.random.default_rng(3)
 N = 40

@@ -22,7 +22,7 @@ from tests.laws.measures import (
     random_problem,
 )
 from tests.oracles import measures as oracle
-from thresher.optim.measures import (
+from thresher.optim.measures.values import (
     F1,
     MEASURES,
     PRBEP,

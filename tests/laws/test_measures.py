@@ -21,7 +21,7 @@ from tests.laws.measures import (
 )
 from tests.oracles import measures as oracle
 from thresher.loops.measures import place_negatives
-from thresher.optim.measures import (
+from thresher.optim.measures.values import (
     F1,
     PRBEP,
     AveragePrecision,

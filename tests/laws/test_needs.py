@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.features.polynomial.heredity import HereditaryTerms
-from thresher.optim.needs import Needs
+from thresher.optim.elimination.needs import Needs
 from thresher.results.products import n_numbers, numbers_of, pairs_of
 
 

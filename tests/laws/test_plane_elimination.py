@@ -10,14 +10,15 @@ from tests.laws.measures import FREE, LIST, parameters
 from tests.laws.storages import BLOCKS
 from tests.oracles import planes as oracle
 from thresher.data.blocks.dense import DenseBlock
-from thresher.optim import bundle, plane_elimination
-from thresher.optim.layout import Layout
-from thresher.optim.master import DeadlinePassed, Start
-from thresher.optim.measures import F1, PRBEP, ErrorRate, RecallAtK, RocArea
-from thresher.optim.needs import Needs
-from thresher.optim.penalties import KSupport
-from thresher.optim.plane_elimination import eliminate
-from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.elimination import by_cuts as plane_elimination
+from thresher.optim.elimination.by_cuts import eliminate
+from thresher.optim.elimination.needs import Needs
+from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.solvers import bundle
+from thresher.optim.solvers.solution import DeadlinePassed, Start
 
 FEW = [ErrorRate(), F1(), PRBEP(), RecallAtK(2.0), RocArea()]
 few = pytest.mark.parametrize("measure", FEW, ids=repr)
@@ -221,7 +222,7 @@ def test_a_station_that_the_deadline_passes_in_is_given_up(count, monkeypatch):
     with pytest.raises(DeadlinePassed):
         down(X, problems, range(10, 0, -1), deadline=0.0)
     whole, calls = down(X, problems, range(10, 0, -1)), itertools.count()
-    monkeypatch.setattr("thresher.optim.master.time", SimpleNamespace(perf_counter=calls.__next__))
+    monkeypatch.setattr("thresher.optim.solvers.solution.time", SimpleNamespace(perf_counter=calls.__next__))
     stations, starts = [], [Start.zero(dense(X))] * count
     made = eliminate(dense(X), problems, starts, range(10, 0, -1), tol=1e-4 * scale(problems), deadline=30 * count)
     with pytest.raises(DeadlinePassed):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from tests.oracles import planes as oracle
-from thresher.optim import plane_interior, plane_program
-from thresher.optim.layout import Layout
-from thresher.optim.penalties import GroupSum, KSupport
-from thresher.optim.plane_program import Planes, plain_weights, scaled_weights
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import GroupSum, KSupport
+from thresher.optim.solvers import cut_interior as plane_interior
+from thresher.optim.solvers import cut_program as plane_program
+from thresher.optim.solvers.cut_program import Planes, plain_weights, scaled_weights
 
 
 def drawn(rng, columns, classes=1, most=20, *, likeness=0.0):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.oracles import convex
-from thresher.optim import prox
-from thresher.optim.layout import Layout
-from thresher.optim.penalties import GroupSum, KSupport
+from thresher.optim.penalties import prox
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import GroupSum, KSupport
 
 rng = np.random.default_rng(4)
 VECTORS = {

@@ -10,8 +10,8 @@ from tests.laws.storages import BLOCKS, STORED, matrix
 from tests.oracles import sparse_svm as oracle
 from thresher.data.blocks.sides import Sides
 from thresher.data.input.validation import as_design
-from thresher.optim import screening
-from thresher.optim.elastic_newton import ElasticNewton, System, balanced, column_terms, sample_terms
+from thresher.optim.elastic import screening
+from thresher.optim.elastic.newton import ElasticNewton, System, balanced, column_terms, sample_terms
 
 numbers = st.floats(-50.0, 50.0)
 gammas = st.floats(0.01, 0.99)
@@ -206,7 +206,7 @@ def test_balanced_theta_is_feasible(theta, seed):
 @pytest.mark.parametrize("patience", [0, 30])
 def test_systems_are_solved_with_columns_held(shape, shift, patience, monkeypatch):
     """By conjugate gradients, and factored over rows or columns; with an intercept over rows to six digits only."""
-    monkeypatch.setattr("thresher.optim.elastic_newton.PATIENCE", (patience, patience))
+    monkeypatch.setattr("thresher.optim.elastic.newton.PATIENCE", (patience, patience))
     rng = np.random.default_rng(5)
     X, costs, right = rng.standard_normal(shape), rng.random(shape[0]), rng.standard_normal(shape[1])
     held = rng.random(shape[1]) < 0.3

@@ -7,12 +7,12 @@ from tests.oracles import convex
 from tests.problems import many_classes, problem
 from thresher.data.blocks.repeated import RepeatedBlock
 from thresher.data.input.validation import as_design
-from thresher.optim import apg, interior, newton
-from thresher.optim.layout import Layout
-from thresher.optim.losses import LOSSES
-from thresher.optim.master import Start
-from thresher.optim.penalties import GroupSum, KSupport
-from thresher.optim.problem import MarginProblem
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import GroupSum, KSupport
+from thresher.optim.problems.losses import LOSSES
+from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.solvers import apg, interior, newton
+from thresher.optim.solvers.solution import Start
 
 
 def dual(block, problem, penalty, start=None, **options):

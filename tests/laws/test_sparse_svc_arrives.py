@@ -11,7 +11,7 @@ from thresher.datasets import make_wide
 from thresher.engine import inside
 from thresher.engine.watch import Watch
 from thresher.errors import FewerFeaturesWarning
-from thresher.optim.elastic_interior import ElasticInterior
+from thresher.optim.elastic.interior import ElasticInterior
 from thresher.results import StopReason
 
 SHAPES = [(20, 400), (60, 60), (400, 20), (30, 1500), (150, 150), (300, 60), (120, 1000)]

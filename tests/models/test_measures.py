@@ -9,7 +9,7 @@ from sklearn.base import clone
 import thresher
 from tests.models.damage import refused, write
 from tests.models.zoo import fitted
-from thresher.optim.measures import MEASURES
+from thresher.optim.measures.values import MEASURES
 
 PARAMETERS = {"fbeta": [0.5, 2.0], "precision_at_k": [5, 1.0], "recall_at_k": [5, 2.0, 0.1]}
 VALUES = [kind(value) for name, kind in MEASURES.items() for value in PARAMETERS.get(name, ()) if fields(kind)]

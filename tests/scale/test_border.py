@@ -145,5 +145,5 @@ def test_knowledge_of_storage_is_seen(source, known):
 
 
 def test_solvers_alone_may_make_a_block_dense():
-    for path, known in (("optim/newton.py", set()), ("engine/growth.py", {"reads .toarray"})):
+    for path, known in (("optim/solvers/newton.py", set()), ("engine/growth.py", {"reads .toarray"})):
         assert knowledge_of_storage("block.toarray()", allowed_attributes(path)) == known

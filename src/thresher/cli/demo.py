@@ -18,7 +18,7 @@ from thresher.estimators.alignment_path import AlignmentPathClassifier
 from thresher.estimators.fgm import FGMClassifier
 from thresher.estimators.miles import MILESClassifier
 from thresher.estimators.stream import StreamClassifier
-from thresher.optim.measures import F1
+from thresher.optim.measures.values import F1
 from thresher.results import counted, rounded
 
 SAMPLES, COLUMNS, RELEVANT = 4096, 32_768, 100

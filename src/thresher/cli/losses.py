@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.estimators.goals import OfMeasure, goal_of
-from thresher.optim.measures import ErrorRate, FBeta, PrecisionAtK, RecallAtK
+from thresher.optim.measures.values import ErrorRate, FBeta, PrecisionAtK, RecallAtK
 
 AT_K = {"precision_at_k": PrecisionAtK, "recall_at_k": RecallAtK}
 COUNT, MULTIPLE = re.compile(r"[0-9]+"), re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)p")

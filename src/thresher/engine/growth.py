@@ -17,9 +17,9 @@ from thresher.data.scan.scores import Correlation
 from thresher.engine.machines import Earlier, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.engine.strategies import Gatherer, Grower
-from thresher.optim.layout import Layout
-from thresher.optim.master import out_of_time
-from thresher.optim.problem import Problem
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.problems.margins import Problem
+from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Step, Trace, Turn, relative
 
 

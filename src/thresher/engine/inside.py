@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from thresher.optim.elastic_interior import ElasticInterior
-from thresher.optim.elastic_newton import column_terms
+from thresher.optim.elastic.interior import ElasticInterior
+from thresher.optim.elastic.newton import column_terms
 
 EARLY, LATE = (2500, 1 << 23), (8000, 1 << 26)  # size of the systems, and of the part of X that is copied, at most
 SPARSE = 8  # the copy is dense: it may have this many times the stored entries of X, or FEW

@@ -13,9 +13,9 @@ from thresher.data.scan.reducers import Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.taken import ScanResult, Taken
-from thresher.optim.master import out_of_time
-from thresher.optim.problem import Problem
-from thresher.optim.solvers import solver_for
+from thresher.optim.dispatch import solver_for
+from thresher.optim.problems.margins import Problem
+from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"

@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.data.designs.units import Units
 from thresher.engine.taken import Taken
-from thresher.optim.penalties import GroupSum, KSupport, Penalty
+from thresher.optim.penalties.norms import GroupSum, KSupport, Penalty
 
 PenaltyRule = Callable[[Taken, int], Penalty]
 

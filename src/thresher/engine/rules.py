@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.optim import screening
+from thresher.optim.elastic import screening
 
 SLIP = 1e-13  # rounding error, as a share of a sum of squares from which parts are subtracted
 

@@ -8,9 +8,9 @@ import numpy as np
 from thresher.engine import inside
 from thresher.engine.rules import RULES, Screened, Static, Tested, around
 from thresher.engine.watch import Watch
-from thresher.optim.elastic_newton import ElasticNewton, active_columns, column_terms, sample_terms
-from thresher.optim.losses import SmoothedHinge
-from thresher.optim.prox import soft_threshold
+from thresher.optim.elastic.newton import ElasticNewton, active_columns, column_terms, sample_terms
+from thresher.optim.penalties.prox import soft_threshold
+from thresher.optim.problems.losses import SmoothedHinge
 
 MOST_STEPS, PATIENCE = 200, 12  # steps of a solve; fewer if a shorter stride may help
 TOO_MANY = 24  # steps for a point, after which the interior point method takes over on larger problems too

@@ -8,8 +8,8 @@ from thresher.data.designs.base import Design
 from thresher.engine.machines import Earlier, Grown, Machine, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan
 from thresher.engine.taken import Taken
-from thresher.optim.master import out_of_time
-from thresher.optim.problem import Problem
+from thresher.optim.problems.margins import Problem
+from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Stop, StopReason, Trace, relative
 
 GROWING_TOL = 1e-3  # of the objective: inner accuracy while growing under inner_tol="auto"

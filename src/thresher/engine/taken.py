@@ -8,9 +8,9 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.repeated import for_classes
 from thresher.data.blocks.stacked import stack
 from thresher.data.designs.units import Members
-from thresher.optim.layout import Layout
-from thresher.optim.master import Divisible, Solution, Start
-from thresher.optim.problem import DualPoint, Problem
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.problems.margins import DualPoint, Problem
+from thresher.optim.solvers.solution import Divisible, Solution, Start
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 
 from thresher.engine.machines import is_large
 from thresher.engine.taken import Taken
-from thresher.optim.layout import Layout
-from thresher.optim.master import DeadlinePassed, Divisible, Solution, Start, evaluated, out_of_time
-from thresher.optim.needs import Needs
-from thresher.optim.penalties import KSupport
-from thresher.optim.problem import Problem
-from thresher.optim.solvers import eliminator_for, solver_for
+from thresher.optim.dispatch import eliminator_for, solver_for
+from thresher.optim.elimination.needs import Needs
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.margins import Problem
+from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution, Start, evaluated, out_of_time
 from thresher.results import Trace
 
 STEP = 0.1  # share of the units that are removed at a time while far above the number wanted

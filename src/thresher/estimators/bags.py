@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.features.instances.design import Bags, by_rows
-from thresher.optim.measure_base import Measure
+from thresher.optim.measures.base import Measure
 
 
 class Grouped(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.estimators.goals import Goal
 from thresher.estimators.parameters import costs
-from thresher.optim.problem import Problem
+from thresher.optim.problems.margins import Problem
 from thresher.results import Trace
 
 HeldOut = Callable[..., Iterator[np.ndarray]]  # of (problems, trace, options): scores (samples, classes) of each

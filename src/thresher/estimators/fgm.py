@@ -29,7 +29,7 @@ from thresher.features.additive.spec import AdditiveChi2, Intersection
 from thresher.features.columns import Space
 from thresher.features.polynomial.design import ProductSpace
 from thresher.features.polynomial.spec import Polynomial
-from thresher.optim.measure_base import Measure
+from thresher.optim.measures.base import Measure
 from thresher.results import Path, Selection, Trace
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.estimators.folds import accuracy
-from thresher.optim.losses import LOSSES, Loss
-from thresher.optim.measures import (
+from thresher.optim.measures.values import (
     MEASURES,
     ErrorRate,
     Measure,
@@ -20,8 +19,9 @@ from thresher.optim.measures import (
     plain_names,
     weighted_score,
 )
-from thresher.optim.plane_problem import PlaneProblem
-from thresher.optim.problem import MarginProblem, Problem
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.losses import LOSSES, Loss
+from thresher.optim.problems.margins import MarginProblem, Problem
 
 DEFAULT_C = 1.0
 DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure

@@ -24,7 +24,7 @@ from thresher.estimators.widths import RULES, chosen_width, widths
 from thresher.families.fgm import growth_target
 from thresher.features.instances.design import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
 from thresher.features.instances.space import Prototypes
-from thresher.optim.measure_base import Measure
+from thresher.optim.measures.base import Measure
 from thresher.results import Selection, Trace
 
 

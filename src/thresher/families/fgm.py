@@ -16,9 +16,9 @@ from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
 from thresher.families import fgm_path
 from thresher.families.fgm_path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
-from thresher.optim.master import out_of_time
-from thresher.optim.problem import Problem
-from thresher.optim.solvers import eliminator_for
+from thresher.optim.dispatch import eliminator_for
+from thresher.optim.problems.margins import Problem
+from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
 
 POOL, CLEARLY = 400, 0.02  # see pool_sizes

@@ -13,10 +13,10 @@ import numpy as np
 
 from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
-from thresher.optim.bundle import Search
-from thresher.optim.master import Solution, Start, out_of_time
-from thresher.optim.penalties import KSupport
-from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.solvers.bundle import Search
+from thresher.optim.solvers.solution import Solution, Start, out_of_time
 from thresher.results import (
     Certificate,
     Path,

@@ -17,8 +17,8 @@ from thresher.engine.machines import Grown
 from thresher.engine.plans import Plan
 from thresher.engine.taken import Taken
 from thresher.engine.threshing import thresh
-from thresher.optim.needs import Needs
-from thresher.optim.problem import Problem
+from thresher.optim.elimination.needs import Needs
+from thresher.optim.problems.margins import Problem
 from thresher.results import GroupLabels, Path, Products, Spread, Station, Trace
 
 KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once

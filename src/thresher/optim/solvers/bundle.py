@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.layout import Layout
-from thresher.optim.master import Solution, Start, out_of_time
-from thresher.optim.penalties import Budgeted
-from thresher.optim.plane_memory import TINY, Bundle, Columns, Memory
-from thresher.optim.plane_problem import Found, Mixture, PlaneProblem
-from thresher.optim.plane_program import Planes, Weighted, scaled_weights
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import Budgeted
+from thresher.optim.problems.cuts import Found, Mixture, PlaneProblem
+from thresher.optim.solvers.cut_memory import TINY, Bundle, Columns, Memory
+from thresher.optim.solvers.cut_program import Planes, Weighted, scaled_weights
+from thresher.optim.solvers.solution import Solution, Start, out_of_time
 
 FINEST = 1e-5  # of the objective: smaller gaps would take planes without end
 ROUGHEST = 0.1  # of the objective: larger gaps say nothing of the weights, where the risk is small

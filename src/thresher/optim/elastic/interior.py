@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.optim.barrier import SmallerSide, longest
-from thresher.optim.elastic_newton import balanced, column_terms, sample_terms
-from thresher.optim.prox import soft_threshold
+from thresher.optim.elastic.newton import balanced, column_terms, sample_terms
+from thresher.optim.penalties.prox import soft_threshold
+from thresher.optim.solvers.barrier import SmallerSide, longest
 
 MOST_STEPS = 80
 NEAR = 0.995  # share of the way to the boundary that a step goes at most

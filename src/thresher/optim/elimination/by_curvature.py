@@ -18,15 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim import newton
-from thresher.optim.inverses import SINGULAR, ByColumns, ByRows
-from thresher.optim.layout import PLAIN, Layout
-from thresher.optim.leaving import Order, Station
-from thresher.optim.master import DeadlinePassed, Solution, Start, better, in_time, out_of_time
-from thresher.optim.needs import Needs
-from thresher.optim.penalties import KSupport
-from thresher.optim.pivoting import pivoted
-from thresher.optim.problem import Problem, QuadraticDual
+from thresher.optim.elimination.inverses import SINGULAR, ByColumns, ByRows
+from thresher.optim.elimination.leaving import Order, Station
+from thresher.optim.elimination.needs import Needs
+from thresher.optim.penalties.layout import PLAIN, Layout
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.margins import Problem, QuadraticDual
+from thresher.optim.solvers import newton
+from thresher.optim.solvers.dual_active_set import pivoted
+from thresher.optim.solvers.solution import DeadlinePassed, Solution, Start, better, in_time, out_of_time
 
 DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
 LARGEST_BATCH = 64  # stations

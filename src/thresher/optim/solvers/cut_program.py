@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from thresher.optim.barrier import SmallerSide
-from thresher.optim.layout import Layout
-from thresher.optim.plane_interior import Inside, Move
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.solvers.barrier import SmallerSide
+from thresher.optim.solvers.cut_interior import Inside, Move
 
 INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
 FEW = 128  # planes whose own system is solved faster than the smaller one of the columns

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.barrier import SmallerSide, longest
-from thresher.optim.master import Solution, Start, evaluated, out_of_time
-from thresher.optim.penalties import KSupport, Pieced
-from thresher.optim.pivoting import pivoted
-from thresher.optim.problem import Problem, QuadraticDual
+from thresher.optim.penalties.norms import KSupport, Pieced
+from thresher.optim.problems.margins import Problem, QuadraticDual
+from thresher.optim.solvers.barrier import SmallerSide, longest
+from thresher.optim.solvers.dual_active_set import pivoted
+from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
 MOST_SAMPLES, MOST_ENTRIES = 3000, 1 << 22
 MOST_STEPS = 60

@@ -13,7 +13,7 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.loops import measures as loops
-from thresher.optim.planes import Oracle, Plane, Rows
+from thresher.optim.measures.cuts import Oracle, Plane, Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from thresher.errors import InvalidDataError, InvalidDataTypeError
 
 if TYPE_CHECKING:
-    from thresher.optim.measures import Measure
+    from thresher.optim.measures.values import Measure
 
 
 @dataclass(frozen=True)

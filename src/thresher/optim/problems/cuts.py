@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.optim.measure_base import Measure
-from thresher.optim.planes import Along, Cut, Oracle, Plane
-from thresher.optim.problem import DualPoint, Evaluation, Problem
+from thresher.optim.measures.base import Measure
+from thresher.optim.measures.cuts import Along, Cut, Oracle, Plane
+from thresher.optim.problems.margins import DualPoint, Evaluation, Problem
 
 ROUNDING = 1e-12  # of the risk: shifts that differ by less are equally good
 FIRST_STEP, LONGER = 0.1, 4.0  # of the search for a bracket of the best shift

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from thresher.loops import measures as loops
-from thresher.optim.planes import Along, Cut, LabelPlane, Oracle, Rows
+from thresher.optim.measures.cuts import Along, Cut, LabelPlane, Oracle, Rows
 
 ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
 

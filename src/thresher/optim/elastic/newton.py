@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from thresher.optim.losses import SmoothedHinge
-from thresher.optim.prox import soft_threshold
+from thresher.optim.penalties.prox import soft_threshold
+from thresher.optim.problems.losses import SmoothedHinge
 
 ACCURACY = 1e-6, 0.1  # range of the relative residuals at which conjugate gradients stop
 PATIENCE, FACTOR_SPEED = (30, 300), 20.0  # range of the steps of conjugate gradients before a small system

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from thresher.optim.losses import Loss
+from thresher.optim.problems.losses import Loss
 
 
 class DualPoint(ABC):

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.optim import rankings
-from thresher.optim.labellings import ErrorOracle, FBetaOracle, FixedCountOracle
-from thresher.optim.measure_base import Measure
-from thresher.optim.planes import Oracle, Rows, signs
+from thresher.optim.measures import rankings
+from thresher.optim.measures.base import Measure
+from thresher.optim.measures.cuts import Oracle, Rows, signs
+from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle, FixedCountOracle
 
 
 class _OfTable(Measure):

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thresher.data.blocks.base import Block
-from thresher.optim import apg, bundle, elimination, newton, plane_elimination
-from thresher.optim.layout import Layout
-from thresher.optim.leaving import Station
-from thresher.optim.master import Solution, Start
-from thresher.optim.penalties import Budgeted, Penalty, Pieced, Proximal
-from thresher.optim.plane_problem import PlaneProblem
-from thresher.optim.problem import Curved, Problem, Smooth
+from thresher.optim.elimination import by_curvature as elimination
+from thresher.optim.elimination import by_cuts as plane_elimination
+from thresher.optim.elimination.leaving import Station
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.penalties.norms import Budgeted, Penalty, Pieced, Proximal
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.margins import Curved, Problem, Smooth
+from thresher.optim.solvers import apg, bundle, newton
+from thresher.optim.solvers.solution import Solution, Start
 
 
 class Solve(Protocol):

@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.penalties import Penalty
-from thresher.optim.problem import DualPoint, Problem
+from thresher.optim.penalties.norms import Penalty
+from thresher.optim.problems.margins import DualPoint, Problem
 
 
 @runtime_checkable

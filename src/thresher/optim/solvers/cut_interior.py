@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dgesv
 
-from thresher.optim.barrier import longest
+from thresher.optim.solvers.barrier import longest
 
 MOST_STEPS = 60
 NEAR = 0.995  # share of the way to the boundary that a step goes at most

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.optim.layout import Layout
-from thresher.optim.master import Solution
-from thresher.optim.needs import Needs
+from thresher.optim.elimination.needs import Needs
+from thresher.optim.penalties.layout import Layout
+from thresher.optim.solvers.solution import Solution
 
 TIE_DIGITS = 9  # decimals of the logarithm of squared weights; equal after rounding is a tie
 NEGLIGIBLE = 1e-24  # of the largest squared weight: less is a rounding error, and a tie with zero

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.optim.labellings import best_rows
-from thresher.optim.planes import Oracle, Rows, checked_scores, signs
-from thresher.optim.scorer import MeasureScorer
+from thresher.optim.measures.cuts import Oracle, Rows, checked_scores, signs
+from thresher.optim.measures.labellings import best_rows
+from thresher.optim.measures.scorer import MeasureScorer
 
 
 class Measure(ABC):

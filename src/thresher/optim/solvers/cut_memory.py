@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.plane_problem import PlaneProblem
-from thresher.optim.planes import Plane
+from thresher.optim.measures.cuts import Plane
+from thresher.optim.problems.cuts import PlaneProblem
 
 IN_USE = 0.95  # of all weights: the planes that have this share of them are in use
 PATIENCE = 6  # iterations with progress that a plane is kept without use

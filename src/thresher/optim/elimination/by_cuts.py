@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.bundle import search
-from thresher.optim.layout import PLAIN, Layout
-from thresher.optim.leaving import Order, Station
-from thresher.optim.master import DeadlinePassed, Divisible, Solution, Start, in_time, out_of_time
-from thresher.optim.needs import Needs
-from thresher.optim.penalties import KSupport
-from thresher.optim.plane_memory import Memory
-from thresher.optim.plane_problem import PlaneProblem
+from thresher.optim.elimination.leaving import Order, Station
+from thresher.optim.elimination.needs import Needs
+from thresher.optim.penalties.layout import PLAIN, Layout
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.solvers.bundle import search
+from thresher.optim.solvers.cut_memory import Memory
+from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution, Start, in_time, out_of_time
 
 DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
 COMPACT = 0.8  # columns are copied together when fewer than this share of them are left

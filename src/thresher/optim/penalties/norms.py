@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from thresher.optim import prox
-from thresher.optim.layout import PLAIN, Layout
+from thresher.optim.penalties import prox
+from thresher.optim.penalties.layout import PLAIN, Layout
 
 
 @runtime_checkable

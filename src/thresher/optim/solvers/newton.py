@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from thresher.data.blocks.base import Block
-from thresher.optim import interior
-from thresher.optim.master import Solution, Start, evaluated, out_of_time
-from thresher.optim.penalties import Pieced
-from thresher.optim.problem import DualPoint
+from thresher.optim.penalties.norms import Pieced
+from thresher.optim.problems.margins import DualPoint
+from thresher.optim.solvers import interior
+from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
 STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.master import Solution, Start, evaluated, out_of_time
-from thresher.optim.penalties import Proximal
+from thresher.optim.penalties.norms import Proximal
+from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
 
 def solve(

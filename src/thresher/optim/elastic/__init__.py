@@ -1,0 +1,1 @@
+"""The elastic-net SVM: its solvers, and safe tests."""

@@ -1,0 +1,1 @@
+"""Backward elimination on columns in memory."""

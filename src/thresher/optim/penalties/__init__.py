@@ -1,0 +1,1 @@
+"""Penalties, their proximal maps, and the layout of coordinates."""

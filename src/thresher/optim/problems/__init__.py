@@ -1,0 +1,1 @@
+"""The loss side: losses, and the problems that solvers solve."""

@@ -1,0 +1,1 @@
+"""Solvers of a problem under a penalty, each with a certified gap."""
