@@ -21,7 +21,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from benchmarks import alone
 from benchmarks.book import table
-from thresher.families.online_learner import METHODS
+from thresher.families.online.learner import METHODS
 
 PYTHON = os.environ.get("THRESHER_PYTHON", sys.executable)
 SHAPE = (100, 200)

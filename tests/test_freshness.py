@@ -110,7 +110,7 @@ def test_every_benchmark_is_there_and_its_code_has_parts_of_thresher(name, modul
 
 def test_tables_depend_on_the_parts_of_thresher_that_they_measure():
     grid, online, scan = (set(sources(BENCHMARKS[name])) for name in ("sifs_synthetic", "online_reach", "scan"))
-    assert {"thresher.engine.shrinking", "thresher.loops.compressed"} <= grid
+    assert {"thresher.families.sparse_svm.solver", "thresher.loops.compressed"} <= grid
     assert not any("online" in part or "fgm" in part for part in grid)
     assert "thresher.loops.averaging" in online
     assert not any(part.startswith(("thresher.engine", "thresher.optim")) for part in scan)

@@ -10,7 +10,7 @@ from benchmarks.alignment.judge import NAMES, data
 from benchmarks.book import table
 from benchmarks.children import in_child
 from thresher import AlignmentPathClassifier, alignments
-from thresher.families.alignment import Formulation, SquaredEuclidean, auto_lambda2, follow
+from thresher.families.alignment.path import Formulation, SquaredEuclidean, auto_lambda2, follow
 
 LIMIT = 600
 PAPER = {"arcene": 0.3, "madelon": 2.4, "relathe": 2.4, "basehock_asu": 4.8, "dorothea": 12.5}

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.book import PAGE
 from thresher import alignments
-from thresher.families.alignment import Formulation, SquaredEuclidean, auto_lambda2, follow
+from thresher.families.alignment.path import Formulation, SquaredEuclidean, auto_lambda2, follow
 
 PLOT = PAGE.parent / "benchmarks-alignment.svg"
 

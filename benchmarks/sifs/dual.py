@@ -11,8 +11,8 @@ from benchmarks.sifs.data import made_sets, real_sets
 from benchmarks.sifs.runner import GAMMA, PAPERS, REPEATS, SHORT, TOL, Grid, median, pinned, svm_of, walked
 from benchmarks.sifs.sdca import Sdca
 from thresher.data.workers import ONE_BLAS_THREAD
-from thresher.engine.shrinking import closed_form, empty, largest_beta
 from thresher.families.sparse_svm import grid_of
+from thresher.families.sparse_svm.solver import closed_form, empty, largest_beta
 
 TINY = Grid(2, 5, 0.3, 0.3)
 ORDERS = {"alone": (), "ifs": ("ifs",), "iss": ("iss",), "sifs": ("iss", "ifs")}

@@ -10,9 +10,9 @@ import numpy as np
 
 from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.workers import ONE_BLAS_THREAD
-from thresher.engine import rules, shrinking
-from thresher.engine.rules import RULES
-from thresher.families.sparse_svm import grid_of, problems, walk
+from thresher.families.sparse_svm import grid_of, problems, rules, walk
+from thresher.families.sparse_svm import solver as shrinking
+from thresher.families.sparse_svm.rules import RULES
 
 CONTESTANTS = (None, "ifs", "iss", "sifs", "sifs+gap", "gap", "auto")
 GAMMA, TOL = 0.5, 1e-6

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from thresher.engine.rules import Screened, Static
-from thresher.engine.shrinking import Point, gap_at
+from thresher.families.sparse_svm.rules import Screened, Static
+from thresher.families.sparse_svm.solver import Point, gap_at
 from thresher.optim.penalties.prox import soft_threshold
 
 MOST_EPOCHS, EVERY = 20_000, 25  # epochs of a solve, and between two looks at the gap if there is no other reason

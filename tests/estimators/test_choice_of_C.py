@@ -9,7 +9,8 @@ from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSpl
 
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier
-from thresher.engine import growth, machines, threshing
+from thresher.engine import growing as machines
+from thresher.engine import growth, threshing
 from thresher.estimators.folds import CS
 
 X, y, _ = problem(90, 40, 8)

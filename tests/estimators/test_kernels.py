@@ -18,7 +18,7 @@ from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Inte
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import as_design
-from thresher.families.fgm import growth_target, overshoot_for
+from thresher.families.fgm.fit import growth_target, overshoot_for
 from thresher.report.path_display import path_scores
 
 X, y, _ = problem(80, 24, 4)

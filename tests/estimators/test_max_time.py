@@ -92,7 +92,7 @@ def test_hardly_anything_is_done_after_the_deadline(clock, loss, support, share)
 
 
 def test_the_path_that_is_made_in_the_fit_hears_the_deadline(clock, monkeypatch):
-    monkeypatch.setattr("thresher.families.fgm_path.KEEP", 0)
+    monkeypatch.setattr("thresher.families.fgm.path.KEEP", 0)
     begun = clock.now
     fit(None)
     whole = clock.now - begun

@@ -10,10 +10,11 @@ from tests.estimators.test_measures import X, fitted, y
 from tests.problems import many_classes
 from thresher import F1, PRBEP, ErrorRate, PrecisionAtK, RecallAtK, RocArea
 from thresher.data.input.validation import as_design
-from thresher.engine import machines, threshing
+from thresher.engine import growing as machines
+from thresher.engine import threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators import fitting, goals
-from thresher.families.fgm import held_out
+from thresher.families.fgm.fit import held_out
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import Trace
 

@@ -24,9 +24,9 @@ from tests.problems import many_classes
 from thresher import SparseSVC, SparseSVCPath
 from thresher.data.workers import Workers
 from thresher.datasets import make_wide
-from thresher.engine import rules
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators import sparse_svm
+from thresher.families.sparse_svm import rules
 from thresher.results.grid import RULES
 
 DATA = make_wide(80, 120, n_relevant=6, random_state=0)

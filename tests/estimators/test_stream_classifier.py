@@ -20,7 +20,7 @@ from tests.estimators.test_fgm_classifier import storages
 from tests.problems import many_classes
 from thresher import StreamClassifier
 from thresher.data.rows.slots import hashed
-from thresher.families.online_learner import METHODS
+from thresher.families.online.learner import METHODS
 from thresher.results import Milestone
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from sklearn import datasets
 
 from tests.oracles import alignment as oracle
 from thresher import InvalidDataError, alignment_path, alignments
-from thresher.families.alignment import (
+from thresher.families.alignment.path import (
     DIVERGENCES,
     Formulation,
     GeneralisedKL,

@@ -11,7 +11,7 @@ from tests.problems import problem
 from thresher.data.input.validation import as_design
 from thresher.datasets import make_wide
 from thresher.engine.plans import turn_groups
-from thresher.families.fgm import features_per_turn, fgm
+from thresher.families.fgm.fit import features_per_turn, fgm
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
 from thresher.results import StopReason, Trace, reached_text

@@ -11,8 +11,8 @@ from tests.laws.measures import FREE
 from tests.oracles import planes as oracle
 from thresher import FGMClassifier
 from thresher.data.input.validation import as_design
-from thresher.families import fgm_all as module
-from thresher.families.fgm_all import fgm_all, held_out_all
+from thresher.families.fgm import all_features as module
+from thresher.families.fgm.all_features import fgm_all, held_out_all
 from thresher.optim.measures.values import F1, PRBEP, RocArea
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.optim.solvers import bundle

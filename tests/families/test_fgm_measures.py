@@ -9,7 +9,7 @@ from tests.laws.measures import FREE, LIST, RANKINGS, parameters
 from tests.oracles import planes as oracle
 from thresher.data.input.validation import as_design
 from thresher.engine.plans import turn_groups
-from thresher.families.fgm import fgm
+from thresher.families.fgm.fit import fgm
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import StopReason, Trace

@@ -16,7 +16,7 @@ from thresher.data.designs.units import EachColumn, Members, Units
 from thresher.data.input.validation import as_design
 from thresher.engine.growth import grow
 from thresher.engine.plans import GrowthPlan, k_support, turn_groups
-from thresher.families.fgm import fgm
+from thresher.families.fgm.fit import fgm
 from thresher.optim import dispatch as solvers
 from thresher.optim.dispatch import Solver, eliminator_for, solver_for
 from thresher.optim.penalties.norms import KSupport, Penalty

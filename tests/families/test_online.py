@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.online import Literal
-from thresher.families.online import Learners, milestone_after
-from thresher.families.online_learner import METHODS
+from thresher.families.online.learner import METHODS
+from thresher.families.online.learners import Learners, milestone_after
 from thresher.loops import averaging, descent
 
 LOSSES = ("squared_hinge", "hinge", "logistic")

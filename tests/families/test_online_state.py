@@ -7,7 +7,7 @@ import pytest
 
 from tests.families.test_online import EVERY_METHOD, feed, options_of, setting_of, stream
 from thresher.errors import InconsistentResultError
-from thresher.families.online import Learners
+from thresher.families.online.learners import Learners
 from thresher.loops import descent
 
 

@@ -11,8 +11,9 @@ import pytest
 import thresher
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier
-from thresher.engine import machines
-from thresher.families import fgm, fgm_path
+from thresher.engine import growing as machines
+from thresher.families.fgm import fit as fgm
+from thresher.families.fgm import path as fgm_path
 from thresher.optim import dispatch as solvers
 from thresher.optim.elimination import by_curvature as elimination
 

@@ -10,9 +10,19 @@ from scipy import sparse
 
 from tests.oracles import sparse_svm as oracle
 from thresher.data.input.validation import as_design
-from thresher.engine.rules import RULES, Screened, Static, around
-from thresher.engine.shrinking import Point, Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
 from thresher.families.sparse_svm import Training, Walker, fit_point, grid_of, highest_alpha, problems, walk
+from thresher.families.sparse_svm.rules import RULES, Screened, Static, around
+from thresher.families.sparse_svm.solver import (
+    Point,
+    Svm,
+    closed_form,
+    empty,
+    gap_at,
+    largest_alpha,
+    largest_beta,
+    reach,
+    solve,
+)
 from thresher.optim.elastic import screening
 from thresher.results import Trace
 

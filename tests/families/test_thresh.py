@@ -9,9 +9,9 @@ import pytest
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.input.validation import as_design
-from thresher.engine import machines as machines_module
+from thresher.engine import growing as machines_module
 from thresher.engine import threshing
-from thresher.families.fgm import fgm, growth_target
+from thresher.families.fgm.fit import fgm, growth_target
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
@@ -354,7 +354,7 @@ def test_a_deadline_in_the_past_returns_what_there_is():
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.parametrize("posed", POSED)
 def test_interrupted_in_elimination_the_model_so_far_comes_back(at, posed, monkeypatch):
-    from thresher.families import fgm as module
+    from thresher.families.fgm import fit as module
 
     def interrupted(*args, **options):
         for number, station in enumerate(real(*args, **options), 1):

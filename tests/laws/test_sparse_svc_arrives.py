@@ -8,9 +8,9 @@ from scipy import sparse
 
 from thresher import SparseSVC
 from thresher.datasets import make_wide
-from thresher.engine import inside
-from thresher.engine.watch import Watch
 from thresher.errors import FewerFeaturesWarning
+from thresher.families.sparse_svm import interior as inside
+from thresher.families.sparse_svm.watch import Watch
 from thresher.optim.elastic.interior import ElasticInterior
 from thresher.results import StopReason
 

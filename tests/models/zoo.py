@@ -26,7 +26,7 @@ from thresher import (
     StreamClassifier,
     Tree,
 )
-from thresher.engine import machines
+from thresher.engine import growing as machines
 from thresher.estimators.kernel_machine import Machine, Training
 from thresher.features.additive.design import Expansion
 from thresher.features.additive.maps import Inputs

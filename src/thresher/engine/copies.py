@@ -9,7 +9,7 @@ and only these are compared entry by entry.
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.engine.taken import Taken
+from thresher.engine.working_set import Taken
 
 ALIKE = 1e-12  # largest difference of equal columns, relative to their largest entry: rounding of the scaling
 NEAR = 1e-8  # relative difference of the fingerprints of columns that are compared

@@ -14,7 +14,7 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.scan.reducers import Split
 from thresher.data.scan.scores import Correlation
-from thresher.engine.machines import Earlier, Grown, Machine
+from thresher.engine.growing import Earlier, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.engine.strategies import Gatherer, Grower
 from thresher.optim.penalties.layout import Layout

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.data.designs.units import Units
-from thresher.engine.taken import Taken
+from thresher.engine.working_set import Taken
 from thresher.optim.penalties.norms import GroupSum, KSupport, Penalty
 
 PenaltyRule = Callable[[Taken, int], Penalty]

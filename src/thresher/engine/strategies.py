@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.engine.machines import Earlier, Grown, Machine, is_large
+from thresher.engine.growing import Earlier, Grown, Machine, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan
-from thresher.engine.taken import Taken
+from thresher.engine.working_set import Taken
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Stop, StopReason, Trace, relative

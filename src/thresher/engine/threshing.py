@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.engine.machines import is_large
-from thresher.engine.taken import Taken
+from thresher.engine.growing import is_large
+from thresher.engine.working_set import Taken
 from thresher.optim.dispatch import eliminator_for, solver_for
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.penalties.layout import Layout

@@ -13,7 +13,7 @@ from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.base import MatrixLike, SpaceEstimator
 from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
-from thresher.families.alignment import (
+from thresher.families.alignment.path import (
     DIVERGENCES,
     LARGEST_EPS,
     Divergence,

@@ -22,7 +22,7 @@ from thresher.estimators.restrictions import Candidates
 from thresher.estimators.selector import ColumnSelector
 from thresher.estimators.sentences import sentence_of
 from thresher.estimators.warm_start import Previous, largest_model
-from thresher.families.fgm import growth_target, overshoot_for
+from thresher.families.fgm.fit import growth_target, overshoot_for
 from thresher.features.additive.design import ExpandedDesign, ExpandedSpace
 from thresher.features.additive.maps import maps_of
 from thresher.features.additive.spec import AdditiveChi2, Intersection

@@ -17,8 +17,8 @@ from thresher.estimators.goals import goal_of, is_all
 from thresher.estimators.progress import Progress
 from thresher.estimators.sentences import groups_of_classes, shortfalls
 from thresher.estimators.warm_start import Starts
-from thresher.families.fgm import fgm, held_out
-from thresher.families.fgm_all import fgm_all, held_out_all
+from thresher.families.fgm.all_features import fgm_all, held_out_all
+from thresher.families.fgm.fit import fgm, held_out
 from thresher.results import Selection, Trace
 
 TRIED = ("Cs_", "sigmas_", "scores_")  # what was compared, and how well it did

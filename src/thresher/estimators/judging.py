@@ -16,7 +16,7 @@ from thresher.estimators.kernel_machine import FoldMachine, Training
 from thresher.estimators.patience import Clock, awaited
 from thresher.estimators.progress import JudgeProgress
 from thresher.estimators.scoring import FoldScorer
-from thresher.families.alignment import follow
+from thresher.families.alignment.path import follow
 from thresher.features.kernels.alignment import Alignments
 from thresher.features.kernels.units import KernelSource
 from thresher.results import AlignmentPath, Selection, StopReason, Trace

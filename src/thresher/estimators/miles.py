@@ -21,7 +21,7 @@ from thresher.estimators.folds import CS
 from thresher.estimators.goals import goal_of
 from thresher.estimators.warm_start import Previous, Starts, largest_model
 from thresher.estimators.widths import RULES, chosen_width, widths
-from thresher.families.fgm import growth_target
+from thresher.families.fgm.fit import growth_target
 from thresher.features.instances.design import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
 from thresher.features.instances.space import Prototypes
 from thresher.optim.measures.base import Measure

@@ -12,8 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from thresher.data.input.scaling import SCALES
 from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
-from thresher.engine.rules import RULES
-from thresher.engine.watch import Watch
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators import parameters as check
 from thresher.estimators.arrange import arranged
@@ -21,6 +19,8 @@ from thresher.estimators.base import MatrixLike
 from thresher.estimators.progress import StepProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
+from thresher.families.sparse_svm.rules import RULES
+from thresher.families.sparse_svm.watch import Watch
 from thresher.results import Selection, StopReason, Trace
 
 HEAVY = 1e100  # sample weights above this are divided by the largest

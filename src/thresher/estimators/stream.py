@@ -19,7 +19,7 @@ from thresher.estimators.base import MatrixLike
 from thresher.estimators.progress import StreamProgress
 from thresher.estimators.selector import SelectorClassifier
 from thresher.estimators.stream_options import class_factors, learner_options, number_of_passes
-from thresher.families.online import Learners
+from thresher.families.online.learners import Learners
 from thresher.features.columns import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.results import Milestone, Selection
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.estimators import parameters as check
-from thresher.families.online_learner import METHODS, PLACES
+from thresher.families.online.learner import METHODS, PLACES
 
 MOST_BITS = 30
 LARGEST_BUDGET = 2**30

@@ -10,7 +10,7 @@ from thresher.estimators.bags import BagSample
 from thresher.estimators.choice import MakeProblems, scores_of_Cs
 from thresher.estimators.folds import held_out_parts
 from thresher.estimators.goals import Goal
-from thresher.families.fgm import held_out
+from thresher.families.fgm.fit import held_out
 from thresher.features.instances.design import BagDesign, BagDistances, Instances
 from thresher.features.instances.space import median_distance
 from thresher.results import Trace

@@ -13,7 +13,7 @@ import numpy as np
 from thresher.errors import InconsistentResultError, ModelFileError
 from thresher.estimators.stream import StreamClassifier
 from thresher.estimators.stream_state import StreamState, classifier_of, state_of
-from thresher.families.online_state import LearnersState, LearnerState
+from thresher.families.online.state import LearnersState, LearnerState
 from thresher.models.arrays import ArrayReader, ArrayWriter
 from thresher.models.checks import Damaged, fields, in_one_line, integer, need, real, required, shown_path
 from thresher.models.container import Container, check_seal, open_file, write_sealed

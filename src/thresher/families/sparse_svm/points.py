@@ -4,8 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresher.engine.rules import RULES
-from thresher.engine.shrinking import Svm, closed_form, empty, gap_at, largest_alpha, largest_beta, reach, solve
+from thresher.families.sparse_svm.rules import RULES
+from thresher.families.sparse_svm.solver import (
+    Svm,
+    closed_form,
+    empty,
+    gap_at,
+    largest_alpha,
+    largest_beta,
+    reach,
+    solve,
+)
 
 ENDS = 0.02  # accuracy of a largest alpha that is found by bisection
 LEAST_END = 1e-6  # range of the bisection, as a share of its start

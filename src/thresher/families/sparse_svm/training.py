@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from thresher.engine.watch import Watch
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
 from thresher.families.sparse_svm.points import Row, polished, problems
+from thresher.families.sparse_svm.watch import Watch
 from thresher.results import Certificate, Selection, Spread, Step, Stop, StopReason
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from thresher.data.rows.slots import Slots
 from thresher.data.workers import unbroken
-from thresher.families.online_learner import Learner, running
-from thresher.families.online_state import LearnersState
+from thresher.families.online.learner import Learner, running
+from thresher.families.online.state import LearnersState
 from thresher.loops import descent
 from thresher.results import Milestone, Selection, StopReason, Trace, consistent
 

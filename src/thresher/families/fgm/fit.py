@@ -9,13 +9,13 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachColumn, Units
+from thresher.engine.growing import Grown, is_large
 from thresher.engine.growth import grow
-from thresher.engine.machines import Grown, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
-from thresher.engine.taken import Taken
 from thresher.engine.threshing import refitted, stops, thresh
-from thresher.families import fgm_path
-from thresher.families.fgm_path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
+from thresher.engine.working_set import Taken
+from thresher.families.fgm import path as fgm_path
+from thresher.families.fgm.path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
 from thresher.optim.dispatch import eliminator_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time

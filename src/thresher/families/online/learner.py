@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.families.online_state import LearnerState
+from thresher.families.online.state import LearnerState
 from thresher.loops import averaging, descent
 from thresher.results import consistent
 

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from thresher.engine import inside
-from thresher.engine.rules import RULES, Screened, Static, Tested, around
-from thresher.engine.watch import Watch
+from thresher.families.sparse_svm import interior as inside
+from thresher.families.sparse_svm.rules import RULES, Screened, Static, Tested, around
+from thresher.families.sparse_svm.watch import Watch
 from thresher.optim.elastic.newton import ElasticNewton, active_columns, column_terms, sample_terms
 from thresher.optim.penalties.prox import soft_threshold
 from thresher.optim.problems.losses import SmoothedHinge

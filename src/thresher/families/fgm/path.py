@@ -13,10 +13,10 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD
-from thresher.engine.machines import Grown
+from thresher.engine.growing import Grown
 from thresher.engine.plans import Plan
-from thresher.engine.taken import Taken
 from thresher.engine.threshing import thresh
+from thresher.engine.working_set import Taken
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.problems.margins import Problem
 from thresher.results import GroupLabels, Path, Products, Spread, Station, Trace

@@ -12,7 +12,7 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
-from thresher.engine.taken import ScanResult, Taken
+from thresher.engine.working_set import ScanResult, Taken
 from thresher.optim.dispatch import solver_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time

@@ -1,0 +1,1 @@
+"""Paper 3: the path of kernel weights in p."""

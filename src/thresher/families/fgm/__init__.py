@@ -1,0 +1,1 @@
+"""Papers 1 and 2: the feature generating machine."""

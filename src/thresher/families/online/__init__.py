@@ -1,0 +1,1 @@
+"""Paper 4: online selection under a budget."""
