@@ -54,7 +54,7 @@ FITS = (
     }
 )
 USES = (
-    "thresher.cli.app", "thresher.estimators.fgm", "thresher.estimators.sparse_svm", "thresher.estimators.stream",
+    "thresher.cli.app", "thresher.estimators.fgm.classifier", "thresher.estimators.sparse_svm.svc", "thresher.estimators.stream.classifier",
 )  # fmt: skip  # what the children import
 SELECTS = {
     "thresher select, csv": ("train.csv",),

@@ -11,7 +11,7 @@ import pytest
 
 import thresher
 from thresher import errors, results
-from thresher.estimators.parameters import N_JOBS
+from thresher.estimators.shared.parameters import N_JOBS
 
 
 @pytest.mark.parametrize("name", thresher.__all__)

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.linear.data import SETS, real_set
 from thresher import AlignmentPath, AlignmentPathClassifier
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.estimators.kernel_machine import FoldMachine, Training
+from thresher.estimators.alignment.kernel_machine import FoldMachine, Training
 from thresher.features.kernels.alignment import ColumnKernel
 from thresher.features.kernels.units import ColumnKernels
 

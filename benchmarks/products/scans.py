@@ -20,7 +20,7 @@ from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.arrange import arranged
+from thresher.estimators.shared.arrange import arranged
 from thresher.features.columns import ColumnSpace
 from thresher.features.polynomial.design import ProductDesign
 from thresher.features.polynomial.spec import Polynomial

@@ -22,7 +22,7 @@ from benchmarks.timing import peak_growth
 from thresher import FGMClassifier
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
-from thresher.estimators.arrange import arranged
+from thresher.estimators.shared.arrange import arranged
 from thresher.features.additive.maps import maps_of
 from thresher.features.additive.spec import kernel_of
 from thresher.features.columns import ColumnSpace

@@ -21,14 +21,14 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         ModelFileError,
         UnsupportedDesignError,
     )
-    from thresher.estimators.alignment_path import AlignmentPathClassifier
-    from thresher.estimators.alignments import alignment_path, alignments
-    from thresher.estimators.bags import bag_scorer
-    from thresher.estimators.fgm import FGMClassifier
-    from thresher.estimators.miles import MILESClassifier
-    from thresher.estimators.sparse_svm import SparseSVC
-    from thresher.estimators.sparse_svm_path import SparseSVCPath
-    from thresher.estimators.stream import StreamClassifier
+    from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+    from thresher.estimators.alignment.functions import alignment_path, alignments
+    from thresher.estimators.fgm.classifier import FGMClassifier
+    from thresher.estimators.miles.bags import bag_scorer
+    from thresher.estimators.miles.classifier import MILESClassifier
+    from thresher.estimators.sparse_svm.path import SparseSVCPath
+    from thresher.estimators.sparse_svm.svc import SparseSVC
+    from thresher.estimators.stream.classifier import StreamClassifier
     from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
     from thresher.features.groups.spec import Groups, Tree, group_by_prefix
     from thresher.features.polynomial.spec import Polynomial
@@ -139,7 +139,7 @@ _MODULES = {
     "AdditiveChi2": "thresher.features.additive.spec",
     "AdditiveGaussian": "thresher.features.additive.spec",
     "AlignmentPath": "thresher.results",
-    "AlignmentPathClassifier": "thresher.estimators.alignment_path",
+    "AlignmentPathClassifier": "thresher.estimators.alignment.classifier",
     "AlignmentPoint": "thresher.results",
     "AveragePrecision": "thresher.optim.measures.values",
     "Certificate": "thresher.results",
@@ -150,7 +150,7 @@ _MODULES = {
     "ErrorRate": "thresher.optim.measures.values",
     "F1": "thresher.optim.measures.values",
     "FBeta": "thresher.optim.measures.values",
-    "FGMClassifier": "thresher.estimators.fgm",
+    "FGMClassifier": "thresher.estimators.fgm.classifier",
     "FeaturePath": "thresher.results",
     "FewerFeaturesWarning": "thresher.errors",
     "FewerFoldsWarning": "thresher.errors",
@@ -164,7 +164,7 @@ _MODULES = {
     "Intersection": "thresher.features.additive.spec",
     "InvalidDataError": "thresher.errors",
     "InvalidDataTypeError": "thresher.errors",
-    "MILESClassifier": "thresher.estimators.miles",
+    "MILESClassifier": "thresher.estimators.miles.classifier",
     "Milestone": "thresher.results",
     "MissingBagsWarning": "thresher.errors",
     "ModelFileError": "thresher.errors",
@@ -178,21 +178,21 @@ _MODULES = {
     "RocArea": "thresher.optim.measures.values",
     "Selection": "thresher.results",
     "Source": "thresher.io.table",
-    "SparseSVC": "thresher.estimators.sparse_svm",
-    "SparseSVCPath": "thresher.estimators.sparse_svm_path",
+    "SparseSVC": "thresher.estimators.sparse_svm.svc",
+    "SparseSVCPath": "thresher.estimators.sparse_svm.path",
     "Spread": "thresher.results",
     "Station": "thresher.results",
     "Step": "thresher.results",
     "Stop": "thresher.results",
     "StopReason": "thresher.results",
-    "StreamClassifier": "thresher.estimators.stream",
+    "StreamClassifier": "thresher.estimators.stream.classifier",
     "Trace": "thresher.results",
     "Tree": "thresher.features.groups.spec",
     "Turn": "thresher.results",
     "UnsupportedDesignError": "thresher.errors",
-    "alignment_path": "thresher.estimators.alignments",
-    "alignments": "thresher.estimators.alignments",
-    "bag_scorer": "thresher.estimators.bags",
+    "alignment_path": "thresher.estimators.alignment.functions",
+    "alignments": "thresher.estimators.alignment.functions",
+    "bag_scorer": "thresher.estimators.miles.bags",
     "group_by_prefix": "thresher.features.groups.spec",
     "load": "thresher.models",
     "load_checkpoint": "thresher.models",

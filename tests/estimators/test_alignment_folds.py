@@ -7,8 +7,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from thresher import AlignmentPathClassifier, FewerFoldsWarning, SparseSVCPath
 from thresher.data.input.validation import as_design
-from thresher.estimators.judging import Judged, Source, chosen_point
-from thresher.estimators.kernel_machine import FoldMachine
+from thresher.estimators.alignment.judging import Judged, Source, chosen_point
+from thresher.estimators.alignment.kernel_machine import FoldMachine
 from thresher.families.alignment.path import Formulation, SquaredEuclidean, follow
 from thresher.features.kernels.alignment import ColumnKernel
 from thresher.features.kernels.units import ColumnKernels

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import alignment as oracle
 from thresher import AlignmentPathClassifier, FeaturePath, FewerFeaturesWarning, InvalidDataError, alignments
-from thresher.estimators import judging
+from thresher.estimators.alignment import judging
 
 REPEATED = "scikit-learn's SVC is no different: its tolerance and folds depend on how often a row is there"
 WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED for kind in ("dense", "sparse")}

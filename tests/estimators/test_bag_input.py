@@ -26,7 +26,7 @@ from thresher import (
 )
 from thresher.data.input.validation import as_design
 from thresher.errors import InvalidDataTypeError
-from thresher.estimators.bags import grouped
+from thresher.estimators.miles.bags import grouped
 
 X, y, bags = made_bags()
 SORTED = np.array([f"{bag:04d}" for bag in bags])  # strings in the order of the numbers

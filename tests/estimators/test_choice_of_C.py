@@ -11,7 +11,7 @@ from tests.problems import many_classes, problem
 from thresher import FGMClassifier
 from thresher.engine import growing as machines
 from thresher.engine import growth, threshing
-from thresher.estimators.folds import CS
+from thresher.estimators.shared.folds import CS
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)

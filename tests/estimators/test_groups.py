@@ -16,7 +16,7 @@ from thresher import FGMClassifier, Groups, Tree, group_by_prefix
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import as_design
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
-from thresher.estimators.sentences import groups_of_classes, shortfalls
+from thresher.estimators.fgm.sentences import groups_of_classes, shortfalls
 
 X, y, COST = problem(80, 40, 4)
 LABELS = np.arange(40) // 4

@@ -13,7 +13,7 @@ from thresher.data.input.validation import as_design
 from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
-from thresher.estimators import fitting, goals
+from thresher.estimators.fgm import fitting, goals
 from thresher.families.fgm.fit import held_out
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import Trace

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from thresher import AlignmentPathClassifier, load, save
 from thresher.data.scan.pieces import OutOfTime
-from thresher.estimators import judging, kernel_machine
-from thresher.estimators.patience import Clock, awaited
+from thresher.estimators.alignment import judging, kernel_machine
+from thresher.estimators.alignment.deadline import Clock, awaited
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 10))

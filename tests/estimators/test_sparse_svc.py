@@ -25,7 +25,7 @@ from thresher import SparseSVC, SparseSVCPath
 from thresher.data.workers import Workers
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators import sparse_svm
+from thresher.estimators.sparse_svm import svc as sparse_svm
 from thresher.families.sparse_svm import rules
 from thresher.results.grid import RULES
 

@@ -338,7 +338,7 @@ def test_selected_columns_in_and_out():
 
 
 def test_a_function_is_told_where_the_stream_stands(monkeypatch, capsys):
-    monkeypatch.setattr("thresher.estimators.progress.StreamProgress.EVERY", 0.0)
+    monkeypatch.setattr("thresher.estimators.shared.progress.StreamProgress.EVERY", 0.0)
     told = []
     clf = StreamClassifier(6, n_passes=3, verbose=lambda mark, speed: told.append((mark, speed))).fit(X, y)
     assert [mark.examples for mark, _ in told] == [120, 240, 360]

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from thresher import StreamClassifier, load_checkpoint, save_checkpoint
 from thresher.data.workers import unbroken
-from thresher.estimators.progress import StreamProgress
+from thresher.estimators.shared.progress import StreamProgress
 from thresher.families.online.learner import METHODS
 from thresher.loops import averaging, descent
 

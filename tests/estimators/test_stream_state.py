@@ -10,7 +10,7 @@ import thresher
 from tests.models.checkpoints import small
 from thresher import StreamClassifier
 from thresher.errors import InconsistentResultError
-from thresher.estimators.stream_state import classifier_of, state_of
+from thresher.estimators.stream.state import classifier_of, state_of
 
 
 def test_a_classifier_goes_on_from_its_state():

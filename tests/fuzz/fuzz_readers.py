@@ -21,7 +21,7 @@ from sklearn.datasets import load_svmlight_file
 import thresher.loops.text  # noqa: F401  (compiled code cannot be instrumented, so it is imported before)
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataError, ModelFileError
-from thresher.estimators.stream import StreamClassifier
+from thresher.estimators.stream.classifier import StreamClassifier
 
 with atheris.instrument_imports(include=["thresher.io", "thresher.models"]):
     from thresher.io import read

@@ -11,7 +11,7 @@ from thresher.data.blocks.dense import DenseBlock
 from thresher.data.input.validation import as_design
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
-from thresher.estimators.parameters import column_numbers
+from thresher.estimators.shared.parameters import column_numbers
 from thresher.features.groups.spec import Groups, Tree, grouping
 
 SMALL_X = matrix(40, 17, seed=4)

@@ -27,7 +27,7 @@ from thresher import (
     Tree,
 )
 from thresher.engine import growing as machines
-from thresher.estimators.kernel_machine import Machine, Training
+from thresher.estimators.alignment.kernel_machine import Machine, Training
 from thresher.features.additive.design import Expansion
 from thresher.features.additive.maps import Inputs
 from thresher.features.instances.prototypes import Prototypes

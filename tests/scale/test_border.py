@@ -15,9 +15,9 @@ SOURCE = pathlib.Path(data.__file__).parents[1]
 DOORS = {
     "data": "the storages themselves",
     "io": "files to matrices",
-    "estimators/base.py": "checks what users give",
-    "estimators/selector.py": "checks what users give",
-    "estimators/stream.py": "checks batches; columns may be told apart by number alone",
+    "estimators/shared/base.py": "checks what users give",
+    "estimators/shared/selector.py": "checks what users give",
+    "estimators/stream/classifier.py": "checks batches; columns may be told apart by number alone",
     "models/parameters.py": "a parameter may be a sparse matrix",
     "results/weights.py": "weights of a few features as sparse rows; X is never seen there",
 }

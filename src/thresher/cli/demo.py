@@ -14,10 +14,10 @@ from sklearn.svm import LinearSVC
 
 from thresher.cli.show import OUT
 from thresher.datasets import make_wide
-from thresher.estimators.alignment_path import AlignmentPathClassifier
-from thresher.estimators.fgm import FGMClassifier
-from thresher.estimators.miles import MILESClassifier
-from thresher.estimators.stream import StreamClassifier
+from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+from thresher.estimators.fgm.classifier import FGMClassifier
+from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.optim.measures.values import F1
 from thresher.results import counted, rounded
 

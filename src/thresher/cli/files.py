@@ -10,8 +10,8 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mean
-from thresher.estimators.bags import grouped
-from thresher.estimators.miles import MILESClassifier
+from thresher.estimators.miles.bags import grouped
+from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
 from thresher.io.svmlight import shown

@@ -7,7 +7,7 @@ from thresher.cli.inspect import describe, facts
 from thresher.cli.select import check_usage, fitted, training_data, where
 from thresher.cli.show import Points, Reporter, add, new_table
 from thresher.cli.start import DONE, INTERRUPTED
-from thresher.estimators.sparse_svm_path import SparseSVCPath
+from thresher.estimators.sparse_svm.path import SparseSVCPath
 
 FEATURES_SHOWN = 20
 

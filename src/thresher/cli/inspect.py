@@ -8,11 +8,11 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
 from thresher.cli.losses import little_gained, loss_facts, loss_in_words, measure_of, title_of
 from thresher.cli.show import Reporter, add, counted, new_table, number_that_fit
-from thresher.estimators.alignment_path import AlignmentPathClassifier
-from thresher.estimators.fgm import FGMClassifier
-from thresher.estimators.miles import MILESClassifier
-from thresher.estimators.sparse_svm_path import SparseSVCPath
-from thresher.estimators.stream import StreamClassifier
+from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+from thresher.estimators.fgm.classifier import FGMClassifier
+from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.estimators.sparse_svm.path import SparseSVCPath
+from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.features.kernels.units import UnitSpace
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded

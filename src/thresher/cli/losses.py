@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.estimators.goals import OfMeasure, goal_of
+from thresher.estimators.fgm.goals import OfMeasure, goal_of
 from thresher.optim.measures.values import ErrorRate, FBeta, PrecisionAtK, RecallAtK
 
 AT_K = {"precision_at_k": PrecisionAtK, "recall_at_k": RecallAtK}

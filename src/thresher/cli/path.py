@@ -7,7 +7,7 @@ from thresher.cli.inspect import describe, facts
 from thresher.cli.select import check_usage, fitted, spread, training_data, where
 from thresher.cli.show import Judged, Reporter, add, new_table
 from thresher.cli.start import DONE, INTERRUPTED
-from thresher.estimators.alignment_path import AlignmentPathClassifier
+from thresher.estimators.alignment.classifier import AlignmentPathClassifier
 
 FEATURES_SHOWN, POINTS_SHOWN = 20, 20
 

@@ -12,10 +12,10 @@ from thresher.cli.inspect import chosen
 from thresher.cli.losses import measure_of, title_of, undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
-from thresher.estimators.bags import grouped
-from thresher.estimators.fgm import FGMClassifier
-from thresher.estimators.miles import MILESClassifier
-from thresher.estimators.scoring import PrecomputedScores
+from thresher.estimators.fgm.classifier import FGMClassifier
+from thresher.estimators.miles.bags import grouped
+from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.estimators.shared.scoring import PrecomputedScores
 from thresher.models import read as read_model
 
 

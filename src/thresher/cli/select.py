@@ -23,10 +23,10 @@ from thresher.cli.losses import check_at, check_loss, loss_of, measure_of, title
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError
-from thresher.estimators.bags import grouped as grouped_bags
-from thresher.estimators.fgm import FGMClassifier
-from thresher.estimators.miles import MILESClassifier
-from thresher.estimators.scoring import PrecomputedScores
+from thresher.estimators.fgm.classifier import FGMClassifier
+from thresher.estimators.miles.bags import grouped as grouped_bags
+from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.estimators.shared.scoring import PrecomputedScores
 from thresher.features.polynomial.spec import Polynomial
 from thresher.io.table import Source
 from thresher.models import read as read_model

@@ -16,7 +16,7 @@ from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.rows.entries import LARGEST
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
-from thresher.estimators.stream import StreamClassifier
+from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.io.svmlight import shown
 from thresher.io.table import Source, tidy_labels
 from thresher.io.text import MOST_REPORTED, opened

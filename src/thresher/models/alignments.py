@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from thresher.errors import InconsistentResultError
-from thresher.estimators.kernel_machine import Machine, Training
+from thresher.estimators.alignment.kernel_machine import Machine, Training
 from thresher.features.kernels.explicit import TrainingColumns
 from thresher.models.checks import Damaged, fields, increasing, integer, need, real, required
 from thresher.results import AlignmentPath

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import InconsistentResultError, ModelFileError
-from thresher.estimators.stream import StreamClassifier
-from thresher.estimators.stream_state import StreamState, classifier_of, state_of
+from thresher.estimators.stream.classifier import StreamClassifier
+from thresher.estimators.stream.state import StreamState, classifier_of, state_of
 from thresher.families.online.state import LearnersState, LearnerState
 from thresher.models.arrays import ArrayReader, ArrayWriter
 from thresher.models.checks import Damaged, fields, in_one_line, integer, need, real, required, shown_path

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.errors import ModelFileError
-from thresher.estimators.base import SpaceEstimator
+from thresher.estimators.shared.base import SpaceEstimator
 from thresher.io.table import Source
 from thresher.models.arrays import ArrayReader, ArrayWriter
 from thresher.models.checks import Damaged, fields, need, required, shown, shown_path, string

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.alignment_path import AlignmentPathClassifier
-from thresher.estimators.base import SpaceEstimator
-from thresher.estimators.fgm import FGMClassifier
-from thresher.estimators.fgm_options import made_by, options_of
-from thresher.estimators.goals import MEASURE_TYPES
-from thresher.estimators.miles import MILESClassifier
-from thresher.estimators.sparse_svm import SparseSVC
-from thresher.estimators.sparse_svm_path import SparseSVCPath
-from thresher.estimators.stream import StreamClassifier
+from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+from thresher.estimators.fgm.classifier import FGMClassifier
+from thresher.estimators.fgm.goals import MEASURE_TYPES
+from thresher.estimators.fgm.options import made_by, options_of
+from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.estimators.shared.base import SpaceEstimator
+from thresher.estimators.sparse_svm.path import SparseSVCPath
+from thresher.estimators.sparse_svm.svc import SparseSVC
+from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.features.groups.spec import Groups, Tree
 from thresher.features.polynomial.spec import Polynomial

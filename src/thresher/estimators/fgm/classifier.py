@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.estimators import parameters as check
-from thresher.estimators.arrange import arranged
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.fgm_options import check_heredity, made_by, options_of
-from thresher.estimators.fitting import Task, fit_design, set_or_remove
-from thresher.estimators.goals import check_all, goal_of, is_all
-from thresher.estimators.linear import PathClassifier, probabilities
-from thresher.estimators.restrictions import Candidates
-from thresher.estimators.selector import ColumnSelector
-from thresher.estimators.sentences import sentence_of
-from thresher.estimators.warm_start import Previous, largest_model
+from thresher.estimators.fgm.fitting import Task, fit_design, set_or_remove
+from thresher.estimators.fgm.goals import check_all, goal_of, is_all
+from thresher.estimators.fgm.options import check_heredity, made_by, options_of
+from thresher.estimators.fgm.restrictions import Candidates
+from thresher.estimators.fgm.sentences import sentence_of
+from thresher.estimators.fgm.warm_start import Previous, largest_model
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.arrange import arranged
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.linear import PathClassifier, probabilities
+from thresher.estimators.shared.selector import ColumnSelector
 from thresher.families.fgm.fit import growth_target, overshoot_for
 from thresher.features.additive.design import ExpandedDesign, ExpandedSpace
 from thresher.features.additive.maps import maps_of

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.estimators.bags import BagSample
-from thresher.estimators.choice import MakeProblems, scores_of_Cs
-from thresher.estimators.folds import held_out_parts
-from thresher.estimators.goals import Goal
+from thresher.estimators.fgm.choice import MakeProblems, scores_of_Cs
+from thresher.estimators.fgm.goals import Goal
+from thresher.estimators.miles.bags import BagSample
+from thresher.estimators.shared.folds import held_out_parts
 from thresher.families.fgm.fit import held_out
 from thresher.features.instances.design import BagDesign, BagDistances, Instances
 from thresher.features.instances.space import median_distance

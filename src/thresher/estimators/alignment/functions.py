@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from thresher.data.input.validation import check_finite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
-from thresher.estimators import parameters as check
-from thresher.estimators.base import MatrixLike, SpaceEstimator
-from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
+from thresher.estimators.alignment.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
 from thresher.families.alignment.path import (
     DIVERGENCES,
     LARGEST_EPS,

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thresher.errors import FewerFoldsWarning, InvalidDataError
-from thresher.estimators import parameters as check
-from thresher.estimators.alignments import ToBeginWith, checked_formulation
-from thresher.estimators.folds import held_out_parts
-from thresher.estimators.judging import Options
-from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list
+from thresher.estimators.alignment.functions import ToBeginWith, checked_formulation
+from thresher.estimators.alignment.judging import Options
+from thresher.estimators.alignment.kernel_choice import checked_kernel, checked_units, is_list
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.folds import held_out_parts
 
 MOST_SAMPLES = 20_000  # a kernel matrix of 3.2 GB
 SVMS = ("kernel", "linear", None)

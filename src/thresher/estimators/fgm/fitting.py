@@ -10,13 +10,13 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators import parameters as check
-from thresher.estimators.choice import best_C, scores_of_Cs
-from thresher.estimators.folds import CS, held_out_parts
-from thresher.estimators.goals import goal_of, is_all
-from thresher.estimators.progress import Progress
-from thresher.estimators.sentences import groups_of_classes, shortfalls
-from thresher.estimators.warm_start import Starts
+from thresher.estimators.fgm.choice import best_C, scores_of_Cs
+from thresher.estimators.fgm.goals import goal_of, is_all
+from thresher.estimators.fgm.sentences import groups_of_classes, shortfalls
+from thresher.estimators.fgm.warm_start import Starts
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.folds import CS, held_out_parts
+from thresher.estimators.shared.progress import Progress
 from thresher.families.fgm.all_features import fgm_all, held_out_all
 from thresher.families.fgm.fit import fgm, held_out
 from thresher.results import Selection, Trace

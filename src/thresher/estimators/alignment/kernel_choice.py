@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.estimators import parameters as check
+from thresher.estimators.shared import parameters as check
 from thresher.features.kernels.alignment import KERNELS, ColumnKernel
 from thresher.features.kernels.units import ColumnKernels, GivenKernels, KernelSource, Units
 

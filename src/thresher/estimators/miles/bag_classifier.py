@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from thresher.data.input.validation import check_columns
 from thresher.errors import MissingBagsWarning
-from thresher.estimators import parameters as check
-from thresher.estimators.bags import grouped
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.linear import PathClassifier, probabilities
+from thresher.estimators.miles.bags import grouped
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.linear import PathClassifier, probabilities
 from thresher.features.columns import Space
 from thresher.features.instances.design import by_rows, rows_of
 from thresher.features.instances.prototypes import Prototypes

@@ -11,11 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from thresher.data.scan.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.alignments import formulation_of, targets_of
-from thresher.estimators.kernel_machine import FoldMachine, Training
-from thresher.estimators.patience import Clock, awaited
-from thresher.estimators.progress import JudgeProgress
-from thresher.estimators.scoring import FoldScorer
+from thresher.estimators.alignment.deadline import Clock, awaited
+from thresher.estimators.alignment.functions import formulation_of, targets_of
+from thresher.estimators.alignment.kernel_machine import FoldMachine, Training
+from thresher.estimators.shared.progress import JudgeProgress
+from thresher.estimators.shared.scoring import FoldScorer
 from thresher.families.alignment.path import follow
 from thresher.features.kernels.alignment import Alignments
 from thresher.features.kernels.units import KernelSource

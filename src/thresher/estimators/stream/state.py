@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.errors import InconsistentResultError
-from thresher.estimators.stream import Frozen, StreamClassifier
-from thresher.estimators.stream_options import class_factors
+from thresher.estimators.stream.classifier import Frozen, StreamClassifier
+from thresher.estimators.stream.options import class_factors
 from thresher.families.online.state import LearnersState
 from thresher.results import consistent
 

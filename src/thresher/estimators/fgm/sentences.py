@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.estimators import parameters as check
+from thresher.estimators.shared import parameters as check
 from thresher.results import Selection, counted
 from thresher.results.products import pairs_of
 from thresher.results.words import proof

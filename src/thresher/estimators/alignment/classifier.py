@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.estimators import parameters as check
-from thresher.estimators.alignment_options import check_samples, checked_options, held_out
-from thresher.estimators.arrange import arranged
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.judging import Judge, Options, Source, chosen_point, reason_of, tell
-from thresher.estimators.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
-from thresher.estimators.kernel_machine import Machine, Training, machine_of
-from thresher.estimators.linear import LinearClassifier
-from thresher.estimators.patience import Clock, awaited
-from thresher.estimators.scoring import fold_scorer
-from thresher.estimators.selector import ColumnSelector
+from thresher.estimators.alignment.deadline import Clock, awaited
+from thresher.estimators.alignment.judging import Judge, Options, Source, chosen_point, reason_of, tell
+from thresher.estimators.alignment.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
+from thresher.estimators.alignment.kernel_machine import Machine, Training, machine_of
+from thresher.estimators.alignment.options import check_samples, checked_options, held_out
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.arrange import arranged
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.linear import LinearClassifier
+from thresher.estimators.shared.scoring import fold_scorer
+from thresher.estimators.shared.selector import ColumnSelector
 from thresher.features.columns import Space
 from thresher.features.kernels.alignment import UnitKernels
 from thresher.features.kernels.explicit import TrainingColumns, columns_of

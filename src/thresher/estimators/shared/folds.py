@@ -4,7 +4,7 @@ import importlib
 
 import numpy as np
 
-from thresher.estimators.parameters import integer
+from thresher.estimators.shared.parameters import integer
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries
 

@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators import parameters as check
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.folds import held_out_parts
-from thresher.estimators.progress import PointProgress
-from thresher.estimators.scoring import FoldScorer, fold_scorer
-from thresher.estimators.sparse_svm import ElasticSVC, Samples, SparseSVC
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.folds import held_out_parts
+from thresher.estimators.shared.progress import PointProgress
+from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
+from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import Walker, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 

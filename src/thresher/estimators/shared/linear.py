@@ -8,8 +8,8 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.base import MatrixLike, SpaceEstimator
-from thresher.estimators.parameters import is_integer
+from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
+from thresher.estimators.shared.parameters import is_integer
 from thresher.results import Selection, sparse_rows
 from thresher.results.weights import SparseRows
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.estimators.folds import accuracy
+from thresher.estimators.shared.folds import accuracy
 from thresher.optim.measures.values import (
     MEASURES,
     ErrorRate,

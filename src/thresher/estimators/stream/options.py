@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.estimators import parameters as check
+from thresher.estimators.shared import parameters as check
 from thresher.families.online.learner import METHODS, PLACES
 
 MOST_BITS = 30

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from thresher.estimators.goals import Goal
-from thresher.estimators.parameters import costs
+from thresher.estimators.fgm.goals import Goal
+from thresher.estimators.shared.parameters import costs
 from thresher.optim.problems.margins import Problem
 from thresher.results import Trace
 

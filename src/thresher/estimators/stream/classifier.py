@@ -14,11 +14,11 @@ from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
 from thresher.errors import UnsupportedDesignError
-from thresher.estimators import parameters as check
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.progress import StreamProgress
-from thresher.estimators.selector import SelectorClassifier
-from thresher.estimators.stream_options import class_factors, learner_options, number_of_passes
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.progress import StreamProgress
+from thresher.estimators.shared.selector import SelectorClassifier
+from thresher.estimators.stream.options import class_factors, learner_options, number_of_passes
 from thresher.families.online.learners import Learners
 from thresher.features.columns import ColumnSpace, HashedSpace, NumberedSpace
 from thresher.results import Milestone, Selection

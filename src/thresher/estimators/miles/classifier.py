@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachInstance, Units
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.estimators import parameters as check
-from thresher.estimators.arrange import arranged
-from thresher.estimators.bag_classifier import BagClassifier
-from thresher.estimators.bags import BagSample, bag_sample
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.fgm_options import options_of
-from thresher.estimators.fitting import Task, fit_design
-from thresher.estimators.folds import CS
-from thresher.estimators.goals import goal_of
-from thresher.estimators.warm_start import Previous, Starts, largest_model
-from thresher.estimators.widths import RULES, chosen_width, widths
+from thresher.estimators.fgm.fitting import Task, fit_design
+from thresher.estimators.fgm.goals import goal_of
+from thresher.estimators.fgm.options import options_of
+from thresher.estimators.fgm.warm_start import Previous, Starts, largest_model
+from thresher.estimators.miles.bag_classifier import BagClassifier
+from thresher.estimators.miles.bags import BagSample, bag_sample
+from thresher.estimators.miles.widths import RULES, chosen_width, widths
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.arrange import arranged
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.folds import CS
 from thresher.families.fgm.fit import growth_target
 from thresher.features.instances.design import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
 from thresher.features.instances.space import Prototypes

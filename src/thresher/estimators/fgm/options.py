@@ -3,8 +3,8 @@
 from typing import Any
 
 from thresher.data.input.scaling import SCALES
-from thresher.estimators import parameters as check
-from thresher.estimators.goals import goal_of
+from thresher.estimators.fgm.goals import goal_of
+from thresher.estimators.shared import parameters as check
 from thresher.features.additive.maps import maps_of
 from thresher.features.additive.spec import Kernel, kernel_of
 from thresher.features.polynomial.spec import Polynomial

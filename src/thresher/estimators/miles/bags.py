@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
 from thresher.errors import InvalidDataError
-from thresher.estimators import parameters as check
+from thresher.estimators.shared import parameters as check
 from thresher.features.instances.design import Bags, by_rows
 from thresher.optim.measures.base import Measure
 

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.input.validation import checked_sparse
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
-from thresher.estimators import parameters as check
-from thresher.estimators.base import MatrixLike, SpaceEstimator
-from thresher.estimators.correlated import interchangeable
-from thresher.estimators.linear import LinearClassifier
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
+from thresher.estimators.shared.correlated import interchangeable
+from thresher.estimators.shared.linear import LinearClassifier
 from thresher.results import Interchangeable
 from thresher.results.words import proof
 

@@ -7,7 +7,7 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
 from thresher.errors import InvalidDataError, did_you_mean
-from thresher.estimators import parameters as check
+from thresher.estimators.shared import parameters as check
 from thresher.features.additive.design import ExpandedDesign
 from thresher.features.columns import Space
 from thresher.features.groups.spec import ColumnNumbers, Grouping, grouping

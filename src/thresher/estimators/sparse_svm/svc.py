@@ -13,11 +13,11 @@ from thresher.data.input.scaling import SCALES
 from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
-from thresher.estimators import parameters as check
-from thresher.estimators.arrange import arranged
-from thresher.estimators.base import MatrixLike
-from thresher.estimators.progress import StepProgress
-from thresher.estimators.selector import SelectorClassifier
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.arrange import arranged
+from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.progress import StepProgress
+from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
 from thresher.families.sparse_svm.rules import RULES
 from thresher.families.sparse_svm.watch import Watch

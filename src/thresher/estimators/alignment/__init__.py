@@ -1,0 +1,1 @@
+"""AlignmentPathClassifier, and its functions."""

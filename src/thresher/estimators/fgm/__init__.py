@@ -1,0 +1,1 @@
+"""FGMClassifier, and the fit of every estimator that selects by FGM."""

@@ -1,0 +1,1 @@
+"""MILESClassifier: bags of instances."""

@@ -1,0 +1,1 @@
+"""What estimators share: validation of parameters, labels and X, prediction, progress."""

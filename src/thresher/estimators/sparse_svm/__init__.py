@@ -1,0 +1,1 @@
+"""SparseSVC and SparseSVCPath."""
