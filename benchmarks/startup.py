@@ -54,8 +54,11 @@ FITS = (
     }
 )
 USES = (
-    "thresher.cli.app", "thresher.estimators.fgm.classifier", "thresher.estimators.sparse_svm.svc", "thresher.estimators.stream.classifier",
-)  # fmt: skip  # what the children import
+    "thresher.cli.app",
+    "thresher.estimators.fgm.classifier",
+    "thresher.estimators.sparse_svm.svc",
+    "thresher.estimators.stream.classifier",
+)  # what the children import
 SELECTS = {
     "thresher select, csv": ("train.csv",),
     "thresher select, svmlight": ("train.svm",),

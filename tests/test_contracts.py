@@ -5,7 +5,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "thresher"
-SEEN_BY_SOLVERS = {"block", "workers"}  # of data
+SEEN_BY_SOLVERS = {"blocks", "workers"}  # of data; blocks stand on workers
 WITH_SCIKIT_LEARN = {"estimators", "report", "models", "cli"}
 
 
@@ -30,20 +30,15 @@ def last_names(modules):
     return {name.rpartition(".")[2] for name in modules}
 
 
-def test_solvers_may_import_two_modules_of_data_and_no_other():
+def test_solvers_may_import_blocks_and_nothing_else_of_data():
     forbidden = last_names(contract("never storage or p")["forbidden_modules"])
     assert forbidden == modules_of("data") - {"__init__"} - SEEN_BY_SOLVERS
 
 
-def test_every_family_is_independent():
-    """A family is a module or a package; modules that begin with its name belong to it."""
-    families = last_names(contract("families do not know each other")["modules"])
-    assert families <= modules_of("families")
-    assert not [
-        name
-        for name in modules_of("families") - {"__init__"} - families
-        if not any(name.startswith(f"{family}_") for family in families)
-    ]
+def test_every_room_of_data_has_a_layer():
+    layers = contract("data: input and rows")
+    named = {name for line in layers["layers"] for name in line.replace("|", " ").split()}
+    assert named == modules_of("data") - {"__init__"}
 
 
 def test_every_other_room_is_without_scikit_learn():

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from tests.cli.test_commands import thresh
-from thresher.cli import demo
+from thresher.cli.commands import demo
 
 
 @pytest.fixture(scope="module")

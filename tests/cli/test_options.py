@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.cli.test_commands import as_json, thresh
-from thresher.cli.options import app
+from thresher.cli.options.commands import app
 from thresher.cli.start import with_options
 
 COMMANDS = ["select", "grid", "path", "stream", "predict", "inspect", "demo"]

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 import thresher
 from tests.cli.test_commands import as_json, thresh
 from tests.models.make_fixtures import HERE
-from thresher.cli import stream as stream_module
+from thresher.cli.commands import stream as stream_module
 from thresher.models import checkpoint, files
 from thresher.results.words import proof
 
@@ -213,7 +213,12 @@ def test_predictions_that_cannot_be_written_name_the_file(folder, selected):
 NOTICE = """
 import logging
 import sys
-from thresher.cli import grid, inspect, main, predict, select, show, stream
+from thresher.cli import main, show
+from thresher.cli.commands import grid
+from thresher.cli.commands import inspect
+from thresher.cli.commands import predict
+from thresher.cli.commands import select
+from thresher.cli.commands import stream
 from thresher.loops.jit import NOTICE
 
 class Compiling(show.Reporter):

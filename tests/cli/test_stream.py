@@ -21,7 +21,7 @@ import thresher
 from tests.cli.test_commands import COMMAND, as_json, heed_ctrl_c, thresh
 from thresher import Source, StreamClassifier
 from thresher.cli import main
-from thresher.cli import stream as stream_module
+from thresher.cli.commands import stream as stream_module
 from thresher.errors import ModelFileError
 from thresher.io import read
 from thresher.io import text as text_module
@@ -117,7 +117,8 @@ WATCHED = """
 import contextlib
 import sys
 from numba.core.dispatcher import Dispatcher
-from thresher.cli import main, stream
+from thresher.cli import main
+from thresher.cli.commands import stream
 
 def compiled():
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("thresher.")]

@@ -10,7 +10,7 @@ import pytest
 
 import thresher
 from tests.models.zoo import data_for, fitted
-from thresher.cli.inspect import own_facts
+from thresher.cli.commands.inspect import own_facts
 from thresher.errors import ModelFileError
 from thresher.models import arrays, files, json_text
 from thresher.models.checks import Damaged

@@ -14,6 +14,7 @@ SOURCE = pathlib.Path(data.__file__).parents[1]
 # What may ask how a matrix is stored, and why.
 DOORS = {
     "data": "the storages themselves",
+    "features": "what features are made of, in each storage",
     "io": "files to matrices",
     "estimators/shared/base.py": "checks what users give",
     "estimators/shared/selector.py": "checks what users give",
@@ -33,7 +34,7 @@ SPARSE = {"issparse", "isspmatrix", "isspmatrix_csr", "isspmatrix_csc", "sparray
 }
 CLASSES = {
     name
-    for module in pkgutil.iter_modules(data.__path__, "thresher.data.")
+    for module in pkgutil.walk_packages(data.__path__, "thresher.data.")
     for name, value in vars(importlib.import_module(module.name)).items()
     if isinstance(value, type) and issubclass(value, Block) and value is not Block
 }

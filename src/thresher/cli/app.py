@@ -168,10 +168,10 @@ def run(arguments):
 
 
 def later(module, **options):
-    """Import ``thresher.cli.<module>`` and run it."""
+    """Import ``thresher.cli.commands.<module>`` and run it."""
     postpone()
     with uncollected():
-        command = importlib.import_module(f"thresher.cli.{module}")
+        command = importlib.import_module(f"thresher.cli.commands.{module}")
     gc.freeze()  # what was imported stays: looking through it at exit would take 0.3 s
     return command.run(**options)
 

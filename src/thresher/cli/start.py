@@ -23,7 +23,7 @@ def main(arguments=None):
     if threading.current_thread() is threading.main_thread():  # batch systems send it: like Ctrl-C
         signal.signal(signal.SIGTERM, _interrupt)
     try:
-        importlib.import_module("thresher.cli.options")
+        importlib.import_module("thresher.cli.options.commands")
         app = importlib.import_module("thresher.cli.app")
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):

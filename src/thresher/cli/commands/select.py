@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
+from thresher.cli.commands.inspect import describe, facts
 from thresher.cli.files import (
     Names,
     check_bags_agree,
@@ -17,9 +18,8 @@ from thresher.cli.files import (
     saved,
     used_columns,
 )
-from thresher.cli.group_files import read_groups, read_tree
-from thresher.cli.inspect import describe, facts
-from thresher.cli.losses import check_at, check_loss, loss_of, measure_of, title_of, undefined
+from thresher.cli.options.group_files import read_groups, read_tree
+from thresher.cli.options.losses import check_at, check_loss, loss_of, measure_of, title_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from thresher.cli.commands.inspect import describe, facts
+from thresher.cli.commands.select import check_usage, fitted, spread, training_data, where
 from thresher.cli.files import path_of
-from thresher.cli.inspect import describe, facts
-from thresher.cli.select import check_usage, fitted, spread, training_data, where
 from thresher.cli.show import Judged, Reporter, add, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.estimators.alignment.classifier import AlignmentPathClassifier

@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
-from thresher.cli.losses import little_gained, loss_facts, loss_in_words, measure_of, title_of
+from thresher.cli.options.losses import little_gained, loss_facts, loss_in_words, measure_of, title_of
 from thresher.cli.show import Reporter, add, counted, new_table, number_that_fit
 from thresher.estimators.alignment.classifier import AlignmentPathClassifier
 from thresher.estimators.fgm.classifier import FGMClassifier

@@ -33,8 +33,8 @@ from thresher.cli.app import (
     positive,
 )  # fmt: skip
 from thresher.cli.docstrings import restored
-from thresher.cli.path_options import path  # noqa: F401 (a command)
-from thresher.cli.select_options import select  # noqa: F401 (a command)
+from thresher.cli.options.path import path  # noqa: F401 (a command)
+from thresher.cli.options.select import select  # noqa: F401 (a command)
 
 
 @app.command

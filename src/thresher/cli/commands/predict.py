@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from thresher.cli.app import WrongUsage
+from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, path_of, used_columns
-from thresher.cli.inspect import chosen
-from thresher.cli.losses import measure_of, title_of, undefined
+from thresher.cli.options.losses import measure_of, title_of, undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
 from thresher.estimators.fgm.classifier import FGMClassifier

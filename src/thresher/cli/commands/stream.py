@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
+from thresher.cli.commands.inspect import describe, facts, say_settings
+from thresher.cli.commands.select import check_usage, where
 from thresher.cli.files import check_out, not_written, path_of, saved
-from thresher.cli.inspect import describe, facts, say_settings
-from thresher.cli.select import check_usage, where
 from thresher.cli.show import Examples, Reporter, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.rows.entries import LARGEST

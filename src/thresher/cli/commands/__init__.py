@@ -1,0 +1,1 @@
+"""The commands: from parsed options to a report."""

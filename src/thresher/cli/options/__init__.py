@@ -1,0 +1,1 @@
+"""Options of the commands, and how their values are read."""
