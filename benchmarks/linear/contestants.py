@@ -129,10 +129,10 @@ def svm_on_all(X, y, ks, C):
 
 FGM, RFE, ON_ALL = "FGM", "SVM-RFE", "SVM on all columns"
 CONTESTANTS = (
-    Contestant(FGM, partial(fgm, loss="squared_hinge", overshoot="auto"), "each"),
-    Contestant("FGM, grown", partial(fgm, loss="squared_hinge", overshoot=None), "each"),
-    Contestant("FGM logistic", partial(fgm, loss="logistic", overshoot="auto"), "each"),
-    Contestant("FGM logistic, grown", partial(fgm, loss="logistic", overshoot=None), "each"),
+    Contestant(FGM, partial(fgm, loss="squared_hinge", n_candidates="auto"), "each"),
+    Contestant("FGM, grown", partial(fgm, loss="squared_hinge", elimination=False), "each"),
+    Contestant("FGM logistic", partial(fgm, loss="logistic", n_candidates="auto"), "each"),
+    Contestant("FGM logistic, grown", partial(fgm, loss="logistic", elimination=False), "each"),
     Contestant("l1-SVM", liblinear_svm, "searched", ()),
     Contestant("l1-LR", liblinear_lr, "searched", ()),
     Contestant("skglm", skglm, "searched", ()),

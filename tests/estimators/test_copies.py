@@ -20,7 +20,7 @@ STORAGES = {
     "C": np.asarray, "F": np.asfortranarray, "csr": sparse.csr_array, "csc": sparse.csc_array,
     "design": lambda A: as_design(np.asarray(A)),
 }  # fmt: skip
-WAYS = [{}, {"overshoot": 2.0}, {"overshoot": None}, {"loss": "logistic"}, {"overshoot": None, "features_per_turn": 1}]
+WAYS = [{}, {"n_candidates": 2.0}, {"elimination": False}, {"loss": "logistic"}, {"elimination": False, "features_per_turn": 1}]
 
 
 def first_ones(features):
@@ -59,7 +59,7 @@ def test_without_a_number_there_are_no_copies_and_the_gap_closes():
 
 def objective(A, C=1.0):
     """1/2 ||w||^2 + loss on the columns of A, standardised, by a fit with all of them."""
-    clf = FGMClassifier(A.shape[1], C=C, scale="std", overshoot=1.0).fit(A, Y)
+    clf = FGMClassifier(A.shape[1], C=C, scale="std", n_candidates=1.0).fit(A, Y)
     return clf.selection_.certificate.pick_objective
 
 
@@ -101,8 +101,8 @@ def test_many_classes(support):
     doubled = np.concatenate([A, -A], axis=1)
     clf = FGMClassifier(5, support=support).fit(doubled, labels)
     assert (clf.selection_.features < A.shape[1]).all()
-    reference = FGMClassifier(5, support=support, overshoot=2.0).fit(A, labels).selection_.features
-    found = FGMClassifier(5, support=support, overshoot=2.0).fit(doubled, labels).selection_.features
+    reference = FGMClassifier(5, support=support, n_candidates=2.0).fit(A, labels).selection_.features
+    found = FGMClassifier(5, support=support, n_candidates=2.0).fit(doubled, labels).selection_.features
     np.testing.assert_array_equal(found, reference)
 
 

@@ -60,7 +60,7 @@ def test_fits_on_products_that_nobody_wrote_down_equal_those_on_the_matrix():
     noise = 0.1 * np.random.default_rng(0).standard_normal(60)
     y = np.where(base[:, 2] * base[:, 5] + 0.3 * base[:, 7] ** 2 + noise > 0.2, 1, 0)
     whole = products(base, all_pairs(9))
-    for options in ({}, {"overshoot": None}, {"C": "auto", "cv": 3}, {"loss": "logistic"}):
+    for options in ({}, {"elimination": False}, {"C": "auto", "cv": 3}, {"loss": "logistic"}):
         reference = FGMClassifier(3, scale="std", **options).fit(whole, y)
         lazy = FGMClassifier(3, scale="std", **options).fit(ComputedDesign(base), y)
         same_model(reference, lazy)
@@ -71,7 +71,7 @@ def test_fits_on_products_that_nobody_wrote_down_equal_those_on_the_matrix():
 
 def test_the_trace_says_what_was_read():
     """Passes are counted by the block that is read, not by the code that reads it."""
-    for options in ({}, {"overshoot": None}, {"always_include": [3, 5]}, {"C": "auto", "cv": 3}):
+    for options in ({}, {"elimination": False}, {"always_include": [3, 5]}, {"C": "auto", "cv": 3}):
         design = CountingDesign(X)
         clf = FGMClassifier(4, **options).fit(design, Y)
         trace = clf.selection_.trace
@@ -86,8 +86,8 @@ def test_a_design_in_files_serves_many_classes(tmp_path):
     design = MappedDesign(Z, tmp_path)
     same_model(FGMClassifier(4).fit(Z, codes), FGMClassifier(4).fit(design, codes))
     weights = np.arange(50) % 3
-    reference = FGMClassifier(4, support="per_class").fit(Z, codes, weights)
-    clf = FGMClassifier(4, support="per_class").fit(design, codes, sample_weight=weights)
+    reference = FGMClassifier(4, per_class=True).fit(Z, codes, weights)
+    clf = FGMClassifier(4, per_class=True).fit(design, codes, sample_weight=weights)
     same_model(reference, clf)
     assert clf.decision_function(design).shape == (50, 3)
 
@@ -182,7 +182,7 @@ def test_max_time_is_heard_inside_a_scan_and_the_model_before_it_is_returned(mon
         return original(self, score, reducer, deadline)
 
     monkeypatch.setattr(Design, "scan", scan)
-    clf = FGMClassifier(8, overshoot=None, features_per_turn=2, max_time=1000.0)
+    clf = FGMClassifier(8, elimination=False, features_per_turn=2, max_time=1000.0)
     with pytest.warns(UserWarning, match="stopped early: max_time reached"):
         clf.fit(X, Y)
     assert len(scans) == 4
@@ -206,7 +206,7 @@ def test_a_scan_that_is_cut_short_still_gives_as_many_features_as_asked_for(cut_
 
     monkeypatch.setattr(Design, "scan", scan)
     design = CountingDesign(X)
-    clf = FGMClassifier(8, overshoot=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
+    clf = FGMClassifier(8, n_candidates=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
     assert len(scans) == cut_at
     assert clf.selection_.features.size == 8
     assert clf.selection_.trace.steps[-1].kind == "thresh"

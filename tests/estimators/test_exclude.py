@@ -14,7 +14,7 @@ from thresher.data.input.validation import as_design
 
 X, y, _ = problem(60, 40, 4)
 STORAGES = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array, lambda A: as_design(np.asarray(A))]
-WAYS = [{}, {"overshoot": None}, {"overshoot": 2.0}, {"C": "auto", "cv": 3}, {"loss": "logistic", "overshoot": 3.0}]
+WAYS = [{}, {"elimination": False}, {"n_candidates": 2.0}, {"C": "auto", "cv": 3}, {"loss": "logistic", "n_candidates": 3.0}]
 
 
 def without(columns, **options):

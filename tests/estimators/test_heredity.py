@@ -18,7 +18,7 @@ RULES = {"strong": all, "weak": any}
 
 
 def fitted(rule, A=X, labels=Y, **options):
-    return FGMClassifier(5, features=Polynomial(heredity=rule), **options).fit(A, labels)
+    return FGMClassifier(5, feature_map=Polynomial(heredity=rule), **options).fit(A, labels)
 
 
 def keeps(rule, pairs):
@@ -30,9 +30,9 @@ def keeps(rule, pairs):
 @pytest.mark.parametrize(
     ("A", "labels", "options"),
     [
-        (X, Y, {}), (SPARSE, Y, {}), (X, Y, {"loss": "logistic"}), (X, Y, {"overshoot": 3.0}),
+        (X, Y, {}), (SPARSE, Y, {}), (X, Y, {"loss": "logistic"}), (X, Y, {"n_candidates": 3.0}),
         (X, Y, {"C": "auto", "cv": 3}), (X, Y, {"always_include": [1]}), (Z, CODES, {}),
-        (Z, CODES, {"support": "per_class"}),
+        (Z, CODES, {"per_class": True}),
     ],
 )  # fmt: skip
 def test_every_model_on_the_path_keeps_heredity(rule, A, labels, options):
@@ -53,18 +53,18 @@ def test_every_model_on_the_path_keeps_heredity(rule, A, labels, options):
 
 def test_heredity_restricts_what_is_free_without_it():
     alone = np.sign(X[:, 2] * X[:, 9])  # neither column says anything by itself
-    free = FGMClassifier(1, features=Polynomial()).fit(X, alone)
+    free = FGMClassifier(1, feature_map=Polynomial()).fit(X, alone)
     assert free.selection_.pairs.tolist() == [[2, 9]]
-    assert fitted("weak", labels=alone, overshoot=1.0).selection_.pairs.tolist() != free.selection_.pairs.tolist()
+    assert fitted("weak", labels=alone, n_candidates=1.0).selection_.pairs.tolist() != free.selection_.pairs.tolist()
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_best_allowed_products_are_found(rule):
     """Against all pairs of a small problem, by their scores once two linear terms are in the model."""
-    clf = FGMClassifier(3, features=Polynomial(heredity=rule), always_include=[3, 7], overshoot=1.0).fit(X, Y)
+    clf = FGMClassifier(3, feature_map=Polynomial(heredity=rule), always_include=[3, 7], n_candidates=1.0).fit(X, Y)
     assert clf.selection_.pairs.tolist() == [[3, -1], [7, -1], [3, 7]]
     z = (X - X.mean(axis=0)) / X.std(axis=0)
-    base = FGMClassifier(2, features=Polynomial(), always_include=[3, 7]).fit(X, Y)
+    base = FGMClassifier(2, feature_map=Polynomial(), always_include=[3, 7]).fit(X, Y)
     pull = Y * np.maximum(0.0, 1.0 - Y * base.decision_function(X))
     pairs = itertools.combinations_with_replacement(range(15), 2)
     allowed = [pair for pair in pairs if RULES[rule](column in (3, 7) for column in pair)]
@@ -74,18 +74,18 @@ def test_the_best_allowed_products_are_found(rule):
 
 def test_the_proof_counts_what_heredity_forbids():
     assert fitted("strong").proof().endswith("That counts terms which heredity does not allow, too.")
-    assert "heredity" not in FGMClassifier(3, features="polynomial").fit(X, Y).proof()
+    assert "heredity" not in FGMClassifier(3, feature_map="polynomial").fit(X, Y).proof()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"overshoot": None}, "heredity needs elimination"),
+        ({"elimination": False}, "heredity needs elimination"),
         ({"n_features_to_select": None}, "heredity needs a number of features"),
     ],
 )
 def test_growth_alone_is_refused(options, message):
-    clf = FGMClassifier(**({"n_features_to_select": 3} | options), features=Polynomial(heredity="weak"))
+    clf = FGMClassifier(**({"n_features_to_select": 3} | options), feature_map=Polynomial(heredity="weak"))
     with pytest.raises(ValueError, match=message):
         clf.fit(X, Y)
 

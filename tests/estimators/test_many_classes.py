@@ -25,7 +25,7 @@ SUPPORTS = ["shared", "per_class"]
 FITTED = {}
 
 
-def fitted(support="shared", loss="squared_hinge", k=6):
+def fitted(per_class=False, loss="squared_hinge", k=6):
     """A fit on the data above, made once."""
     key = support, loss, k
     if key not in FITTED:
@@ -78,13 +78,13 @@ def test_predict_is_the_class_with_the_highest_score(support):
     np.testing.assert_allclose(clf.decision_function(X), scores, atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), NAMES[scores.argmax(axis=1)])
     assert clf.score(X, y) > 0.7
-    assert cross_val_score(FGMClassifier(6, support=support, overshoot=2.0), X, y, cv=2).mean() > 0.5
+    assert cross_val_score(FGMClassifier(6, support=support, n_candidates=2.0), X, y, cv=2).mean() > 0.5
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scale", ["auto", None])
 def test_per_class_equals_one_against_the_rest(loss, scale):
-    clf = FGMClassifier(5, support="per_class", loss=loss, scale=scale).fit(X, y)
+    clf = FGMClassifier(5, per_class=True, loss=loss, scale=scale).fit(X, y)
     for c, name in enumerate(NAMES):
         one = FGMClassifier(5, loss=loss, scale=scale).fit(X, y == name)
         np.testing.assert_array_equal(np.flatnonzero(clf.coef_.toarray()[c]), one.selection_.features)
@@ -107,7 +107,7 @@ def test_a_shared_support_of_columns_that_all_classes_lean_on_beats_none_of_them
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_predict_proba(classes, support):
     labels = y if classes == 3 else np.where(y == "ash", "ash", "beech")
-    clf = FGMClassifier(6, loss="logistic", support=support, overshoot=2.0).fit(X, labels)
+    clf = FGMClassifier(6, loss="logistic", support=support, n_candidates=2.0).fit(X, labels)
     found = clf.predict_proba(X)
     assert found.shape == (90, classes)
     assert found.min() >= 0.0
@@ -156,9 +156,9 @@ def test_one_answer_from_every_storage(storage, support, loss, kind):
     A = X if kind == "dense" else FEW
     key = support, loss, kind
     if key not in FITTED:
-        FITTED[key] = FGMClassifier(5, support=support, loss=loss, overshoot=3.0).fit(A, y)
+        FITTED[key] = FGMClassifier(5, support=support, loss=loss, n_candidates=3.0).fit(A, y)
     reference, B = FITTED[key], STORAGES[storage](A)
-    found = FGMClassifier(5, support=support, loss=loss, overshoot=3.0).fit(B, y)
+    found = FGMClassifier(5, support=support, loss=loss, n_candidates=3.0).fit(B, y)
     assert_same(found, reference)
     np.testing.assert_array_equal(found.predict(B), reference.predict(A))
     assert found.transform(B).shape == (90, reference.selection_.features.size)
@@ -168,7 +168,7 @@ def test_one_answer_from_every_storage(storage, support, loss, kind):
 @pytest.mark.parametrize("C", [1.0, "auto"])
 def test_any_number_of_threads_gives_the_same_bits(support, C, monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)  # threads are used however small the work
-    one, two = (FGMClassifier(3, C=C, cv=2, support=support, overshoot=2.0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    one, two = (FGMClassifier(3, C=C, cv=2, support=support, n_candidates=2.0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_.toarray(), two.coef_.toarray())
     np.testing.assert_array_equal(one.intercept_, two.intercept_)
     for a, b in zip(one.path_, two.path_, strict=True):
@@ -181,7 +181,7 @@ def test_any_number_of_threads_gives_the_same_bits(support, C, monkeypatch):
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"scale": "max"}])
 def test_integer_weights_equal_repeated_rows(support, options):
     weights = np.random.default_rng(1).integers(0, 4, 90)
-    clf = FGMClassifier(5, support=support, overshoot=3.0, **options)
+    clf = FGMClassifier(5, support=support, n_candidates=3.0, **options)
     weighed = clone(clf).fit(X, y, sample_weight=weights)
     repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_same(weighed, repeated, rtol=1e-7, atol=1e-8)
@@ -255,7 +255,7 @@ def test_the_support_does_not_matter_with_two_classes(loss):
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_many_small_classes(support):
     A, codes, _, _ = many_classes(70, 30, classes=7, seed=5)
-    clf = FGMClassifier(4, support=support, overshoot=2.0).fit(A, codes)
+    clf = FGMClassifier(4, support=support, n_candidates=2.0).fit(A, codes)
     assert clf.coef_.shape == (7, 30)
     assert clf.decision_function(A).shape == (70, 7)
     assert (clf.predict(A) == codes).mean() > 0.4
@@ -281,7 +281,7 @@ def test_a_class_with_fewer_columns_than_asked_is_told(overshoot):
     for j in range(10):
         A[j, j], A[20 + j, j] = 1.0, -1.0
     A[40:, 10] = 1.0
-    clf = FGMClassifier(6, support="per_class", scale=None, overshoot=overshoot)
+    clf = FGMClassifier(6, per_class=True, scale=None, overshoot=overshoot)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clf.fit(A, np.repeat(NAMES, 20))

@@ -59,7 +59,7 @@ def test_held_out_rows_change_nothing_but_their_own_scores(measure):
     spoilt[::4] = np.random.default_rng(5).standard_normal(spoilt[::4].shape)
     other[::4] = -1.0
     scores = [
-        next(held_out(as_design(A), [PlaneProblem(labels, cost, measure)], Trace(), wanted=3, overshoot=2.0))
+        next(held_out(as_design(A), [PlaneProblem(labels, cost, measure)], Trace(), wanted=3, n_candidates=2.0))
         for A, labels in ((X, signs), (spoilt, other))
     ]
     np.testing.assert_array_equal(scores[0][cost > 0.0], scores[1][cost > 0.0])
@@ -133,8 +133,8 @@ def test_classes_that_a_fold_does_not_have_are_not_judged_there():
     """The mean is over those that occur; a fold of one class alone has no ROC area."""
     A, codes, _, _ = many_classes(60, 6, seed=8)
     two = np.flatnonzero(codes < 2)[::3]
-    clf = fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), two), two)], overshoot=None)
+    clf = fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), two), two)], elimination=False)
     assert ((clf.scores_ > 0.0) & (clf.scores_ <= 1.0)).all()
     one = np.flatnonzero(codes == 0)[::3]
     with pytest.raises(InvalidDataError, match="fold 0 of cv cannot be judged by RocArea"):
-        fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), one), one)], overshoot=None)
+        fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), one), one)], elimination=False)

@@ -13,12 +13,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from thresher.features.instances.space import median_distance
 
 from tests.oracles import bags as oracle
 from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, MissingBagsWarning, PathDisplay
 from thresher.features.instances import design as bags_module
 from thresher.features.instances.design import BagDistances, instances_of
-from thresher.features.instances.space import median_distance
 
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "fortran": np.asfortranarray}
 
@@ -41,7 +41,7 @@ def made_bags(n_bags=40, n_columns=6, n_classes=2, seed=0):
 X, y, bags = made_bags()
 
 
-@parametrize_with_checks([MILESClassifier(), MILESClassifier(2, loss="logistic", overshoot=None)])
+@parametrize_with_checks([MILESClassifier(), MILESClassifier(2, loss="logistic", elimination=False)])
 def test_sklearn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
@@ -219,7 +219,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
             for c, C in enumerate(clf.Cs_):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", FewerFeaturesWarning)
-                    peer = FGMClassifier(3, C=C, scale=None, overshoot=2.0).fit(S[train], labels[train])
+                    peer = FGMClassifier(3, C=C, scale=None, n_candidates=2.0).fit(S[train], labels[train])
                 expected[fold, s, c] = peer.score(S[test], labels[test])
     assert np.abs(clf.scores_ - expected).mean() < 0.03, "models of the choice are rough"
 
@@ -259,7 +259,7 @@ def test_path_and_at():
 
 def test_too_few_instances_are_told_with_the_reason():
     with pytest.warns(FewerFeaturesWarning, match="selected 1 instance instead of the requested 4: .*max_iter=1"):
-        MILESClassifier(4, sigma=1.5, max_iter=1, overshoot=None).fit(X, y, bags=bags)
+        MILESClassifier(4, sigma=1.5, max_iter=1, elimination=False).fit(X, y, bags=bags)
 
 
 def test_transform_has_names_and_frames():

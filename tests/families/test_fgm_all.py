@@ -170,7 +170,7 @@ def test_C_by_cross_validation_and_weights_of_zero():
         ({"loss": "logistic"}, "LogisticRegression"),
         ({"groups": np.arange(30) // 3}, "groups has no meaning"),
         ({"always_include": [1]}, "always_include has no meaning"),
-        ({"features": "polynomial"}, 'needs features="linear"'),
+        ({"feature_map": "polynomial"}, 'needs feature_map="columns"'),
     ],
 )
 def test_what_it_does_not_go_with_is_refused(options, message):

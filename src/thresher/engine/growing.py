@@ -13,6 +13,7 @@ from thresher.data.scan.reducers import Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.working_set import ScanResult, Taken
+from thresher.features.base import Earlier
 from thresher.optim.dispatch import solver_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
@@ -24,9 +25,6 @@ COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a
 LARGE = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
-
-Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, classes) as solvers have them
-
 
 @dataclass(frozen=True)
 class Grown:

@@ -64,7 +64,7 @@ def get_training(reader, value, estimator):
     """The Training that ``put_training`` was given, checked."""
     value = fields(value, TRAINING, "training_")
     ids = increasing(reader.get(value["ids"], "<i8", (None,), "features of training_"), "features of training_")
-    inside = ids.size == 0 or (ids[0] >= 0 and ids[-1] < estimator.space_.width)
+    inside = ids.size == 0 or (ids[0] >= 0 and ids[-1] < estimator.fitted_features_.width)
     need(inside, "a feature of training_ is out of range")
     n_rows = integer(value["n_rows"], "n_rows of training_", 1)
     per_feature = {name: reader.get(value[name], "<f8", ids.shape, f"{name} of training_") for name in PER_FEATURE}

@@ -9,7 +9,7 @@ import scipy
 import sklearn
 
 from thresher._version import __version__
-from thresher.features.polynomial.design import ProductSpace
+from thresher.features.polynomial.design import ProductFeatures
 from thresher.io.table import Source
 from thresher.models import selections
 from thresher.models.checks import REQUIRED, Damaged, fields, in_one_line, integer, need, required, shown, string
@@ -55,10 +55,10 @@ def put_model(writer, estimator, names, source):
     name, kind = kind_of(estimator)
     selection, names_in = estimator.selection_, getattr(estimator, "feature_names_in_", None)
     names = _checked_names(names, estimator.n_features_in_, names_in)
-    if names is not None and not estimator.space_.named:
+    if names is not None and not estimator.fitted_features_.named:
         raise ValueError("hashed columns have no names: names must be None")
     parts = selections.put_selection(writer, selection)
-    chosen = None if names is None else estimator.space_.names(selection.features, names.__getitem__)
+    chosen = None if names is None else estimator.fitted_features_.names(selection.features, names.__getitem__)
     try:
         classes = put_typed(writer, "classes", estimator.classes_)
     except TypeError as error:
@@ -147,7 +147,7 @@ def get_model(reader, document):
     products = get_products(reader, document["products"], n_features)
     need(products is None or (name == "FGMClassifier" and expansion is None), "it cannot have products")
     try:
-        space = estimator.space_ if products is None else ProductSpace(n_features, products)
+        space = estimator.fitted_features_ if products is None else ProductFeatures(n_features, products)
     except ValueError as error:  # kernels of columns that there are not
         raise Damaged(f"its parts are inconsistent ({in_one_line(error)})") from error
     n_classes = classes.size if KINDS[name].linear else 2

@@ -20,7 +20,7 @@ WRITERS = {
     "results": alignments.put_results,
 }  # fmt: skip
 READERS = {
-    "alignment_path": lambda reader, value, estimator: alignments.get_path(reader, value, estimator.space_.width),
+    "alignment_path": lambda reader, value, estimator: alignments.get_path(reader, value, estimator.fitted_features_.width),
     "training": alignments.get_training,
     "machine": alignments.get_machine,
     "results": lambda reader, value, estimator: alignments.get_results(reader, value),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.errors import ModelFileError
-from thresher.estimators.shared.base import SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
 from thresher.models.arrays import ArrayReader, ArrayWriter
 from thresher.models.checks import Damaged, fields, need, required, shown, shown_path, string
@@ -29,7 +29,7 @@ class ArraysMissing(Damaged):
 
 
 def save(
-    estimator: SpaceEstimator,
+    estimator: FeatureEstimator,
     path: str | os.PathLike[str],
     *,
     names: Sequence[str] | None = None,
@@ -56,7 +56,7 @@ def save(
     _replace(replaceable(path), document, writer.members)
 
 
-def unsaved(estimator: SpaceEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:
+def unsaved(estimator: FeatureEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:
     """The Model that ``read`` would return after ``save``, without a file.
 
     Parameters

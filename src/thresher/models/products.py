@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from thresher.features.polynomial.numbers import MOST_INPUTS, Products, n_numbers, pairs_of
 from thresher.models.checks import fields, increasing, integer, need, required
-from thresher.results.products import MOST_INPUTS, Products, n_numbers, pairs_of
 
 PRODUCTS = required("columns", "shift", "factor", "n_candidates")
 

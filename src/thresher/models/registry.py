@@ -12,7 +12,7 @@ from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.fgm.goals import MEASURE_TYPES
 from thresher.estimators.fgm.options import made_by, options_of
 from thresher.estimators.miles.classifier import MILESClassifier
-from thresher.estimators.shared.base import SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator
 from thresher.estimators.sparse_svm.path import SparseSVCPath
 from thresher.estimators.sparse_svm.svc import SparseSVC
 from thresher.estimators.stream.classifier import StreamClassifier
@@ -30,7 +30,7 @@ class Kind:
     ``after(estimator)``, if given, sets what follows from the rest. ``proven``: it has a certificate.
     """
 
-    cls: type[SpaceEstimator]
+    cls: type[FeatureEstimator]
     extras: dict
     optional: tuple
     check: object

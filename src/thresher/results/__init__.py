@@ -5,7 +5,6 @@ from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
 from thresher.results.group_labels import GroupLabels
 from thresher.results.interchangeable import Interchangeable
-from thresher.results.products import Products
 from thresher.results.selection import (
     Certificate,
     Path,
@@ -33,7 +32,6 @@ __all__ = [
     "Interchangeable",
     "Milestone",
     "Path",
-    "Products",
     "Selection",
     "Spread",
     "Station",

@@ -49,22 +49,3 @@ class GroupLabels:
         if not np.isin(units, self.units).all():
             raise InconsistentResultError("the label of a selected group is missing")
         return self.labels[np.searchsorted(self.units, units)]
-
-
-class WithGroups:
-    """What a model of selected groups says about which they are."""
-
-    units: np.ndarray | None
-    labels: GroupLabels | None
-
-    @property
-    def noun(self) -> str:
-        """What is counted: features, or groups or inputs of them."""
-        return "feature" if self.units is None else "group" if self.labels is None else self.labels.noun
-
-    @property
-    def groups(self) -> np.ndarray | None:
-        """Labels of the selected groups; None where features were selected one by one."""
-        if self.units is None:
-            return None
-        return self.units.copy() if self.labels is None else self.labels.of(self.units)

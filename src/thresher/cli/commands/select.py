@@ -59,7 +59,7 @@ def run(
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
     how = {
-        "C": C, "loss": loss, "support": support, "overshoot": None if growth_alone else "auto",
+        "C": C, "loss": loss, "support": support, "elimination": False if growth_alone else "auto",
         "scale": None if scale == "none" else scale, "class_weight": "balanced" if fitting.balanced else None,
         "tol": tol, "max_time": max_time, "n_jobs": jobs,
     }  # fmt: skip
@@ -200,7 +200,7 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
     clf = model.estimator
     of_bags = isinstance(clf, MILESClassifier)
     used = np.unique(np.concatenate([station.features for station in clf.path_] or [clf.selection_.features]))
-    used = used_columns(clf) if of_bags else clf.space_.inputs(used).tolist()
+    used = used_columns(clf) if of_bags else clf.fitted_features_.inputs(used).tolist()
     table = more_data(reporter, model, test, used, kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")

@@ -17,7 +17,6 @@ from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Moments, Score, Statistics
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
-from thresher.results import Products
 
 PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
 
@@ -237,21 +236,6 @@ class Design(ABC):
         """
         found = self.scan(Moments(weights), Collect(self.width)).T
         return Statistics(found[0], found[1:])
-
-    def products(self, ids: np.ndarray) -> Products | None:
-        """What features are made of, if they are products of columns.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of features in this design.
-
-        Returns
-        -------
-        Products or None
-            The columns of X that they are made of; None: they are no products.
-        """
-        return None
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """Weights on columns of X as given that score as others do on the columns of this design.

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.input.validation import as_design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators.alignment.deadline import Clock, awaited
@@ -21,15 +22,15 @@ from thresher.estimators.alignment.kernel_choice import checked_kernel, checked_
 from thresher.estimators.alignment.kernel_machine import Machine, Training, machine_of
 from thresher.estimators.alignment.options import check_samples, checked_options, held_out
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.arrange import arranged
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.scoring import fold_scorer
 from thresher.estimators.shared.selector import ColumnSelector
-from thresher.features.columns import Space
+from thresher.features.base import Base, Samples
+from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.alignment import UnitKernels
 from thresher.features.kernels.explicit import TrainingColumns, columns_of
-from thresher.features.kernels.units import UnitSpace, kernels_of
+from thresher.features.kernels.units import UnitFeatures, kernels_of
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
 from thresher.results.words import proof
 
@@ -202,12 +203,12 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             classes, codes = check.classes_of(labels)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
             check_samples(X.shape[0], self.svm)
-            design, _, digest, _, _ = arranged(
-                self._column_space, X, codes, weights, None, workers, trace, centre=False, to_csc=True
-            )
+            samples = Samples(X, codes, weights)
+            base = Base.read(samples, self._columns, codes, weights, workers, trace, scale=None, to_csc=True)
+            design, _ = base.scaled(None, centre=False)
             kernels = kernel_source(self.kernel, self.gamma, self.degree, self.coef0, design)
             source = Source(kernels, design.scan_cost(), codes, classes.size)
-            aligned = source.first_aligned(weights, trace, clock, self.space_.width)
+            aligned = source.first_aligned(weights, trace, clock, self.fitted_features_.width)
             watched = clock if len(options.formulations) == 1 else None  # several have equally many points
             paths = [source.path(each, aligned, watched) for each in options.formulations]
             folds = held_out(self.cv, self.svm, codes, weights)
@@ -224,7 +225,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             if self.svm is not None:
                 training = source.last_training(path, aligned, weights, self._first(path), clock)
             self._forget()
-            self.classes_, self.fingerprint_, self.C_ = classes, digest, options.Cs[chosen.which_C]
+            self.classes_, self.fingerprint_, self.C_ = classes, base.fingerprint, options.Cs[chosen.which_C]
             if judged is not None:
                 self.cv_results_ = judged.results(paths, options)
                 path = replace(path, cv_score=judged.mean[chosen.which, chosen.which_C])
@@ -242,17 +243,17 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         return checked_options(self)
 
     @property
-    def space_(self) -> Space:
+    def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for: columns of X, or the kernels that ``kernel`` lists."""
         if not is_list(self.kernel):
-            return self._column_space
+            return self._columns
         units = checked_units(self.kernel, self.gamma, self.degree, self.coef0, self.n_features_in_)
-        return UnitSpace(self.n_features_in_, units, column_names=getattr(self, "feature_names_in_", None))
+        return UnitFeatures(self.n_features_in_, units, column_names=getattr(self, "feature_names_in_", None))
 
     def _kernels(self, ids: np.ndarray, gammas: np.ndarray) -> UnitKernels:
         """The kernels of some features, with these gammas."""
-        space = self.space_
-        if isinstance(space, UnitSpace):
+        space = self.fitted_features_
+        if isinstance(space, UnitFeatures):
             return kernels_of(space.units, ids, gammas)
         return UnitKernels((checked_kernel(self.kernel, self.gamma, self.degree, self.coef0),), gammas)
 
@@ -324,7 +325,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             How far the weights of the kernels may be from the best ones.
         """
         check_is_fitted(self)
-        return proof(self.selection_.certificate, self.space_.width)
+        return proof(self.selection_.certificate, self.fitted_features_.width)
 
     def at(self, number: int) -> Self:
         """A fitted copy at the first point of the path with at most a given number of features.
@@ -376,20 +377,20 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, features, space = self._checked(X), self.selection_.features, self.space_
+        X, features, space = self._checked(X), self.selection_.features, self.fitted_features_
         if not hasattr(self, "machine_"):
             raise NotFittedError(f"the fit was stopped early{UNTRAINED}")
         inputs = space.inputs(features)
         columns = space.input_columns(X, inputs)
         self._check_selected(columns)
         places = np.arange(inputs.size)
-        new = columns_of(self._column_space.design(columns, keep=places).take(places))
+        new = columns_of(as_design(columns, keep=places).take(places))
         return self.machine_.scores(self._laid_out(new, inputs, features))
 
     def _laid_out(self, columns: TrainingColumns, inputs: np.ndarray, features: np.ndarray) -> TrainingColumns:
         """Columns ``inputs`` of X as the machine has them: laid out kernel by kernel."""
-        space = self.space_
-        if not isinstance(space, UnitSpace):
+        space = self.fitted_features_
+        if not isinstance(space, UnitFeatures):
             return columns
         return columns.take(np.searchsorted(inputs, space.units.columns(features)))
 

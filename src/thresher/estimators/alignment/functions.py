@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.input.validation import check_finite
+from thresher.data.input.validation import as_design, check_finite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.alignment.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.families.alignment.path import (
     DIVERGENCES,
     LARGEST_EPS,
@@ -84,15 +84,15 @@ def alignments(
     >>> alignments(X, X[:, 1] ** 2 > 1).round(1)  # no linear method sees column 1
     array([ 0.1, 40.5,  0.1])
     """
-    checker = SpaceEstimator()
+    checker = FeatureEstimator()
     X, y = checker._structured(X, reset=True, y=y)
     classes, codes = check.classes_of(y)
     weights = check.row_weights(sample_weight, None, codes, classes)
     checked = checked_units if is_list(kernel) else checked_kernel
     checked(kernel, gamma, degree, coef0)  # before X is read
     with Workers(count_workers(n_jobs)) as workers:
-        design = checker.space_.design(X, workers, to_csc=True)
-        check_finite(design.statistics(weights)[1], design, checker.space_.called)
+        design = as_design(X, workers, to_csc=True)
+        check_finite(design.statistics(weights)[1], design, checker.fitted_features_.called)
         source = kernel_source(kernel, gamma, degree, coef0, design)
         return source.aligned(targets_of(codes, classes.size), weights, None).values.mean(axis=0)
 

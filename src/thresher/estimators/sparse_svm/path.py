@@ -276,7 +276,7 @@ class SparseSVCPath(ElasticSVC):
             stop_reason=why.text,
             stop=why.reason,
             certificate=certified(point.objective, point.gap, at_zero),
-            spread=point.spread,
+            fitted_features=replace(self._columns, spread=point.spread),
         )
         fitted._set_selection(selection)
         return fitted

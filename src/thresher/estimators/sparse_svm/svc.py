@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,13 +15,14 @@ from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.arrange import arranged
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.progress import StepProgress
 from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
 from thresher.families.sparse_svm.rules import RULES
 from thresher.families.sparse_svm.watch import Watch
+from thresher.features.base import Base
+from thresher.features.base import Samples as RowSamples
 from thresher.results import Selection, StopReason, Trace
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
@@ -70,13 +72,14 @@ class ElasticSVC(SelectorClassifier):
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
         count = count_workers(self.n_jobs, pays=stored_entries(X) >= PARALLEL_FROM)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
-            design, scale, digest, largest_entry, spread = arranged(
-                self.space_, X, codes, weights, self.scale, workers, trace, centre=False
-            )
+            samples = RowSamples(X, codes, weights)
+            base = Base.read(samples, self._columns, codes, weights, workers, trace, scale=self.scale)
+            design, scale = base.scaled(self.scale, centre=False)
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
             largest = np.sqrt(max(float(sides.column_squares(weights / weights.sum()).max(initial=0.0)), 0.0))
-            if 0.0 < largest < SMALLEST_NORM or (largest == 0.0 and scale is None and largest_entry > 0.0):
+            lost = largest == 0.0 and scale is None and base.largest.max(initial=0.0) > 0.0
+            if lost or 0.0 < largest < SMALLEST_NORM:
                 raise InvalidDataError(
                     f"the columns of X have norms of at most {largest:.1e}, too small for squares in float64: "
                     "multiply X by a constant or use scale='max'"
@@ -84,15 +87,16 @@ class ElasticSVC(SelectorClassifier):
             training = Training(
                 design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.gamma),
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
-                spread=spread,
+                spread=base.spread,
             )  # fmt: skip
             given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
-            yield Samples(training, classes, codes, given, digest)
+            yield Samples(training, classes, codes, given, base.fingerprint)
 
     def _finished(self, samples: "Samples", selection: Selection, n_iter: int) -> None:
         """Set the fitted attributes; warn if the solver did not converge or no feature was selected."""
         self.classes_, self.fingerprint_, self.n_iter_ = samples.classes, samples.fingerprint, n_iter
-        self._set_selection(selection)
+        spread = None if selection.fitted_features is None else selection.fitted_features.spread
+        self._set_selection(replace(selection, fitted_features=replace(self._columns, spread=spread)))
         proven = selection.certificate
         if proven is not None and proven.gap > self.tol:
             late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
 from thresher.families.sparse_svm.points import Row, polished, problems
 from thresher.families.sparse_svm.watch import Watch
+from thresher.features.fitted import ColumnFeatures
 from thresher.results import Certificate, Selection, Spread, Step, Stop, StopReason
 
 
@@ -72,7 +73,7 @@ class Training:
         why = stop(gap, tol)
         return Selection(
             features, weights, intercept, why.text, certificate, trace, scale=self.scale, stop=why.reason,
-            spread=self.spread_of(features),
+            fitted_features=ColumnFeatures(self.n_features_in, spread=self.spread_of(features)),
         )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ distance of a bag is taken first and the exponential after it: of these there ar
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from thresher.data.designs.memory import MemoryDesign
 from thresher.data.scan.pieces import Cost, Opened, Piece
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import InvalidDataTypeError
+from thresher.features.instances.bags import Bags
 from thresher.features.instances.prototypes import Prototypes
 
 CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that later scans compute none
@@ -28,33 +28,6 @@ TILE_ROWS = 1024  # rows whose products with a tile are held at a time
 SPARSE_PRODUCT, SPARSE_SUM = 32, 512  # what a product of sparse entries and a sum of them cost, in products of BLAS
 EXPONENTIAL = 16  # what the similarity of a bag costs besides distances, in products of dense entries
 BLAS_GAIN = 8  # products of a matrix product that take as long as one product of a scan
-
-
-@dataclass(frozen=True, eq=False)
-class Bags:
-    """Which rows belong together: row i is in bag ``codes[i]``, a number below ``count``; no bag is empty."""
-
-    codes: np.ndarray
-    count: int
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The rows bag by bag, in their order within each."""
-        return np.argsort(self.codes, kind="stable")
-
-    @cached_property
-    def starts(self) -> np.ndarray:
-        """Where each bag starts in ``order``."""
-        sizes = np.bincount(self.codes, minlength=self.count)
-        return np.cumsum(sizes) - sizes
-
-    def parts(self, step: int) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """(places in ``order``, bags that have some of them, where each of these begins there), ``step`` at a time."""
-        for lo in range(0, self.codes.size, step):
-            hi = min(lo + step, self.codes.size)
-            first = int(np.searchsorted(self.starts, lo, side="right")) - 1
-            last = int(np.searchsorted(self.starts, hi, side="left"))
-            yield slice(lo, hi), slice(first, last), np.maximum(self.starts[first:last] - lo, 0)
 
 
 def rows_of(X: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
-from thresher.features.columns import Label, MadeSpace
+from thresher.features.fitted import Label, MadeFeatures
 from thresher.features.kernels.alignment import (
     Alignment,
     Alignments,
@@ -194,25 +194,23 @@ def _slices(
         yield lo, kernel.less_one(x[lo : lo + step], x, gamma)
 
 
-@dataclass(frozen=True)
-class UnitSpace(MadeSpace):
+@dataclass(frozen=True, eq=False)
+class UnitFeatures(MadeFeatures):
     """Kernels of columns that users put together: a feature is a unit, its inputs are its columns."""
 
-    n_columns: int
-    units: Units = field(repr=False, compare=False)
-    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, compare=False, repr=False)
+    units: Units = field(repr=False)
 
     @property
     def width(self) -> int:
-        """See Space."""
+        """See FittedFeatures."""
         return len(self.units.kernels)
 
     def inputs(self, ids: np.ndarray) -> np.ndarray:
-        """See Space."""
+        """See FittedFeatures."""
         return np.unique(self.units.columns(ids))
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
-        """See Space: the kernel, and its columns."""
+        """See FittedFeatures: the kernel, and its columns."""
         return [self._name(int(k), label) for k in ids]
 
     def _name(self, k: int, label: Label) -> str:

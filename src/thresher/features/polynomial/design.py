@@ -1,33 +1,28 @@
 """Products of columns: a design that nobody stores, and the space of its features."""
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
-from thresher.data.input.validation import check_columns, stored_block
 from thresher.data.scan.pieces import Cost, Known, Opened, Piece, Stage
 from thresher.data.scan.reducers import Reducer, distinct
 from thresher.data.scan.scores import ColumnScaling, Correlation, Score
-from thresher.errors import InvalidDataError, UnsupportedDesignError
-from thresher.features.columns import Label, MadeSpace
-from thresher.features.polynomial.spec import Polynomial
-from thresher.features.polynomial.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values, terms_of
+from thresher.errors import UnsupportedDesignError
+from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
+from thresher.features.polynomial.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values
 from thresher.features.polynomial.tiles import Tiles
 from thresher.features.polynomial.walks import Walks
 from thresher.loops import products
-from thresher.results.products import Products, n_numbers, numbers_of, pairs_of
 
-TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
 MOST_ENTRIES = 1 << 22  # of a piece whose features are written down, and of the rows that are predicted at a time
 
 
@@ -184,13 +179,13 @@ class ProductDesign(Design):
         pairs[there] = of_columns(pairs[there])
         return numbers_of(*pairs.T)
 
-    def products(self, ids: np.ndarray) -> Products:
-        """What the features ``ids`` are made of: their columns, and how these are scaled."""
+    def inputs_of(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(columns of X that the features ``ids`` are made of, what is subtracted from each, its factor)."""
         pairs = pairs_of(ids)
         inputs = distinct(pairs[pairs >= 0])
         scaling = Scaling(np.ones(inputs.size), None) if self.base.scaling is None else self.base.scaling.take(inputs)
         shift = np.zeros(inputs.size) if scaling.shift is None else scaling.shift
-        return Products(self.base.ids_in_X(inputs), shift, scaling.factor, self.terms.count)
+        return self.base.ids_in_X(inputs), shift, scaling.factor
 
     def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Standard deviations of the features ``ids``, in their units: products of scaled columns."""
@@ -205,100 +200,6 @@ def _only(mask: np.ndarray, places: np.ndarray) -> np.ndarray:
     some = np.zeros_like(mask)
     some[places] = mask[places]
     return some
-
-
-def products_of(
-    design: Design, polynomial: Polynomial, weights: np.ndarray, exclude: ArrayLike, largest: np.ndarray,
-    called: Callable[[int], str] = str,
-) -> ProductDesign:  # fmt: skip
-    """The products of the columns of ``design``, whose largest |x| are given, except the columns ``exclude`` of X."""
-    if design.n_columns < 2:
-        raise InvalidDataError('X has 1 feature(s): products need at least two columns; use features="linear"')
-    size = largest if design.scaling is None else largest * design.scaling.take(np.arange(design.width)).factor
-    most = float(size.max(initial=0.0))
-    if most > TOO_LARGE or 0.0 < most < TOO_SMALL:
-        column = called(int(design.ids_in_X(np.argmax(size, keepdims=True))[0]))
-        raise InvalidDataError(
-            f"column {column} of X has values of up to {most:.3g} on the scale of the fit, the largest of all: their "
-            f"products are too {'large' if most > 1.0 else 'small'} to be computed; use scale='max'"
-        )
-    excluded = np.asarray(exclude, dtype=np.int64)
-    excluded = design.ids_here(excluded[design.holds(excluded)])
-    return ProductDesign(design, terms_of(design, polynomial, weights, excluded))
-
-
-@dataclass(frozen=True)
-class ProductSpace(MadeSpace):
-    """Linear terms, squares and products of the scaled columns of X, without the factors of the kernel."""
-
-    copies = False
-
-    n_columns: int
-    products: Products = field(repr=False, compare=False)
-    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, compare=False, repr=False)
-
-    @property
-    def width(self) -> int:
-        """See Space; the constant has a number, too."""
-        return n_numbers(self.n_columns)
-
-    def inputs(self, ids: np.ndarray) -> np.ndarray:
-        """See Space."""
-        pairs = pairs_of(ids)
-        return distinct(pairs[pairs >= 0])
-
-    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
-        """See Space: "a*b", "a^2" or "a"."""
-        pairs = pairs_of(np.asarray(ids, dtype=np.int64)).tolist()
-        return [label(i) if j < 0 else f"{label(i)}^2" if i == j else f"{label(i)}*{label(j)}" for i, j in pairs]
-
-    def output(self, X: Any, ids: np.ndarray) -> Any:
-        """See Space: the products themselves, in the precision of X."""
-        columns = self.columns(X, ids)
-        return columns.astype(np.float32) if X.dtype == np.float32 else columns
-
-    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
-        """See Space."""
-        return self.names(ids, label)
-
-    def put_back(self, columns: Any, ids: np.ndarray) -> Any:
-        """See Space: there is no way back."""
-        raise ValueError(
-            "inverse_transform is not possible: products do not tell the columns that they are made of; "
-            "get_support(indices=True) gives these columns"
-        )
-
-    def columns(self, X: Any, ids: np.ndarray) -> Any:
-        """See Space."""
-        inputs, columns = self._inputs_of(X, ids)
-        block = self._block(columns, inputs, ids)
-        return sparse.csr_array(block.native()) if sparse.issparse(columns) else block.toarray()
-
-    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
-        """See Space; arrays some rows at a time."""
-        inputs, columns = self._inputs_of(X, ids)
-        n_rows = columns.shape[0]
-        step = n_rows if sparse.issparse(columns) else max(1, MOST_ENTRIES // max(1, ids.size))
-        out = np.empty((n_rows, *weights.shape[1:]))
-        for lo in range(0, n_rows, max(1, step)):
-            part = columns if step >= n_rows else columns[lo : lo + step]
-            out[lo : lo + step] = self._block(part, inputs, ids).combine(weights)
-        return out + intercept
-
-    def _block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> Block:
-        pairs = pairs_of(ids)
-        at = np.searchsorted(self.products.columns, inputs)
-        shift = self.products.shift[at]
-        scaling = Scaling(self.products.factor[at], shift if shift.any() else None)
-        if sparse.issparse(columns) and scaling.shift is not None:
-            columns = columns.toarray()  # few columns: those of the selection
-        return product_block(stored_block(columns), scaling, inputs, pairs, np.ones(len(pairs)))
-
-    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
-        """See MadeSpace; InvalidDataError where one of these columns is not finite."""
-        inputs, columns = super()._inputs_of(X, ids)
-        check_columns(columns, lambda place: self.called(int(inputs[place])))
-        return inputs, columns
 
 
 def product_block(

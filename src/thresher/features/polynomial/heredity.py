@@ -7,7 +7,7 @@ from thresher.data.designs.units import EachColumn
 from thresher.data.scan.reducers import Ranked, Split, TopK, best_first, distinct
 from thresher.data.scan.scores import Correlation
 from thresher.features.polynomial.design import ProductDesign
-from thresher.results.products import numbers_of, pairs_of
+from thresher.features.polynomial.numbers import numbers_of, pairs_of
 
 AT_A_TIME = 8  # columns whose products with all others are scored in one scan
 

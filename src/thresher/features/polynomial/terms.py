@@ -1,7 +1,7 @@
 """Which terms of a polynomial are features, and what a pass over the columns says about them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,11 @@ from thresher.data.blocks.compressed import CscBlock, CsrBlock
 from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Score
-from thresher.features.polynomial.spec import Polynomial
+from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense, products
-from thresher.results.products import numbers_of
+
+if TYPE_CHECKING:
+    from thresher.features.polynomial.spec import Polynomial
 
 SURE = 1.0 + 1e-6  # bounds are sums that are rounded
 
@@ -22,7 +24,7 @@ SURE = 1.0 + 1e-6  # bounds are sums that are rounded
 class Terms:
     """The terms that there are: per column, whether it is one itself, its square is one, and it has products."""
 
-    polynomial: Polynomial
+    polynomial: "Polynomial"
     linear: np.ndarray
     square: np.ndarray
     product: np.ndarray
@@ -34,7 +36,7 @@ class Terms:
         return int(np.count_nonzero(self.linear)) + int(np.count_nonzero(self.square)) + inputs * (inputs - 1) // 2
 
 
-def terms_of(design: Design, polynomial: Polynomial, weights: np.ndarray, exclude: ArrayLike = ()) -> Terms:
+def terms_of(design: Design, polynomial: "Polynomial", weights: np.ndarray, exclude: ArrayLike = ()) -> Terms:
     """The Terms of the columns of ``design``, without those in ``exclude``; one pass over X.
 
     Columns that are constant where there is weight have no products, those with two values no square.

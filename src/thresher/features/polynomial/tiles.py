@@ -14,8 +14,8 @@ from thresher.data.blocks.base import readonly
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Job, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, largest, passing
+from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense
-from thresher.results.products import numbers_of
 
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
 CHUNK = 2048  # rows that are summed in single precision

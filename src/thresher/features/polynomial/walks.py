@@ -16,9 +16,9 @@ from thresher.data.blocks.compressed import CscBlock, ranges_between
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Known, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, best_first, passing
+from thresher.features.polynomial.numbers import numbers_of
 from thresher.features.polynomial.terms import SURE, Sifted, Terms, TermSums, raw_columns
 from thresher.loops import products
-from thresher.results.products import numbers_of
 
 SOME = 4096  # columns that are scored first
 FIRST, MORE = 512, 4  # columns of the first stage, and how many times as many the next ones have

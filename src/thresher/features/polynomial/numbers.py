@@ -4,8 +4,6 @@ With the constant as input 0 and column i as input i + 1, the product of inputs 
 however many columns there are. So linear terms have a = 0, and number 0, the constant, is no feature.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 MOST_INPUTS = 4_294_967_000  # columns: more would have products whose numbers exceed 64 bits
@@ -80,37 +78,3 @@ def pairs_of(numbers: np.ndarray) -> np.ndarray:
 def _before(b: np.ndarray) -> np.ndarray:
     """How many numbers are below those of input b: b (b + 1) / 2, where b (b + 1) may exceed 64 bits."""
     return np.where(b % 2 == 0, b // 2 * (b + 1), (b + 1) // 2 * b)
-
-
-@dataclass(frozen=True)
-class Products:
-    """What the features of a fit are made of, where they are products: columns x as (x - shift) * factor.
-
-    Parameters
-    ----------
-    columns : ndarray of int64
-        The columns of all features on the path, sorted.
-    shift : ndarray of float64
-        What is subtracted from each.
-    factor : ndarray of float64
-        What each is then multiplied by.
-    n_candidates : int
-        How many products, squares and linear terms could be selected.
-    """
-
-    columns: np.ndarray
-    shift: np.ndarray
-    factor: np.ndarray
-    n_candidates: int
-
-
-class WithPairs:
-    """What a model of selected products says about which they are."""
-
-    features: np.ndarray
-    products: Products | None
-
-    @property
-    def pairs(self) -> np.ndarray | None:
-        """(n_features, 2): columns i <= j of each product, (i, -1) of a linear term; None: features are no products."""
-        return None if self.products is None else pairs_of(self.features)
