@@ -67,7 +67,7 @@ def fitted(estimator, X, y):
 def fgm(X, y, ks, C, loss, overshoot, n_jobs=1):
     """FGM with its defaults, on one thread unless told otherwise."""
     return {
-        k: fitted(FGMClassifier(k, C=C, loss=loss, overshoot=overshoot, n_jobs=n_jobs), X, y)
+        k: fitted(FGMClassifier(k, C=C, loss=loss, elimination=elimination, n_jobs=n_jobs), X, y)
         for k in ks
     }  # fmt: skip
 

@@ -45,7 +45,7 @@ def test_scores_equal_fits_on_the_training_rows(loss, overshoot, monkeypatch):
     """To the last sample where all models are solved well."""
     solve_folds_well(monkeypatch)
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = FGMClassifier(4, C="auto", cv=2, overshoot=overshoot, loss=loss, scale=None, tol=0.0).fit(X, y)
+    clf = FGMClassifier(4, C="auto", cv=2, elimination=elimination, loss=loss, scale=None, tol=0.0).fit(X, y)
     assert clf.scores_.shape == (2, 5)
     np.testing.assert_array_equal(clf.Cs_, [0.01, 0.1, 1.0, 10.0, 100.0])
     assert clf.Cs_[np.argmax(clf.scores_.mean(axis=0))] == clf.C_
@@ -57,7 +57,7 @@ def test_scores_equal_fits_on_the_training_rows(loss, overshoot, monkeypatch):
 def test_rough_scores_are_near_those_of_fits_on_the_training_rows(overshoot):
     """Inexact weights turn single samples over, and another column may go where two are nearly alike."""
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = FGMClassifier(4, C="auto", cv=2, overshoot=overshoot, scale=None, tol=0.0).fit(X, y)
+    clf = FGMClassifier(4, C="auto", cv=2, elimination=elimination, scale=None, tol=0.0).fit(X, y)
     assert_scores_equal_fits_on_the_training_rows(clf, X, y, folds, samples=3)
 
 
@@ -66,7 +66,7 @@ def test_scores_with_many_classes_equal_fits_on_the_training_rows(support, monke
     solve_folds_well(monkeypatch)
     A, labels = Z[:48, :9], CODES[:48]
     folds = list(StratifiedKFold(2).split(A, labels))
-    clf = FGMClassifier(2, C="auto", cv=2, n_candidates=2.0, support=support, scale=None, tol=0.0).fit(A, labels)
+    clf = FGMClassifier(2, C="auto", cv=2, n_candidates=2.0, per_class=support == "per_class", scale=None, tol=0.0).fit(A, labels)
     assert clf.scores_.shape == (2, 5)
     assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds, samples=0)
 

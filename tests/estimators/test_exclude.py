@@ -46,8 +46,8 @@ def test_every_storage(storage):
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_many_classes(support):
     A, labels = many_classes()[:2]
-    taken = FGMClassifier(4, support=support).fit(A, labels).selection_.features[:2]
-    clf = FGMClassifier(4, support=support, exclude=taken).fit(A, labels)
+    taken = FGMClassifier(4, per_class=support == "per_class").fit(A, labels).selection_.features[:2]
+    clf = FGMClassifier(4, per_class=support == "per_class", exclude=taken).fit(A, labels)
     assert not np.isin(taken, clf.selection_.features).any()
 
 

@@ -74,7 +74,7 @@ def storages(A):
 @pytest.mark.parametrize(("scale", "overshoot"), [("auto", "auto"), ("std", 2.0), (None, None)])
 @pytest.mark.parametrize("A", [EXACT32, FEW], ids=["dense", "sparse"])
 def test_one_answer_from_every_storage(loss, scale, overshoot, A):
-    clf = FGMClassifier(12, loss=loss, scale=scale, overshoot=overshoot)
+    clf = FGMClassifier(12, loss=loss, scale=scale, elimination=elimination)
     reference = clone(clf).fit(A, y).selection_
     for name, stored in storages(A).items():
         if name == "pandas":

@@ -133,7 +133,7 @@ def test_groups_always_included_and_excluded_are_named_by_label():
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_many_classes(name, support):
     Z, codes, *_ = many_classes(90, 40, seed=3)
-    clf = FGMClassifier(3, groups=STRUCTURES[name], support=support).fit(Z, codes)
+    clf = FGMClassifier(3, groups=STRUCTURES[name], per_class=support == "per_class").fit(Z, codes)
     assert clf.selection_.groups.size == 3 if support == "shared" else 3 <= clf.selection_.groups.size <= 9
     assert clf.score(Z, codes) > 0.5
     assert ("for each class" in clf.proof()) == (support == "per_class")

@@ -47,7 +47,7 @@ def test_everything_is_as_on_the_matrix_written_out(name, loss):
     kernel = KERNELS[name]
     Z, size = written_out(kernel, X)
     groups = Groups(np.repeat(np.arange(24), size), weights="none")
-    short = FGMClassifier(3, features=kernel, loss=loss).fit(X, y)
+    short = FGMClassifier(3, feature_map=kernel, loss=loss).fit(X, y)
     long = FGMClassifier(3, groups=groups, scale=None, loss=loss).fit(Z, y)
     assert short.expansion_.size == size
     np.testing.assert_array_equal(short.selection_.groups, long.selection_.groups)
@@ -65,7 +65,7 @@ def test_everything_is_as_on_the_matrix_written_out(name, loss):
 def test_groups_of_inputs_are_units(name):
     kernel, labels = KERNELS[name], np.arange(24) // 3
     Z, size = written_out(kernel, X)
-    short = FGMClassifier(2, features=kernel, groups=labels, n_candidates=3.0).fit(X, y)
+    short = FGMClassifier(2, feature_map=kernel, groups=labels, n_candidates=3.0).fit(X, y)
     weights = np.full(8, 3.0)  # inputs of a group
     long = FGMClassifier(2, groups=Groups(np.repeat(labels, size), weights), scale=None, n_candidates=3.0).fit(Z, y)
     np.testing.assert_array_equal(short.selection_.groups, long.selection_.groups)
@@ -73,12 +73,12 @@ def test_groups_of_inputs_are_units(name):
     np.testing.assert_array_equal(short.get_support(), np.isin(labels, short.selection_.groups))
     assert "2 groups selected" in short.selection_.stop_reason
     tree = Tree(np.concatenate([24 + labels, np.full(8, -1)]))
-    assert FGMClassifier(2, features=kernel, groups=tree, elimination=False).fit(X, y).selection_.groups.size == 2
+    assert FGMClassifier(2, feature_map=kernel, groups=tree, elimination=False).fit(X, y).selection_.groups.size == 2
 
 
 @EACH
 def test_exactly_as_many_inputs_as_asked_for(name):
-    clf = FGMClassifier(4, features=KERNELS[name]).fit(X, y)
+    clf = FGMClassifier(4, feature_map=KERNELS[name]).fit(X, y)
     for number in range(1, 9):
         chosen = clf.at(number)
         inputs = chosen.selection_.groups
@@ -101,10 +101,10 @@ def test_exactly_as_many_inputs_as_asked_for(name):
 @EACH
 @pytest.mark.parametrize("storage", STORAGES)
 def test_every_storage_and_number_of_threads_gives_the_same_model(name, storage):
-    expected = FGMClassifier(3, features=KERNELS[name]).fit(X, y)
+    expected = FGMClassifier(3, feature_map=KERNELS[name]).fit(X, y)
     scores = expected.decision_function(X)
     for n_jobs in (1, 3):
-        found = FGMClassifier(3, features=KERNELS[name], n_jobs=n_jobs).fit(storage(X), y)
+        found = FGMClassifier(3, feature_map=KERNELS[name], n_jobs=n_jobs).fit(storage(X), y)
         np.testing.assert_array_equal(found.selection_.features, expected.selection_.features)
         np.testing.assert_allclose(found.decision_function(storage(X)), scores, atol=1e-7)
 
@@ -127,7 +127,7 @@ def test_columns_of_zeros_and_very_wide_data():
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_many_classes(name, support):
     Z, codes, *_ = many_classes(90, 20, seed=3)
-    clf = FGMClassifier(3, features=KERNELS[name], support=support, n_candidates=2.0).fit(np.abs(Z), codes)
+    clf = FGMClassifier(3, feature_map=KERNELS[name], per_class=support == "per_class", n_candidates=2.0).fit(np.abs(Z), codes)
     assert clf.selection_.groups.size == 3 if support == "shared" else 3 <= clf.selection_.groups.size <= 9
     assert clf.decision_function(np.abs(Z)).shape == (90, clf.classes_.size)
 
@@ -135,7 +135,7 @@ def test_many_classes(name, support):
 def test_weights_are_repetitions():
     weights = np.random.default_rng(1).integers(0, 3, 80)
     kernel = Intersection(12)
-    weighted = FGMClassifier(3, features=kernel, n_candidates=2.0).fit(X, y, sample_weight=weights)
+    weighted = FGMClassifier(3, feature_map=kernel, n_candidates=2.0).fit(X, y, sample_weight=weights)
     repeated = clone(weighted).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_array_equal(weighted.selection_.groups, repeated.selection_.groups)
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
@@ -159,7 +159,7 @@ def test_choice_of_C_and_warm_start():
 
 def test_new_values_above_the_training_maximum_are_clipped():
     for kernel in (Intersection(12), Intersection(), AdditiveChi2()):
-        clf = FGMClassifier(3, features=kernel, n_candidates=2.0).fit(X, y)
+        clf = FGMClassifier(3, feature_map=kernel, n_candidates=2.0).fit(X, y)
         top = np.tile(X.max(axis=0), (2, 1))
         np.testing.assert_array_equal(clf.decision_function(top), clf.decision_function(3.0 * top))
 
@@ -195,12 +195,12 @@ def test_negative_values_and_wrong_scales_are_refused(word):
     B = X.copy()
     B[9, 4] = -1.5
     with pytest.raises(InvalidDataError, match=f'column 4 of X has the value -1.5 in row 9, but features="{word}"'):
-        FGMClassifier(3, features=word).fit(B, y)
+        FGMClassifier(3, feature_map=word).fit(B, y)
     with pytest.raises(InvalidDataError, match="column 'gene 4' of X"):
-        FGMClassifier(3, features=word).fit(pd.DataFrame(B, columns=[f"gene {j}" for j in range(24)]), y)
+        FGMClassifier(3, feature_map=word).fit(pd.DataFrame(B, columns=[f"gene {j}" for j in range(24)]), y)
     with pytest.raises(ValueError, match=f'features="{word}" needs values that are not negative, but scale="std"'):
-        FGMClassifier(3, features=word, scale="std").fit(X, y)
-    assert FGMClassifier(3, features=word, n_candidates=2.0).fit(X, y).selection_.scale == "max"
+        FGMClassifier(3, feature_map=word, scale="std").fit(X, y)
+    assert FGMClassifier(3, feature_map=word, n_candidates=2.0).fit(X, y).selection_.scale == "max"
     assert FGMClassifier(3, feature_map="additive_gaussian", n_candidates=2.0).fit(B, y).selection_.scale == "std"
 
 
@@ -221,7 +221,7 @@ def test_unknown_features_are_refused():
 
 @EACH
 def test_copies_pickles_and_model_files(name, tmp_path):
-    clf = FGMClassifier(3, features=KERNELS[name], n_candidates=2.0).fit(X, y)
+    clf = FGMClassifier(3, feature_map=KERNELS[name], n_candidates=2.0).fit(X, y)
     assert clone(clf).features == KERNELS[name]
     thresher.save(clf, tmp_path / "model.json")
     for other in (pickle.loads(pickle.dumps(clf)), thresher.load(tmp_path / "model.json")):

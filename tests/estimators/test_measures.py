@@ -102,9 +102,9 @@ def test_the_threshold_counts_where_no_shift_is_learnt(loss, count):
 
 @pytest.mark.parametrize("overshoot", [None, "auto"])
 def test_other_ways_to_select(overshoot):
-    clf = fitted("f1", overshoot=overshoot)
+    clf = fitted("f1", elimination=elimination)
     assert clf.selection_.features.size == 3
-    assert fitted("f1", overshoot=overshoot, debias=True).selection_.features.size == 3
+    assert fitted("f1", elimination=elimination, debias=True).selection_.features.size == 3
 
 
 @named
@@ -284,7 +284,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_max_time_keeps_the_best_model(support):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = fitted("f1", Z, CODES, C=None, max_time=1e-4, support=support)
+        clf = fitted("f1", Z, CODES, C=None, max_time=1e-4, per_class=support == "per_class")
     assert "max_time" in clf.selection_.stop_reason
     assert clf.selection_.features.size >= 1
     assert np.isfinite(clf.decision_function(Z)).all()

@@ -14,7 +14,7 @@ from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm import fitting, goals
-from thresher.families.fgm.fit import held_out
+from tests.families.growing import held_out
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import Trace
 

@@ -63,9 +63,9 @@ def written_out(X, y, bags, sigma, weights=None, scale="std"):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_is_fgm_on_the_embedding(loss, overshoot, storage, dtype):
     given, scale = STORAGES[storage](X.astype(dtype)), None if storage == "csr" else "std"
-    clf = MILESClassifier(5, sigma=1.7, loss=loss, overshoot=overshoot, C=3.0, scale=scale).fit(given, y, bags=bags)
+    clf = MILESClassifier(5, sigma=1.7, loss=loss, elimination=elimination, C=3.0, scale=scale).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X.astype(dtype), y, bags, 1.7, scale=scale)
-    peer = FGMClassifier(5, loss=loss, overshoot=overshoot, C=3.0, scale=None).fit(S, labels)
+    peer = FGMClassifier(5, loss=loss, elimination=elimination, C=3.0, scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     np.testing.assert_allclose(clf.selection_.weights, peer.selection_.weights, rtol=1e-6)
     np.testing.assert_allclose(clf.decision_function(given, bags=bags), peer.decision_function(S), atol=1e-6)
@@ -127,9 +127,9 @@ def test_many_classes(support, storage):
     X, y, bags = made_bags(60, 5, n_classes=3, seed=4)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     given = STORAGES[storage](X)
-    clf = MILESClassifier(3, sigma=1.2, support=support, scale=None).fit(given, y, bags=bags)
+    clf = MILESClassifier(3, sigma=1.2, per_class=support == "per_class", scale=None).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X, y, bags, 1.2, scale=None)
-    peer = FGMClassifier(3, support=support, scale=None).fit(S, labels)
+    peer = FGMClassifier(3, per_class=support == "per_class", scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     scores = clf.decision_function(given, bags=bags)
     assert scores.shape == (60, 3)

@@ -157,9 +157,9 @@ def test_without_a_number_the_whole_model_is_on_the_path():
 @pytest.mark.parametrize("overshoot", [0.5, 0, -1, "x", "Auto", np.nan, np.inf, True, [2.0]])
 def test_wrong_overshoot_is_named(overshoot):
     with pytest.raises(ValueError, match=r"overshoot must be (>= 1|a positive number), got "):
-        FGMClassifier(5, overshoot=overshoot).fit(X, y)
+        FGMClassifier(5, elimination=elimination).fit(X, y)
 
 
 @pytest.mark.parametrize("overshoot", [1, 1.0, np.float64(2.5), 1e9, "auto", None])
 def test_right_overshoot_gives_k_features(overshoot):
-    assert FGMClassifier(5, overshoot=overshoot).fit(X, y).selection_.features.size == 5
+    assert FGMClassifier(5, elimination=elimination).fit(X, y).selection_.features.size == 5

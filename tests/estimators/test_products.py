@@ -77,7 +77,7 @@ def assert_as_written_out(short, long, A, M):
 
 @pytest.mark.parametrize("scale", ["std", "max", "unit", None])
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("overshoot", ["auto", None])
+@pytest.mark.parametrize("elimination", [True, False])
 def test_everything_is_as_on_the_matrix_written_out(loss, overshoot, scale):
     options = {"loss": loss, "overshoot": overshoot}
     M = oracle.written_out(Polynomial(), scaled(X, scale), X)
@@ -105,7 +105,7 @@ def test_every_storage_is_as_the_matrix_written_out(storage, loss):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_parameters_of_the_kernel(polynomial, form):
     M = oracle.written_out(polynomial, scaled(FEW, "max"), FEW)
-    short = FGMClassifier(4, features=polynomial, scale="max").fit(form(FEW), y_few)
+    short = FGMClassifier(4, feature_map=polynomial, scale="max").fit(form(FEW), y_few)
     assert_as_written_out(short, FGMClassifier(4, scale=None).fit(M, y_few), FEW, M)
     assert short.selection_.products.n_candidates == oracle.existing(polynomial, FEW).sum()
     i, j = short.selection_.pairs.T
@@ -167,14 +167,14 @@ def test_many_classes_are_as_on_the_matrix_written_out(support, form):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("overshoot", ["auto", None])
+@pytest.mark.parametrize("elimination", [True, False])
 def test_columns_always_included_are_linear_terms_and_excluded_ones_in_no_product(form, overshoot):
     M = oracle.written_out(Polynomial(), scaled(FEW, "max"), FEW, exclude=[2, 10])
     forced = numbers_of(np.array([11, 0]), np.array([-1, -1]))
     short = FGMClassifier(
-        5, feature_map="polynomial", scale="max", always_include=[11, 0], exclude=[2, 10], overshoot=overshoot
+        5, feature_map="polynomial", scale="max", always_include=[11, 0], exclude=[2, 10], elimination=elimination
     ).fit(form(FEW), y_few)
-    long = FGMClassifier(5, scale=None, always_include=forced.tolist(), overshoot=overshoot).fit(M, y_few)
+    long = FGMClassifier(5, scale=None, always_include=forced.tolist(), elimination=elimination).fit(M, y_few)
     assert_as_written_out(short, long, FEW, M)
     pairs = short.selection_.pairs
     assert {(11, -1), (0, -1)} <= set(map(tuple, pairs.tolist()))
@@ -382,7 +382,7 @@ def test_a_warm_start_from_the_answer_is_short_and_from_other_features_none(form
 
 def test_copies_pickles_and_model_files(tmp_path):
     for polynomial in (Polynomial(0.5, 2.0), "polynomial"):
-        clf = FGMClassifier(3, features=polynomial, n_candidates=2.0).fit(X, y)
+        clf = FGMClassifier(3, feature_map=polynomial, n_candidates=2.0).fit(X, y)
         assert clone(clf).features == polynomial
         assert "polynomial" in repr(clf).lower()
         thresher.save(clf, tmp_path / "model.json")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.families.growing import fgm_all, held_out_all
 from tests.families.test_fgm_measures import by_name, few, pose
 from tests.laws.measures import FREE
 from tests.oracles import planes as oracle
 from thresher import FGMClassifier
 from thresher.data.input.validation import as_design
 from thresher.families.fgm import all_features as module
-from thresher.families.fgm.all_features import fgm_all, held_out_all
 from thresher.optim.measures.values import F1, PRBEP, RocArea
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.optim.solvers import bundle
@@ -170,7 +170,7 @@ def test_C_by_cross_validation_and_weights_of_zero():
         ({"loss": "logistic"}, "LogisticRegression"),
         ({"groups": np.arange(30) // 3}, "groups has no meaning"),
         ({"always_include": [1]}, "always_include has no meaning"),
-        ({"feature_map": "polynomial"}, 'needs feature_map="columns"'),
+        ({"features": "polynomial"}, 'needs features="linear"'),
     ],
 )
 def test_what_it_does_not_go_with_is_refused(options, message):

@@ -5,11 +5,10 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+from tests.families.growing import fgm
 from tests.laws.measures import FREE, LIST, RANKINGS, parameters
 from tests.oracles import planes as oracle
 from thresher.data.input.validation import as_design
-from thresher.engine.plans import turn_groups
-from thresher.families.fgm.fit import fgm
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import StopReason, Trace
@@ -63,7 +62,7 @@ def test_growth_arrives_at_the_optimum_over_all_columns(measure):
 def test_bounds_of_picks_hold_for_every_subset(measure, forced):
     """That of the pick and those of the path; the objective of a pick is that of its own columns."""
     X, known, problem = pose(measure, 1)
-    found = fgm(as_design(X), [problem], Trace(), wanted=2, n_candidates=2.0, forced=forced)
+    found = fgm(as_design(X), [problem], Trace(), wanted=2, overshoot=2.0, forced=forced)
     shifted = measure in FREE
     best = best_subset(known, 2, 7, shifted=shifted, forced=forced)
     own = oracle.optimum(on(known, found.features), 2, shifted=shifted)[0]
@@ -86,7 +85,7 @@ def test_three_classes_share_their_columns(measure):
     """One budget for all classes, and a bound that holds for every set of columns they could share."""
     X, known, problem = pose(measure, 2, p=5, classes=3)
     shifted = measure in FREE
-    found = fgm(as_design(X), [problem], Trace(), wanted=2, n_candidates=2.0)
+    found = fgm(as_design(X), [problem], Trace(), wanted=2, overshoot=2.0)
     best = best_subset(known, 2, 5, shifted=shifted)
     own = oracle.optimum(on(known, found.features), 2, shifted=shifted)[0]
     assert found.certificate.pick_bound <= best * (1.0 + 1e-6)
@@ -101,8 +100,8 @@ def test_three_classes_share_their_columns(measure):
 def test_each_class_with_columns_of_its_own(measure):
     """As if each were alone."""
     X, _, problem = pose(measure, 3, classes=3)
-    together = fgm(as_design(X), problem.per_class(), Trace(), wanted=2, n_candidates=2.0)
-    alone = [fgm(as_design(X), [each], Trace(), wanted=2, n_candidates=2.0) for each in problem.per_class()]
+    together = fgm(as_design(X), problem.per_class(), Trace(), wanted=2, overshoot=2.0)
+    alone = [fgm(as_design(X), [each], Trace(), wanted=2, overshoot=2.0) for each in problem.per_class()]
     assert together.certificate.pick_bound == pytest.approx(
         sum(each.certificate.pick_bound for each in alone), rel=1e-9
     )
@@ -132,7 +131,7 @@ def test_bounds_of_turns_rise(measure):
 def test_the_papers_master_is_there_for_comparison(measure):
     """(15)/(16): groups of turns. It may stall above the optimum; its bound holds all the same."""
     X, known, problem = pose(measure, 4)
-    found = fgm(as_design(X), [problem], Trace(), wanted=None, per_turn=2, tol=1e-4, penalty=turn_groups)
+    found = fgm(as_design(X), [problem], Trace(), wanted=None, per_turn=2, tol=1e-4, literal=True)
     optimum = oracle.optimum(known, 2, shifted=measure in FREE)[0]
     assert found.certificate.lower_bound <= optimum * (1.0 + 1e-6)
     assert found.certificate.objective >= optimum * (1.0 - 1e-6)
@@ -149,6 +148,6 @@ def test_the_first_scan_ranks_by_use_not_by_frequency(measure):
     X[:, 7] = y > 0
     X[0, 7] = 0.0
     found = fgm(
-        as_design(X), [PlaneProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, elimination=False, per_turn=1
+        as_design(X), [PlaneProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, overshoot=None, per_turn=1
     )
     assert found.features.tolist() == [7]

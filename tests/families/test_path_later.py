@@ -136,7 +136,7 @@ def test_large_blocks_skip_stations_on_the_way_to_the_pick(data, stations_made, 
     """Where a station is expensive, some units leave at a time; the numbers between come when they are asked for."""
     monkeypatch.setattr(machines, "LARGE", 100)
     monkeypatch.setattr(fgm, "STRIDE", 0.4)
-    clf = FGMClassifier(8, n_candidates=2.0).fit(*data)
+    clf = FGMClassifier(8, overshoot=2.0).fit(*data)
     assert stations_made == [16, 14, 11, 8]
     assert clf.selection_.features.size == 8
     assert sorted(set(clf.path_.numbers)) == list(range(1, 17))

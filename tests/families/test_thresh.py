@@ -6,12 +6,12 @@ import time
 import numpy as np
 import pytest
 
+from tests.families.growing import fgm, growth_target
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.input.validation import as_design
 from thresher.engine import growing as machines_module
 from thresher.engine import threshing
-from thresher.families.fgm.fit import fgm, growth_target
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
@@ -29,7 +29,7 @@ def apart(Y, cost, loss="squared_hinge", *, shift=True):
     return [MarginProblem(y, cost, LOSSES[loss], shift) for y in np.atleast_2d(Y.T)]
 
 
-def run(X, problems, *, wanted=None, n_candidates="auto", **options):
+def run(X, problems, *, wanted=None, overshoot="auto", **options):
     selection = fgm(as_design(np.asarray(X)), problems, Trace(), wanted=wanted, overshoot=overshoot, **options)
     selection.check()
     return selection
@@ -186,7 +186,7 @@ def test_bounds_of_classes_that_have_grown_to_different_numbers_lie_below_every_
     """A station with 5 columns of one class and 4 of the other has number 5: its bound must hold for 5 of each."""
     X, _, Y, cost = many_classes(30, 6, 3, seed=7, C=0.1)
     Y = np.column_stack([Y[:, 0], np.where(np.random.default_rng(7).random(30) > 0.5, 1.0, -1.0)])
-    found = run(X, apart(Y, cost), wanted=5, elimination=False)
+    found = run(X, apart(Y, cost), wanted=5, overshoot=None)
     numbers = {tuple(np.count_nonzero(station.weights, axis=0)) for station in found.path}
     assert any(len(set(each)) > 1 for each in numbers)
     for station in found.path:
@@ -202,7 +202,7 @@ def test_shared_growth_reaches_the_optimum_over_all_columns(loss, shift, shape, 
     monkeypatch.setattr(convex, "ACCURACIES", (1e-10, 1e-8, 1e-7, 1e-6))  # it often fails at the first two here
     X, _, Y, cost = many_classes(*shape, seed=2)
     optimum, W, b, _ = convex.shared_scaling(X, Y, cost, 3, loss, shift=shift)
-    found = run(X, shared(Y, cost, loss, shift=shift), elimination=False, per_turn=3, tol=1e-9, inner_tol=1e-12)
+    found = run(X, shared(Y, cost, loss, shift=shift), overshoot=None, per_turn=3, tol=1e-9, inner_tol=1e-12)
     slack = 1e-6 * found.certificate.at_zero
     assert found.certificate.objective == pytest.approx(optimum, abs=slack)
     assert found.certificate.lower_bound <= optimum + slack
@@ -216,7 +216,7 @@ def test_shared_growth_reaches_the_optimum_over_all_columns(loss, shift, shape, 
 def test_shared_growth_with_forced_columns_reaches_the_optimum():
     X, _, Y, cost = many_classes(40, 15, seed=3)
     optimum = convex.shared_scaling(X, Y, cost, 2, "logistic", forced=(13, 14))[0]
-    found = run(X, shared(Y, cost, "logistic"), elimination=False, per_turn=2, tol=1e-9, forced=(14, 13))
+    found = run(X, shared(Y, cost, "logistic"), overshoot=None, per_turn=2, tol=1e-9, forced=(14, 13))
     assert found.certificate.objective == pytest.approx(optimum, abs=1e-6 * found.certificate.at_zero)
     assert {13, 14} <= set(found.features.tolist())
 
@@ -291,7 +291,7 @@ def test_forced_columns_are_in_every_station(posed, overshoot):
 @pytest.mark.parametrize("posed", POSED)
 def test_without_a_number_the_grown_model_is_the_pick_and_the_path_leads_down_from_it(loss, posed):
     X, problems = POSED[posed](loss)
-    found, grown = run(X, problems, tol=1e-4), run(X, problems, tol=1e-4, elimination=False)
+    found, grown = run(X, problems, tol=1e-4), run(X, problems, tol=1e-4, overshoot=None)
     same(found, grown)
     assert found.certificate == grown.certificate
     assert found.certificate.gap <= 1e-4
@@ -306,7 +306,7 @@ def test_without_a_number_the_grown_model_is_the_pick_and_the_path_leads_down_fr
 
 def test_growth_alone_has_stations_of_growth_alone():
     X, y, cost = problem(60, 40, 4)
-    found = run(X, apart(y[:, None], cost), wanted=10, elimination=False)
+    found = run(X, apart(y[:, None], cost), wanted=10, overshoot=None)
     assert {station.phase for station in found.path} == {"grow"}
     assert len(found.path) == len(found.trace.turns) - 1  # the first turn has no features
     np.testing.assert_array_equal(found.path[-1].features, found.features)
@@ -315,7 +315,7 @@ def test_growth_alone_has_stations_of_growth_alone():
 def test_elimination_looks_at_X_no_more():
     """Scans are those of growth to the same number of columns; thresh and debias read nothing."""
     X, y, cost = problem(60, 80, 4)
-    found = run(X, apart(y[:, None], cost), wanted=10, n_candidates=3.0)
+    found = run(X, apart(y[:, None], cost), wanted=10, overshoot=3.0)
     scans = [step for step in found.trace.steps if step.kind == "scan"]
     assert len(scans) == len(found.trace.turns)
     assert found.trace.turns[-1].taken == 30
@@ -324,9 +324,9 @@ def test_elimination_looks_at_X_no_more():
 
 
 def test_the_pick_comes_out_of_the_pool_and_not_of_the_spare_columns():
-    """With n_candidates=1 there is nothing to eliminate above k: the pick is what was grown, the path only adds to it."""
+    """With overshoot=1 there is nothing to eliminate above k: the pick is what was grown, the path only adds to it."""
     X, y, cost = problem(60, 40, 4)
-    found = run(X, apart(y[:, None], cost), wanted=8, n_candidates=1.0)
+    found = run(X, apart(y[:, None], cost), wanted=8, overshoot=1.0)
     assert found.trace.turns[-1].taken == 8
     assert max(threshed(found)) == 16
     grown = set(found.features.tolist())
@@ -337,7 +337,7 @@ def test_the_pick_comes_out_of_the_pool_and_not_of_the_spare_columns():
 def test_where_the_gap_ends_growth_early_the_path_still_reaches_twice_k(C, k, loss):
     """The gap may be within tol as soon as there are k columns."""
     X, y, cost = problem(60, 80, 4, C=C)
-    found = run(X, apart(y[:, None], cost, loss), wanted=k, n_candidates=2.0)
+    found = run(X, apart(y[:, None], cost, loss), wanted=k, overshoot=2.0)
     assert found.features.size == k
     assert set(threshed(found)) == set(range(1, 2 * k + 1))
 
@@ -345,7 +345,7 @@ def test_where_the_gap_ends_growth_early_the_path_still_reaches_twice_k(C, k, lo
 def test_a_deadline_in_the_past_returns_what_there_is():
     for posed in POSED:
         X, problems = POSED[posed]("squared_hinge")
-        found = run(X, problems, wanted=20, n_candidates=2.0, deadline=time.perf_counter())
+        found = run(X, problems, wanted=20, overshoot=2.0, deadline=time.perf_counter())
         assert found.stop_reason == "stopped early: max_time reached"
         assert found.features.size >= 1
         assert max(np.count_nonzero(w) for w in np.atleast_2d(found.weights.T)) <= 20
@@ -390,7 +390,7 @@ def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
     one, design, picks = MarginProblem(y, np.full(48, 10.0), LOSSES[loss]), as_design(X), []
     for tol in (threshing.STATION_TOL, 1e-13):
         monkeypatch.setattr(threshing, "STATION_TOL", tol)
-        path = fgm(design, [one], Trace(), wanted=10, n_candidates="auto").path
+        path = fgm(design, [one], Trace(), wanted=10, overshoot="auto").path
         picks.append([path.at(number).features.tolist() for number in path.numbers])
     assert picks[0] == picks[1]
 
@@ -405,7 +405,7 @@ def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
         machines.append((machine.last_scan, machine.kept))
 
     monkeypatch.setattr(machines_module.Machine, "record_scan", noting)
-    fgm(as_design(X), [one], Trace(), wanted=3, n_candidates=2.0)
+    fgm(as_design(X), [one], Trace(), wanted=3, overshoot=2.0)
     for scan, kept in machines:
         squares = np.sort((X.T @ scan.dual.vector) ** 2)[::-1]
         for number in range(1, 81):

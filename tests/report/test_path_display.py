@@ -85,7 +85,7 @@ def test_the_work_may_be_cut_into_parts(monkeypatch):
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_own_number_of_features_is_marked(support):
     X, y = DATA.X[:160], THREE[:160]
-    clf = FGMClassifier(4, support=support).fit(X, y)
+    clf = FGMClassifier(4, per_class=support == "per_class").fit(X, y)
     display = PathDisplay.from_estimator(clf, X, y)
     assert display.chosen == 4
     assert ("per class" in display.ax_.get_xlabel()) == (support == "per_class")

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thresher.data.designs.units import EachColumn
+from thresher.data.designs.units import EachColumn, Units
 from thresher.features.base import (
     Base,
     Earlier,
@@ -68,7 +68,7 @@ class Columns(FeatureMap):
         design, scale = base.scaled(scale, centre=centre)
         grouping = restrictions.grouping
         if grouping is None:
-            units = EachColumn(design.width)
+            units: Units = EachColumn(design.width)
             n_units = base.columns.n_columns
             restricted = restricted_columns(design, restrictions)
         else:

@@ -60,6 +60,11 @@ class FittedFeatures(ABC):
         return True
 
     @property
+    def of_rows(self) -> bool:
+        """Whether each row of X has a value of each feature; else bags of rows have."""
+        return True
+
+    @property
     def named(self) -> bool:
         """Whether the names of columns determine the names of features."""
         return True
@@ -291,6 +296,11 @@ class HashedFeatures(NumberedFeatures):
     def called(self, j: int) -> str:
         """See FittedFeatures."""
         return self.names([j], str)[0]
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether each row of X has a value of each feature; else bags of rows have."""
+        return True
 
     @property
     def named(self) -> bool:

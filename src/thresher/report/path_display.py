@@ -253,7 +253,7 @@ def path_scores(
     """The score of every station on the path, in the order of ``usable_numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, a string or a callable, got {scoring!r}")
-    if hasattr(estimator, "instances_"):
+    if not estimator.fitted_features_.of_rows:
         raise ValueError(
             "PathDisplay scores rows, but labels of this model belong to bags: use clf.at(k).score(X, y, bags=bags) "
             "for the k in clf.path_.numbers"
@@ -295,7 +295,8 @@ def _narrowed(model, features):
     model = copy.copy(model)
     vars(model).pop("feature_names_in_", None)  # checked already; the taken columns have no names
     model.n_features_in_, model.coef_ = features.size, model.coef_[:, features]
-    model.selection_ = replace(model.selection_, features=np.searchsorted(features, model.selection_.features))
+    places = np.searchsorted(features, model.selection_.features)
+    model.selection_ = replace(model.selection_, features=places, fitted_features=None)
     return model
 
 

@@ -31,7 +31,7 @@ class OfFittedFeatures(WithImportance):
     fitted_features: KnownFeatures | None
 
     @property
-    def spread(self) -> Spread | None:
+    def spread(self) -> Spread | None:  # type: ignore[override]  # of GridPoint it is a field
         """Standard deviations of the features on the path over the training samples; None: not known."""
         return None if self.fitted_features is None else self.fitted_features.spread
 

@@ -69,7 +69,7 @@ def run(
     else:
         clf = FGMClassifier(
             features, always_include=numbered(always, names, table.X.shape[1], grouping), groups=grouping,
-            exclude=numbered(exclude, names, table.X.shape[1], grouping), features=made_by, **how,
+            exclude=numbered(exclude, names, table.X.shape[1], grouping), feature_map=made_by, **how,
         )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
     bar.noun = "group" if grouping is not None else "input" if kernel != "linear" else bar.noun
@@ -92,7 +92,7 @@ def run(
 
 
 def features_of(kernel, polynomial, heredity):
-    """The parameter ``features`` of the estimator."""
+    """The parameter ``feature_map`` of the estimator."""
     if polynomial and kernel != "linear":
         raise WrongUsage("--polynomial and --kernel cannot be combined")
     if heredity != "none" and not polynomial:

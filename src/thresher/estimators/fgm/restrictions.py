@@ -13,7 +13,8 @@ from thresher.features.groups.spec import ColumnNumbers, grouping
 
 def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: ColumnFeatures) -> Restrictions:
     """The Restrictions on columns of X, or on ``groups`` of them, that users describe."""
-    n_columns, names = columns.n_columns, columns.column_names
+    n_columns = columns.n_columns
+    names: Any = columns.column_names
     given, noun, count = None, "column", n_columns
     if groups is None:
         forced = check.column_numbers("always_include", always_include, n_columns, names)

@@ -12,7 +12,7 @@ from thresher.results.words import proof
 
 def proven(selection: Selection, wanted: Any, always_include: Any, *, each: bool) -> str:
     """What the certificate of a selection proves; ``each``: each class has features of its own."""
-    fitted = selection.fitted_features
+    fitted: Any = selection.fitted_features
     of = fitted.n_columns if fitted.n_candidates is None else fitted.n_candidates
     if selection.units is None:
         count = selection.features.size
@@ -38,7 +38,8 @@ def shortfalls(selection: Selection, features: Features, plan: FitPlan, models: 
     if selection.units is None:  # columns of a group may have weight zero
         idle = selection.features[~selection.weighted]
     if idle.size:
-        columns = selection.fitted_features.inputs(idle).tolist()
+        fitted: Any = selection.fitted_features
+        columns = fitted.inputs(idle).tolist()
         messages.append(f"columns {columns} of always_include have weight zero: they are redundant")
     n_selected = selection.features.size if selection.units is None else selection.units.size
     counts = counts_of_classes(selection, features)
@@ -59,7 +60,8 @@ def counts_of_classes(selection: Selection, features: Features) -> np.ndarray:
     weighted = selection.weights.reshape(selection.features.size, -1) != 0.0
     if selection.units is None:
         return weighted.sum(axis=0)
-    columns, sizes = features.units.members(selection.units)
-    place = np.searchsorted(selection.features, features.design.ids_in_X(columns))
+    members = features.units.members(selection.units)
+    sizes: Any = members.sizes
+    place = np.searchsorted(selection.features, features.design.ids_in_X(members.columns))
     starts = np.cumsum(sizes) - sizes
     return np.logical_or.reduceat(weighted[place], starts, axis=0).sum(axis=0)

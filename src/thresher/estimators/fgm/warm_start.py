@@ -34,7 +34,8 @@ class Previous:
 
         Raises ValueError if the last fit had another number of scores for a sample.
         """
-        if not features.continues(self.selection.fitted_features):
+        known: Any = self.selection.fitted_features
+        if not features.continues(known):
             return None
         if target.labels.n_outputs != self.labels.n_outputs:
             raise ValueError(

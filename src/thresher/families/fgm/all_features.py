@@ -6,6 +6,7 @@ by rows for the products of new planes, however many these are. A plane needs 8 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -55,13 +56,13 @@ class _Through:
 
 def fit_all(
     features: Features,
-    problems: Sequence[PlaneProblem],
+    problems: Sequence[Any],
     plan: FitPlan,
     trace: Trace,
     starts: Callable[[int | None], list[Earlier]] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
 ) -> Selection:
-    """A model of each class on all columns but those that are excluded, as one Selection.
+    """A model of each class on all columns but those that are excluded, as one Selection; of measures.
 
     ITERATIONS iterations for each turn that the plan allows; ``starts`` as in ``select``.
     """
@@ -98,7 +99,7 @@ def fit_all(
 
 def held_out_scores_of_all(
     features: Features,
-    problems: Sequence[PlaneProblem],
+    problems: Sequence[Any],
     plan: FitPlan,
     trace: Trace,
     excluded: Sequence[tuple[int, ...]],

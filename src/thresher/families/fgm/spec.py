@@ -159,7 +159,8 @@ class FitPlan:
         if pool is None or self.wanted is None:
             return replace(self._growth(None, excluded), rough=True)
         pool = min(2 * self.wanted, pool)
-        return replace(self._growth(pool, excluded), rough=True, at_least=pool)
+        growth: Any = self._growth(pool, excluded)
+        return replace(growth, rough=True, at_least=pool)
 
     def _growth(self, pool: int | None, excluded: tuple[int, ...]) -> Plan:
         """The plan for grow(): ``pool`` units for elimination or, where it is None, the number wanted."""

@@ -105,7 +105,7 @@ class InputMap(FeatureMap):
         design = self._expanded(base, on_scale)
         grouping = restrictions.grouping
         if grouping is None:
-            inputs = EachInput(design.base.width)
+            inputs: Any = EachInput(design.base.width)
             labels = design.base.ids_in_X(np.arange(design.base.width))
             n_units = base.columns.n_columns
             restricted = restricted_columns(design.base, restrictions)
@@ -162,8 +162,9 @@ class ExpandedColumns(Features):
 
     def continues(self, fitted: FittedFeatures) -> bool:
         """See Features: the same kernel, with as many numbers."""
-        same = isinstance(fitted, ExpandedFeatures) and fitted.kernel == self.design.kernel
-        return same and fitted.size == self.design.size
+        if not isinstance(fitted, ExpandedFeatures):
+            return False
+        return fitted.kernel == self.design.kernel and fitted.size == self.design.size
 
     def start(self, selection: Selection, most: int | None) -> Earlier:
         """See Features: inputs, or groups of them, are recognised by their labels."""

@@ -16,7 +16,7 @@ from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.scan.pieces import Cost, Opened, Piece
-from thresher.data.workers import SERIAL, Workers
+from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataTypeError
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.prototypes import Prototypes
@@ -136,7 +136,7 @@ class BagDistances:
     """
 
     def __init__(
-        self, X: Any, bags: Bags, factor: np.ndarray | None, candidates: np.ndarray, workers: Workers = SERIAL, *,
+        self, X: Any, bags: Bags, factor: np.ndarray | None, candidates: np.ndarray, workers: Any = SERIAL, *,
         tile: int | None = None, keep: bool = False,
     ):  # fmt: skip
         self.X, self.bags, self.factor, self.candidates, self.workers = X, bags, factor, candidates, workers

@@ -52,6 +52,11 @@ class InstanceFeatures(FittedFeatures):
         return "training instance"
 
     @property
+    def of_rows(self) -> bool:
+        """See FittedFeatures."""
+        return False
+
+    @property
     def copies(self) -> bool:
         """See FittedFeatures."""
         return False
