@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from tests.estimators.test_measures import X, fitted, y
+from tests.families.growing import held_out
 from tests.problems import many_classes
 from thresher import F1, PRBEP, ErrorRate, PrecisionAtK, RecallAtK, RocArea
 from thresher.data.input.validation import as_design
@@ -14,7 +15,6 @@ from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm import fitting, goals
-from tests.families.growing import held_out
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import Trace
 

@@ -34,7 +34,8 @@ def bare(design, units=None, forced=(), exclude=()):
 
 def plan_of(features, wanted, overshoot=None, per_turn=None, *, every=False, **spec):
     """The FitPlan for ``wanted`` units: growth alone, or elimination from ``overshoot`` times as many, or "auto"."""
-    spec = FitSpec(number=ALL if every else wanted, features_per_turn=per_turn, **spec)
+    number = ALL if every else wanted
+    spec = FitSpec(number=number, elimination=overshoot is not None, features_per_turn=per_turn, **spec)
     pools = [None]
     if wanted is not None and overshoot is not None:
         by_rule = pool_sizes(wanted, features.units.mean_size)

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from tests.families.growing import fgm_all, held_out_all
-from tests.families.test_fgm_measures import by_name, few, pose
-from tests.laws.measures import FREE
+from tests.families.test_fgm_measures import few, pose
+from tests.laws.measures import FREE, by_kind
 from tests.oracles import planes as oracle
 from thresher import FGMClassifier
 from thresher.data.input.validation import as_design
@@ -31,7 +31,7 @@ X, Y = rare()
 CODES = np.argmax(X[:, :3], axis=1)
 
 
-@by_name
+@by_kind
 def test_the_optimum_under_the_plain_penalty(measure):
     A, known, problem = pose(measure)
     found = fgm_all(as_design(A), [problem], Trace(), tol=1e-5)
@@ -170,7 +170,7 @@ def test_C_by_cross_validation_and_weights_of_zero():
         ({"loss": "logistic"}, "LogisticRegression"),
         ({"groups": np.arange(30) // 3}, "groups has no meaning"),
         ({"always_include": [1]}, "always_include has no meaning"),
-        ({"features": "polynomial"}, 'needs features="linear"'),
+        ({"feature_map": "polynomial"}, 'needs feature_map="columns"'),
     ],
 )
 def test_what_it_does_not_go_with_is_refused(options, message):

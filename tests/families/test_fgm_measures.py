@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from tests.families.growing import fgm
-from tests.laws.measures import FREE, LIST, RANKINGS, parameters
+from tests.laws.measures import FREE, RANKINGS, by_kind, parameters
 from tests.oracles import planes as oracle
 from thresher.data.input.validation import as_design
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
 from thresher.optim.problems.cuts import PlaneProblem
 from thresher.results import StopReason, Trace
 
-by_name = pytest.mark.parametrize("measure", LIST, ids=repr)
 few = pytest.mark.parametrize("measure", [ErrorRate(), F1(), PRBEP(), RecallAtK(2.0), RocArea()], ids=repr)
 
 
@@ -43,7 +42,7 @@ def best_subset(known, k, p, *, shifted, forced=()):
     return min(oracle.optimum(on(known, each), k, shifted=shifted)[0] for each in tries)
 
 
-@by_name
+@by_kind
 def test_growth_arrives_at_the_optimum_over_all_columns(measure):
     """No number is asked for: the gap is closed, between a bound and an objective on either side of the optimum."""
     X, known, problem = pose(measure)
@@ -57,7 +56,7 @@ def test_growth_arrives_at_the_optimum_over_all_columns(measure):
     assert found.stop is StopReason.CONVERGED
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("forced", [(), (5,)])
 def test_bounds_of_picks_hold_for_every_subset(measure, forced):
     """That of the pick and those of the path; the objective of a pick is that of its own columns."""
@@ -148,6 +147,6 @@ def test_the_first_scan_ranks_by_use_not_by_frequency(measure):
     X[:, 7] = y > 0
     X[0, 7] = 0.0
     found = fgm(
-        as_design(X), [PlaneProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, overshoot=None, per_turn=1
+        as_design(X), [PlaneProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, elimination=False, per_turn=1
     )
     assert found.features.tolist() == [7]

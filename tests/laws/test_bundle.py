@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from tests.laws.measures import FREE, LIST, RANKINGS, WEIGHTED, parameters
+from tests.laws.measures import FREE, RANKINGS, WEIGHTED, by_kind, parameters
 from tests.oracles import convex
 from tests.oracles import planes as oracle
 from thresher.data.blocks.dense import DenseBlock
@@ -21,7 +21,6 @@ from thresher.optim.problems.cuts import PlaneProblem
 from thresher.optim.solvers import bundle
 from thresher.optim.solvers.solution import Start
 
-by_name = pytest.mark.parametrize("measure", LIST, ids=repr)
 TIGHT = 2.0 * bundle.FINEST  # of the objective: what a solution and the conic solver may differ by
 
 
@@ -58,7 +57,7 @@ def larger(seed, n=60, p=20, *, share=0.5):
 # the optimum
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("shift", [True, False])
 @pytest.mark.parametrize(("k", "forced"), [(1, 0), (2, 1), (6, 0)])
 def test_optimum_over_every_labelling_or_ranking(measure, shift, k, forced):
@@ -74,7 +73,7 @@ def test_optimum_over_every_labelling_or_ranking(measure, shift, k, forced):
         assert found.gap <= bundle.FINEST * found.objective
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("grouped", [True, False])
 def test_three_classes_share_one_scaling(measure, grouped):
     """Classes with totals of their own, units of several columns, one of them forced."""
@@ -92,7 +91,7 @@ def test_three_classes_share_one_scaling(measure, grouped):
     assert found.gap <= bundle.FINEST * found.objective
 
 
-@by_name
+@by_kind
 def test_budget_1_is_the_squared_l1_problem(measure):
     """B = 1: (20) of the paper, over all labellings."""
     X, y = rows_of(measure, 1)
@@ -101,7 +100,7 @@ def test_budget_1_is_the_squared_l1_problem(measure):
     assert found.objective == pytest.approx(optimum, rel=TIGHT)
 
 
-@by_name
+@by_kind
 def test_group_sum_is_the_papers_master(measure):
     """(15), which is kept for comparison: groups of the columns of one turn."""
     X, y = rows_of(measure, 2)
@@ -155,7 +154,7 @@ def test_roc_area_is_the_mean_hinge_over_pairs():
 # a gap that never lies
 
 
-@by_name
+@by_kind
 def test_bound_and_objective_at_every_accuracy(measure):
     """bound <= optimum <= objective, however early the search ends; the gap is what was asked for."""
     for seed in range(3):
@@ -173,7 +172,7 @@ def test_bound_and_objective_at_every_accuracy(measure):
                 assert found.iterations <= 1
 
 
-@by_name
+@by_kind
 def test_bounds_rise_and_objectives_fall(measure):
     """From one iteration to the next, and never beyond the optimum."""
     X, y = rows_of(measure, 5)
@@ -192,7 +191,7 @@ def test_bounds_rise_and_objectives_fall(measure):
     assert len(history) > 2 or optimum < 1e-9  # more samples are counted than there are: nothing can be wrong
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("total", [10.0, 1e4, 1e6])
 @pytest.mark.parametrize("k", [2, 20])
 def test_gap_is_reached_whatever_C_is(measure, total, k):
@@ -207,7 +206,7 @@ def test_gap_is_reached_whatever_C_is(measure, total, k):
     assert found.bound <= again.objective * (1.0 + 1e-9)
 
 
-@by_name
+@by_kind
 def test_what_a_solution_says_of_itself(measure):
     """Scores, loss, objective, dual point and bound belong together; the loss is the risk times C n."""
     X, y = larger(4, 30, 8, share=0.3)
@@ -223,7 +222,7 @@ def test_what_a_solution_says_of_itself(measure):
         assert measure not in FREE or abs(found.dual.vector.sum()) <= 1e-9 * np.abs(found.dual.vector).sum()
 
 
-@by_name
+@by_kind
 def test_start_at_the_answer_costs_at_most_one_iteration(measure):
     X, y = larger(5, 30, 8, share=0.3)
     problem = posed(measure, y, 300.0)
@@ -232,7 +231,7 @@ def test_start_at_the_answer_costs_at_most_one_iteration(measure):
     assert bundle.solve(block_of(X), problem, KSupport(3), start, tol=0.03).iterations <= 1
 
 
-@by_name
+@by_kind
 def test_iterations_are_within_theorem_1(measure):
     """At most log2(Delta / (4 R^2 C)) + 16 R^2 C / eps, for eps <= 4 R^2 C; R the length of the longest plane."""
     X, y = rows_of(measure, 6)
@@ -248,7 +247,7 @@ def test_iterations_are_within_theorem_1(measure):
 # what the planes are good for
 
 
-@by_name
+@by_kind
 def test_constant_scores_treat_the_rows_of_a_class_alike(measure):
     """At w = 0 which rows are flipped is arbitrary: the first scan must not depend on it."""
     _, y = larger(7, 31, share=0.3)
@@ -263,7 +262,7 @@ def test_constant_scores_treat_the_rows_of_a_class_alike(measure):
             assert dual.vector.any()
 
 
-@by_name
+@by_kind
 def test_the_dual_point_of_every_score_is_feasible(measure):
     """Whatever the scores: its bound is below the optimum over all labellings."""
     for seed in range(5):
@@ -289,7 +288,7 @@ def test_best_shift_is_the_least_risk(measure):
         assert loss <= min(risks) + 1e-9
 
 
-@by_name
+@by_kind
 def test_samples_without_cost_are_not_there(measure):
     """The same planes, weights and bound as without these rows, bit for bit."""
     X, y = larger(8, 40, 8, share=0.3)

@@ -6,14 +6,15 @@ import warnings
 import numpy as np
 import pytest
 
-from tests.laws.test_bundle import block_of, by_name, larger, posed
+from tests.laws.measures import by_kind
+from tests.laws.test_bundle import block_of, larger, posed
 from thresher import F1, PRBEP, AveragePrecision, ErrorRate, PrecisionAtK
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.solvers import bundle
 from thresher.optim.solvers.solution import Start
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("size", [1e3, 1e12])
 def test_a_start_that_is_worse_than_no_model(measure, size):
     """However bad it is, and however early the search ends: the model is no worse than none, and not zero."""
@@ -31,7 +32,7 @@ def test_a_start_that_is_worse_than_no_model(measure, size):
     assert found.bound <= cold.objective * (1.0 + 1e-9)
 
 
-@by_name
+@by_kind
 def test_a_start_without_loss_and_without_planes(measure):
     """Nothing is violated there, so that there may be no planes: weights of zero bound nothing, and divide nothing."""
     X, _ = larger(1, 30, 6)
@@ -105,7 +106,7 @@ def test_a_bound_that_rises_late(measure):
 # units of X
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("k", [2, 6])
 @pytest.mark.parametrize("units", [1e3, 1e6, "mixed"])
 def test_units_of_the_columns_with_a_large_C(measure, k, units):
@@ -124,7 +125,7 @@ def test_units_of_the_columns_with_a_large_C(measure, k, units):
     assert large.bound <= given.best.objective
 
 
-@by_name
+@by_kind
 def test_gaps_that_cannot_be_closed_end_the_search(measure):
     """1e12 times as large: the weights are the last digits of sums. It ends by itself, with a model not much worse."""
     X, y = larger(2, 60, 6, share=0.3)

@@ -15,7 +15,7 @@ from thresher.optim.elastic.interior import ElasticInterior
 from thresher.results import StopReason
 
 SHAPES = [(20, 400), (60, 60), (400, 20), (30, 1500), (150, 150), (300, 60), (120, 1000)]
-FEW, SOME, MANY, AT_A_TIME = 12, 300, 3000, 50
+FEW, SOME, MANY, AT_A_TIME = 12, 150, 3150, 50
 
 
 def drawn(seed, shapes=SHAPES):

@@ -31,7 +31,7 @@ FITS = {
         2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2, scale=None, fit_intercept=False
     ),
     "StreamClassifier": StreamClassifier(10, random_state=0),
-    "AlignmentPathClassifier": AlignmentPathClassifier(step=0.25, cv=2, C=1.0, n_jobs=2),
+    "AlignmentPathClassifier": AlignmentPathClassifier(step=0.5, cv=2, C=1.0, n_jobs=2),
 }
 
 

@@ -96,7 +96,7 @@ def held_out_scores(
         raise KeyboardInterrupt
     for problem, growth, result in zip(problems, plans, grown, strict=True):
         model = _Model(problem, [result], [growth], apart)
-        if plan.eliminates:
+        if plan.gathers:
             model.thresh_to_pick()
         elif plan.spec.debias:
             model.refit()

@@ -135,9 +135,14 @@ class FitPlan:
         return tuple(self._growth(pool, self.excluded) for pool in self.pools)
 
     @property
-    def eliminates(self) -> bool:
-        """Whether elimination follows growth."""
+    def gathers(self) -> bool:
+        """Whether growth gathers more units than wanted, of which elimination selects."""
         return self.pools[-1] is not None
+
+    @property
+    def eliminates(self) -> bool:
+        """Whether elimination follows growth; where no number is wanted, for the path alone."""
+        return self.gathers or (self.wanted is None and self.spec.elimination)
 
     @property
     def every_feature(self) -> bool:
@@ -147,7 +152,7 @@ class FitPlan:
     @property
     def target(self) -> int | None:
         """The number of units that growth takes; None: there is none."""
-        return self.growths[-1].reach if self.eliminates else self.wanted
+        return self.growths[-1].reach if self.gathers else self.wanted
 
     def until(self, deadline: float | None) -> "FitPlan":
         """The same with another deadline."""
