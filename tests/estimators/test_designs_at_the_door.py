@@ -7,9 +7,19 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
 
-from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, products
+from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, processes, products
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher import (
+    AdditiveChi2,
+    AdditiveGaussian,
+    FGMClassifier,
+    Intersection,
+    Polynomial,
+    SparseSVC,
+    SparseSVCPath,
+    StreamClassifier,
+    Tree,
+)
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
@@ -90,6 +100,40 @@ def test_a_design_in_files_serves_many_classes(tmp_path):
     clf = FGMClassifier(4, per_class=True).fit(design, codes, sample_weight=weights)
     same_model(reference, clf)
     assert clf.decision_function(design).shape == (50, 3)
+
+
+KINDS = {
+    "columns": {},
+    "groups": {"groups": np.arange(30) // 3},
+    "tree": {"groups": Tree(np.concatenate([30 + np.arange(30) // 5, np.full(6, -1)]))},
+    "polynomial": {"features": Polynomial()},
+    "heredity": {"features": Polynomial(heredity="weak")},
+    "intersection": {"features": Intersection(levels=7)},
+    "levels that are learnt": {"features": Intersection(levels=100)},
+    "chi-squared": {"features": AdditiveChi2(order=2)},
+    "gaussian groups": {"features": AdditiveGaussian(frequencies=3), "groups": np.arange(30) // 3},
+}
+
+
+WAYS = {"growth": {"overshoot": None}, "C": {"C": "auto", "cv": 2}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(kind, {}) for kind in KINDS] + [(kind, how) for kind in ("columns", "polynomial") for how in WAYS.values()],
+)
+def test_pieces_that_run_in_other_processes_give_the_picks_of_memory(kind, options, tmp_path):
+    """Whatever is made of the columns: those processes have the files, and get vectors and references alone."""
+    made_of = KINDS[kind]
+    signed = getattr(made_of.get("features"), "signed", True)
+    A = X if signed else np.abs(X)
+    clf = FGMClassifier(4, **made_of, **options)
+    reference = FGMClassifier(4, **made_of, **options).fit(A, Y)
+    clf.fit(MappedDesign(A, tmp_path, processes()), Y)
+    same_model(reference, clf)
+    if kind in ("polynomial", "heredity"):
+        np.testing.assert_array_equal(reference.selection_.pairs, clf.selection_.pairs)
+    assert reference.path_.numbers.tolist() == clf.path_.numbers.tolist()
 
 
 def test_a_scaled_design_has_weights_in_the_units_of_its_base():

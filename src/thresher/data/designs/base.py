@@ -77,7 +77,7 @@ class Design(ABC):
         Returns
         -------
         iterator of Piece
-            Descriptions, which are opened where they are worked on.
+            References to columns, which are opened where they are worked on.
         """
 
     @abstractmethod
@@ -189,11 +189,18 @@ class Design(ABC):
         def bar() -> np.ndarray:
             return total.bar
 
+        def merge(part: Reducer) -> None:
+            nonlocal total, merged, late
+            total, merged = (total.merged(part) if merged else part), True
+            late = deadline is not None and time.perf_counter() >= deadline
+
         for stage in self.stages(score, reducer, bar, deadline):
+            if stage.found is not None:
+                begun = max(begun, 1)  # a scan that ends after it has come somewhere
+                merge(stage.found)
             with closing(self.workers.stream(_reduced, jobs(stage.pieces), entries=stage.work)) as parts:
                 for part in parts:
-                    total, merged = (total.merged(part) if merged else part), True
-                    late = deadline is not None and time.perf_counter() >= deadline
+                    merge(part)
         if not merged:  # no column at all
             total = reducer.started(0, np.zeros((score.vectors, 0)))
         return total.result()

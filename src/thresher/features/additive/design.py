@@ -4,15 +4,17 @@ Feature j * D + l is number l of input j, where D is the number of numbers of an
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block
+from thresher.data.blocks.compressed import CscBlock
+from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
-from thresher.data.scan.pieces import Cost, Opened, Piece
+from thresher.data.scan.pieces import Cost, Generated, Piece
+from thresher.data.scan.sources import reference
 from thresher.features.additive.maps import Inputs, as_stored, check_signs
 from thresher.features.additive.step_encoding import whole_inputs
 
@@ -25,73 +27,71 @@ PER_WORKER = 2  # pieces for each thread at least, as in memory
 ENTRY_COST = 16  # what an entry costs besides reading it: its level, or each of its numbers
 
 
-@dataclass(frozen=True)
-class ExpandedPiece(Piece):
-    """Some inputs of a design, expanded by the worker that scores them."""
+class InputNumbers:
+    """The numbers that ``kernel`` makes of the columns of ``base``, raw values: what pieces refer to.
 
-    design: "ExpandedDesign"
-    inputs: slice
+    ``called`` names a column of X in messages.
+    """
 
-    @property
-    def first(self) -> int:  # type: ignore[override]  # computed: a piece is frozen, so it is never set
-        """First feature."""
-        return self.inputs.start * self.design.size
+    def __init__(self, base: Design, kernel: "InputMap", inputs: Inputs, called: Callable[[int], str]):
+        self.base, self.kernel, self.inputs, self.called = base, kernel, inputs, called
+        self.size = kernel.size(base.shape[0])
 
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        """Number of features."""
-        return (self.inputs.stop - self.inputs.start) * self.design.size
+    def learnt(self, ids: np.ndarray, columns: CscBlock | DenseBlock | None = None) -> Inputs:
+        """What the maps of the inputs ``ids`` need; their ``columns`` are read if that is more than is known."""
+        inputs = self.inputs.take(ids)
+        if not self.kernel.learns(self.base.shape[0]):
+            return inputs
+        columns = as_stored(self.base.take(ids)) if columns is None else columns
+        return self.kernel.learnt(columns, inputs)
 
-    def open(self) -> Opened:
-        """See Piece."""
-        return Opened(self.design.block(np.arange(self.inputs.start, self.inputs.stop)), 0, self.width)
+    def of(self, ids: np.ndarray) -> Block:
+        """All numbers of the inputs ``ids``."""
+        columns, in_X = as_stored(self.base.take(ids)), self.base.ids_in_X(ids)
+        if self.kernel.positive_only:
+            check_signs(self.kernel.word, columns, lambda place: self.called(int(in_X[place])))
+        return self.kernel.block(columns, self.learnt(ids, columns), self.size)
+
+    def block(self, lo: int, hi: int) -> Block:
+        """See BlockSource: of whole inputs."""
+        return self.of(np.arange(lo // self.size, hi // self.size))
 
 
 class ExpandedDesign(Design):
     """All numbers of all columns of ``base``, raw values; ``called`` names a column of X in messages."""
 
     def __init__(self, base: Design, kernel: "InputMap", inputs: Inputs, called: Callable[[int], str] = str):
-        self.base, self.kernel, self.inputs, self.called = base, kernel, inputs, called
-        self.size = kernel.size(base.shape[0])
+        self.base, self.kernel = base, kernel
+        self.numbers = InputNumbers(base, kernel, inputs, called)
+        self.size = self.numbers.size
         self.shape, self.dtype = (base.shape[0], base.width * self.size), np.dtype(np.float64)
         self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
-        numbers = self.size if kernel.written_down else 1
-        self.entry_cost = base.entry_cost + ENTRY_COST * numbers
+        written = self.size if kernel.written_down else 1
+        self.entry_cost = base.entry_cost + ENTRY_COST * written
         # what an input takes in a piece, at most on average, in numbers
-        self._input_cost = max(self.size, numbers * base.entries / max(1, base.width))
+        self._input_cost = max(self.size, written * base.entries / max(1, base.width))
 
     @property
     def n_columns(self) -> int:
         """See Design: all features, those of columns of zeros too."""
         return self.base.n_columns * self.size
 
-    def block(self, inputs: np.ndarray) -> Block:
-        """All numbers of the columns ``inputs`` of the base."""
-        columns, in_X = as_stored(self.base.take(inputs)), self.base.ids_in_X(inputs)
-        if self.kernel.positive_only:
-            check_signs(self.kernel.word, columns, lambda place: self.called(int(in_X[place])))
-        here = self.inputs.take(inputs)
-        here = self.kernel.learnt(columns, here) if self.kernel.learns(self.shape[0]) else here
-        return self.kernel.block(columns, here, self.size)
-
     def known_inputs(self, ids: np.ndarray) -> tuple[np.ndarray, Inputs]:
         """(the columns of X that the features ``ids`` are made of, what their maps need)."""
         here = np.unique(ids // self.size)
-        inputs = self.inputs.take(here)
-        if self.kernel.learns(self.shape[0]):
-            inputs = self.kernel.learnt(as_stored(self.base.take(here)), inputs)
-        return self.base.ids_in_X(here), inputs
+        return self.base.ids_in_X(here), self.numbers.learnt(here)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; whole inputs."""
-        step = self._step(vectors)
+        step, numbers = self._step(vectors), reference(self.numbers, self.workers)
         for start in range(0, self.base.width, step):
-            yield ExpandedPiece(self, slice(start, min(start + step, self.base.width)))
+            stop = min(start + step, self.base.width)
+            yield Generated(numbers, start * self.size, (stop - start) * self.size)
 
     def _step(self, vectors: int) -> int:
         """Inputs of a piece."""
         each = max(self._input_cost, float(self.size * vectors))
-        count = PER_WORKER * int(getattr(self.workers, "count", 1))
+        count = PER_WORKER * self.workers.parallelism
         most = min(MOST_NUMBERS, max(FEWEST_NUMBERS, self.base.entries // SHARE))
         return max(1, min(int(most / each), -(-self.base.width // count)))
 
@@ -107,9 +107,9 @@ class ExpandedDesign(Design):
         ids = np.asarray(ids, dtype=np.int64)
         inputs = whole_inputs(ids, self.size)
         if inputs is not None:
-            return self.block(inputs)
+            return self.numbers.of(inputs)
         inputs, place = np.unique(ids // self.size, return_inverse=True)
-        return self.block(inputs).take(place * self.size + ids % self.size)
+        return self.numbers.of(inputs).take(place * self.size + ids % self.size)
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design."""

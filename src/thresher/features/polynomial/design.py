@@ -13,9 +13,11 @@ from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
-from thresher.data.scan.pieces import Cost, Known, Opened, Piece, Stage
+from thresher.data.scan.kept import learnt
+from thresher.data.scan.pieces import Cost, Generated, Piece, Stage
 from thresher.data.scan.reducers import Reducer, distinct
 from thresher.data.scan.scores import ColumnScaling, Correlation, Score
+from thresher.data.scan.sources import reference
 from thresher.errors import UnsupportedDesignError
 from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
 from thresher.features.polynomial.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values
@@ -26,17 +28,44 @@ from thresher.loops import products
 MOST_ENTRIES = 1 << 22  # of a piece whose features are written down, and of the rows that are predicted at a time
 
 
-@dataclass(frozen=True)
-class Written(Piece):
-    """Features first, first + 1, ... of a design, written down by the worker that scores them."""
+@dataclass(frozen=True, eq=False)
+class TermColumns:
+    """The columns of terms, products of the columns of ``base``: what pieces refer to. Others are zero."""
 
-    design: "ProductDesign"
-    first: int
-    width: int
+    base: Design
+    terms: Terms
 
-    def open(self) -> Opened:
-        """See Piece."""
-        return Opened(self.design.take(np.arange(self.first, self.first + self.width)), 0, self.width)
+    def block(self, lo: int, hi: int) -> Block:
+        """See BlockSource; float64, with the factors of the kernel."""
+        pairs = pairs_of(np.arange(lo, hi))
+        return self.made(pairs, self.terms.polynomial.factors(pairs))
+
+    def made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
+        """The products of ``pairs`` times ``factors``."""
+        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
+        inputs = distinct(np.concatenate([first, second[second >= 0]]))
+        scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
+        columns = raw_columns(self.base, inputs)
+        return product_block(columns, scaling, inputs, pairs, factors * self._there(pairs))
+
+    def _there(self, pairs: np.ndarray) -> np.ndarray:
+        """Which of the pairs are terms: 1, others 0."""
+        first, second = pairs.T
+        terms = self.terms
+        both = terms.product[first] & terms.product[second]
+        there = np.where(second < 0, terms.linear[first], np.where(first == second, terms.square[first], both))
+        return (there & (first >= 0)).astype(np.float64)
+
+
+@dataclass
+class Visited:
+    """How many columns the last scan of a design looked at the products of."""
+
+    columns: int = 0
+
+    def note(self, columns: int) -> None:
+        """So many, up to now."""
+        self.columns = columns
 
 
 def is_sparse(design: Design) -> bool:
@@ -47,8 +76,7 @@ def is_sparse(design: Design) -> bool:
 class ProductDesign(Design):
     """Linear terms, squares and products of the columns of ``base``, scaled or not, times the factors of the kernel.
 
-    ``terms`` says which of them there are; features that are not among them have score zero. ``visited`` is the number
-    of columns whose products the last scan looked at.
+    ``terms`` says which of them there are; features that are not among them have score zero.
     """
 
     prunes = True
@@ -57,7 +85,7 @@ class ProductDesign(Design):
         self.base, self.terms, self.polynomial = base, terms, terms.polynomial
         self.shape, self.dtype = (base.shape[0], n_numbers(base.width)), np.dtype(np.float64)
         self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
-        self.entry_cost, self.visited = base.entry_cost, 0
+        self.entry_cost, self.columns = base.entry_cost, TermColumns(base, terms)
         self.sparse = is_sparse(base)
         shifted = base.scaling is not None and base.scaling.shift is not None
         if self.sparse and shifted:
@@ -72,6 +100,11 @@ class ProductDesign(Design):
         columns = columns.base if isinstance(columns, ScaledBlock) else columns
         columns = columns if isinstance(columns, CscBlock) else columns.reordered()
         return Walks(self.base, columns, self._peaks, signed=self._signed)
+
+    @property
+    def visited(self) -> int:
+        """Number of columns whose products the last scan looked at."""
+        return learnt(self, Visited).columns
 
     @property
     def visited_share(self) -> float:
@@ -90,55 +123,40 @@ class ProductDesign(Design):
         if not isinstance(score, Correlation):
             yield Stage(self.pieces(score.vectors), self.scan_work)
             return
+        watch = learnt(self, Visited).note
         if isinstance(self._pairs, Walks):
-            yield from self._pairs.stages(score.V, self.terms, reducer, bar, self._watch)
+            yield from self._pairs.stages(score.V, self.terms, reducer, bar, watch)
             return
         sums = TermSums(score.V, self._peaks, signed=self._signed)
-        inner, bounds = self.base.scan(sums, Sifted(reducer, self.terms, self.base.width), deadline)
-        yield Stage([Known(inner)], 1.0)
+        sifted = Sifted(reducer, reference(self.terms, self.workers), self.base.width)
+        inner, bounds = self.base.scan(sums, sifted, deadline)
+        yield Stage(found=inner)
         bounds, factor = np.ascontiguousarray(bounds.T), self.polynomial.product_factor
-        yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, self._watch)
-
-    def _watch(self, visited: int) -> None:
-        self.visited = visited
+        yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, watch)
 
     def within(self, products: np.ndarray, squares: np.ndarray) -> "ProductDesign":
         """A view with all linear terms, but only products among some columns, and squares of some."""
         view, terms = copy.copy(self), self.terms
         view.terms = replace(terms, product=_only(terms.product, products), square=_only(terms.square, squares))
+        view.columns = TermColumns(self.base, view.terms)
         return view
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
-        step = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors))
+        step, columns = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)), reference(self.columns, self.workers)
         for first in range(0, self.width, step):
-            yield Written(self, first, min(step, self.width - first))
+            yield Generated(columns, first, min(step, self.width - first))
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design; float64, with the factors of the kernel."""
         pairs = pairs_of(np.asarray(ids, dtype=np.int64))
-        return self._made(pairs, self.polynomial.factors(pairs))
+        return self.columns.made(pairs, self.polynomial.factors(pairs))
 
     def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
         """See Design: products of scaled columns, without the factors of the kernel."""
         known = np.flatnonzero(self.holds(ids))
         pairs = pairs_of(self.ids_here(ids[known]))
-        return self._made(pairs, np.ones(len(pairs))), known
-
-    def _made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
-        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
-        inputs = distinct(np.concatenate([first, second[second >= 0]]))
-        scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
-        columns = raw_columns(self.base, inputs)
-        return product_block(columns, scaling, inputs, pairs, factors * self._there(pairs))
-
-    def _there(self, pairs: np.ndarray) -> np.ndarray:
-        """Which of the pairs are terms: 1, others 0."""
-        first, second = pairs.T
-        terms = self.terms
-        both = terms.product[first] & terms.product[second]
-        there = np.where(second < 0, terms.linear[first], np.where(first == second, terms.square[first], both))
-        return (there & (first >= 0)).astype(np.float64)
+        return self.columns.made(pairs, np.ones(len(pairs))), known
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design."""

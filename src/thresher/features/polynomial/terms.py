@@ -1,5 +1,6 @@
 """Which terms of a polynomial are features, and what a pass over the columns says about them."""
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from thresher.data.blocks.compressed import CscBlock, CsrBlock
 from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Score
+from thresher.data.scan.sources import Reference
 from thresher.features.polynomial.numbers import numbers_of
+from thresher.features.polynomial.spec import Polynomial
 from thresher.loops import dense, products
 
 if TYPE_CHECKING:
@@ -85,8 +88,11 @@ class TermSums(Score):
     """
 
     def __init__(self, V: np.ndarray, peaks: np.ndarray, *, signed: bool):
-        self.V, self.signed, self.vectors = V, signed, 3 * len(V)
-        self._side_by_side = np.ascontiguousarray(np.concatenate([V, peaks[None]]).T)
+        self.V, self.peaks, self.signed, self.vectors = V, peaks, signed, 3 * len(V)
+
+    @functools.cached_property
+    def _side_by_side(self) -> np.ndarray:
+        return np.ascontiguousarray(np.concatenate([self.V, self.peaks[None]]).T)
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score: of dense columns."""
@@ -123,25 +129,26 @@ class Sifted(Collect):
     The result is (that reducer, bounds (width, k)).
     """
 
-    def __init__(self, inner: Reducer, terms: Terms, width: int, part: Any = None):
+    def __init__(self, inner: Reducer, terms: Reference[Terms], width: int, part: Any = None):
         super().__init__(width, part)
         self.inner, self.terms = inner, terms
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Sifted":
         """See Reducer."""
-        k, kernel = len(scores) // 3, self.terms.polynomial
+        k, terms = len(scores) // 3, self.terms.open()
+        kernel = terms.polynomial
         j = slice(ids, ids + scores.shape[1]) if isinstance(ids, int) else ids
         inner = self.inner.started(0, np.zeros((k, 0)))
         for mask, lines, factor, linear in (
-            (self.terms.linear[j], scores[:k], kernel.linear_factor, True),
-            (self.terms.square[j], scores[k : 2 * k], float(kernel.gamma), False),
+            (terms.linear[j], scores[:k], kernel.linear_factor, True),
+            (terms.square[j], scores[k : 2 * k], float(kernel.gamma), False),
         ):
             there = np.flatnonzero(mask & lines.any(axis=0))
             if there.size:
                 columns = there + ids if isinstance(ids, int) else ids[there]
                 numbers = numbers_of(columns, np.full_like(columns, -1) if linear else columns)
                 inner = inner.merged(self.inner.started(numbers, lines[:, there] * factor))
-        bounds = np.where(self.terms.product[j], scores[2 * k :], 0.0)
+        bounds = np.where(terms.product[j], scores[2 * k :], 0.0)
         return Sifted(inner, self.terms, self.width, (ids, bounds))
 
     @property
@@ -159,19 +166,49 @@ class Sifted(Collect):
         return self.inner, super().result()
 
 
-def peaks_of(design: Design) -> tuple[np.ndarray, bool]:
-    """(the largest |z| of each row, whether any z is negative), of the scaled columns z of a sparse ``design``."""
-    peaks, signed = np.zeros(design.shape[0]), False
-    for piece in design.pieces():
-        block, lo, hi = piece.open()
+class Peaks(Score):
+    """The largest |z| of each row in some columns, and below them 1 if one of the values is negative. (n + 1, 1)."""
+
+    vectors = 1
+
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+        """See Score; a number for each row, not for each column. Of sparse columns."""
         if not isinstance(block, (CscBlock, CsrBlock)):
-            return peaks, True
-        scaling = None if design.scaling is None else design.scaling.range(piece.first, piece.first + piece.width)
+            raise TypeError(f"the largest values of rows are those of sparse columns, got a {type(block).__name__}")
+        by_columns, values = isinstance(block, CscBlock), block.values
+        peaks = np.zeros(block.shape[0] + 1)
         factor = np.ones(hi - lo) if scaling is None else scaling.factor
-        loop = products.peaks_by_columns if isinstance(block, CscBlock) else products.peaks_by_rows
-        loop(block.indptr, block.indices, block.values, factor, lo, hi, peaks)
-        signed = signed or bool(block.values.min(initial=0.0) < 0.0)
-    return peaks, signed
+        loop = products.peaks_by_columns if by_columns else products.peaks_by_rows
+        loop(block.indptr, block.indices, values, factor, lo, hi, peaks)
+        some = values[block.indptr[lo] : block.indptr[hi]] if by_columns else values  # those of other columns, too
+        peaks[-1] = some.min(initial=0.0) < 0.0
+        return peaks[:, None]
+
+
+class LargestOfRows(Collect):
+    """The largest of each of the ``width`` rows of scores that are not negative. The result is (width,)."""
+
+    def __init__(self, width: int, largest: np.ndarray | None = None):
+        super().__init__(width)
+        self.largest = largest
+
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "LargestOfRows":
+        """See Reducer."""
+        return LargestOfRows(self.width, scores.max(axis=1) if scores.size else None)
+
+    def merged(self, other: "LargestOfRows") -> "LargestOfRows":
+        """See Reducer."""
+        return LargestOfRows(self.width, np.maximum(self.result(), other.result()))
+
+    def result(self) -> np.ndarray:
+        """The largest of each row."""
+        return np.zeros(self.width) if self.largest is None else self.largest
+
+
+def peaks_of(design: Design) -> tuple[np.ndarray, bool]:
+    """(the largest |z| of each row, whether any value is negative), of the scaled columns z of a sparse ``design``."""
+    found = design.scan(Peaks(), LargestOfRows(design.shape[0] + 1))
+    return found[:-1], bool(found[-1])
 
 
 def raw_columns(design: Design, ids: np.ndarray) -> Any:
