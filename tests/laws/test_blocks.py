@@ -57,6 +57,22 @@ def test_joined_blocks_are_side_by_side(block):
     np.testing.assert_allclose(both.toarray(), X[:, :9], rtol=1e-13, atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1, 40, 1 << 20])
+def test_stored_values_make_up_the_columns(block, size, monkeypatch):
+    """Column by column, rows in ascending order; without zeros where these are not stored."""
+    monkeypatch.setattr("thresher.data.blocks.base.STORED", size)
+    written, first = np.zeros((X.shape[0], 13)), 4
+    for part in block.stored_parts(4, 17):
+        assert part.first == first
+        columns = part.first - 4 + part.columns
+        written[part.rows, columns] = part.values
+        assert np.all(np.diff(columns * X.shape[0] + part.rows) > 0)
+        assert np.all(part.values != 0.0) if block.sparse else part.rows.size == X.shape[0] * (part.indptr.size - 1)
+        first += part.indptr.size - 1
+    assert first == 17
+    np.testing.assert_allclose(written, X[:, 4:17], rtol=1e-13, atol=1e-12)
+
+
 @pytest.mark.parametrize("ids", [[], [36], [0, 3, 4, 20]])
 def test_take_rows_commutes_with_combine(block, ids):
     w = rng.standard_normal(X.shape[1])

@@ -1,8 +1,8 @@
 """Block: some columns of X in memory, which is all that a solver sees of the data."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from thresher.loops import dense, moments
 # ``densified`` always makes arrays of up to SMALL_ARRAY entries; larger ones must have at least MIN_DENSITY non-zeros
 SMALL_ARRAY, MIN_DENSITY = 1 << 22, 0.05
 DENSE_COLUMNS = 64  # columns that are converted to a dense array at a time
+STORED = 1 << 20  # stored values of a part of the columns
 # BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
 TILE_ROWS, TILE_COLUMNS = 4096, 128
 
@@ -33,6 +34,23 @@ def as_rows(V: ArrayLike) -> np.ndarray:
 def like_given(rows: np.ndarray, V: ArrayLike) -> np.ndarray:
     """The result ``rows`` in the shape in which the vectors were given: (m,) or (m, k)."""
     return rows[0] if np.ndim(V) == 1 else rows.T
+
+
+class StoredColumns(NamedTuple):
+    """The stored values of adjacent columns, with their rows in ascending order.
+
+    Those of column ``first`` + k are at indptr[k] to indptr[k + 1] - 1.
+    """
+
+    first: int
+    indptr: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The column of each value, counted from ``first``."""
+        return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
 
 
 class Scannable(ABC):
@@ -61,6 +79,7 @@ class Block(Scannable):
     workers: Workers = SERIAL
     structure_bytes: int = 0  # bytes of the index arrays of a sparse format
     entry_cost: int = 1  # time that a stored value takes in a product, in that of a dense one
+    sparse: bool = False  # whether zeros are not stored
 
     @property
     @abstractmethod
@@ -76,6 +95,18 @@ class Block(Scannable):
     def column_entries(self) -> np.ndarray | None:
         """Number of stored values in each column; None unless columns are stored contiguously."""
         return None
+
+    def stored_columns(self, lo: int, hi: int) -> StoredColumns:
+        """The stored values of the columns lo <= j < hi: all values, unless the block is ``sparse``."""
+        n_rows, width = self.shape[0], hi - lo
+        values = self.take(np.arange(lo, hi)).toarray().T.ravel()
+        return StoredColumns(lo, np.arange(width + 1) * n_rows, np.tile(np.arange(n_rows), width), values)
+
+    def stored_parts(self, lo: int, hi: int) -> Iterator[StoredColumns]:
+        """``stored_columns``, as many columns at a time as have about STORED values."""
+        step = max(1, STORED * self.shape[1] // max(1, self.entries))
+        for first in range(lo, hi, step):
+            yield self.stored_columns(first, min(first + step, hi))
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable; converts a few columns at a time to dense. Formats that are scanned in full override this."""

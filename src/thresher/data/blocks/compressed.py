@@ -1,13 +1,14 @@
 """Sparse columns: CSC and CSR, used without copying, with 32- or 64-bit indices."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from thresher.data.blocks.base import Block, readonly
+from thresher.data.blocks import base
+from thresher.data.blocks.base import Block, StoredColumns, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments, products
 
@@ -23,6 +24,7 @@ class _CompressedBlock(Block):
     """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
 
     entry_cost = 8
+    sparse = True
 
     def __init__(
         self,
@@ -165,6 +167,18 @@ class CscBlock(_CompressedBlock):
         """See Block."""
         return np.diff(self.indptr)
 
+    def stored_columns(self, lo: int, hi: int) -> StoredColumns:
+        """See Block; not copied."""
+        begin, end = self.indptr[lo], self.indptr[hi]
+        return StoredColumns(lo, self.indptr[lo : hi + 1] - begin, self.indices[begin:end], self.values[begin:end])
+
+    def stored_parts(self, lo: int, hi: int) -> Iterator[StoredColumns]:
+        """See Block."""
+        ends = np.arange(self.indptr[lo] + base.STORED, self.indptr[hi], base.STORED)
+        splits = np.searchsorted(self.indptr, ends) - lo
+        for first, last in ranges_between(splits, hi - lo):
+            yield self.stored_columns(lo + first, lo + last)
+
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._gathered(V, lo, hi, out)
@@ -268,6 +282,17 @@ class CsrBlock(_CompressedBlock):
     def row_entries(self) -> np.ndarray:
         """See Block."""
         return np.diff(self.indptr)
+
+    def stored_columns(self, lo: int, hi: int) -> StoredColumns:
+        """See Block; copied, by a search in every row."""
+        arrays = self.indptr, self.indices, self.values
+        indptr = np.zeros(hi - lo + 1, dtype=self.indptr.dtype)
+        rows, values = np.empty(0, index_dtype(self.shape[0])), np.empty(0, self.dtype)
+        compressed.transpose_range(*arrays, lo, hi, indptr[1:], rows, values)  # counts them
+        np.cumsum(indptr, out=indptr)
+        rows, values = np.empty(indptr[-1], rows.dtype), np.empty(indptr[-1], self.dtype)
+        compressed.transpose_range(*arrays, lo, hi, indptr[:-1].copy(), rows, values)
+        return StoredColumns(lo, indptr, rows, values)
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""

@@ -17,7 +17,7 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import check_columns, stored_block
 from thresher.data.scan.pieces import Cost, Opened, Piece
 from thresher.errors import InvalidDataError
-from thresher.features.additive.maps import Inputs, as_stored, check_signs, maps_of
+from thresher.features.additive.maps import Inputs, check_signs, maps_of
 from thresher.features.additive.spec import Kernel
 from thresher.features.additive.step_encoding import whole_inputs
 from thresher.features.columns import Label, MadeSpace
@@ -71,7 +71,7 @@ class ExpandedDesign(Design):
 
     def block(self, inputs: np.ndarray) -> Block:
         """All numbers of the columns ``inputs`` of the base."""
-        columns, in_X = as_stored(self.base.take(inputs)), self.base.ids_in_X(inputs)
+        columns, in_X = self.base.take(inputs), self.base.ids_in_X(inputs)
         check_signs(self.kernel, columns, lambda place: self.called(int(in_X[place])))
         here = self.inputs.take(inputs)
         here = self.maps.learnt(columns, here) if self.maps.learns(self.shape[0]) else here
@@ -82,7 +82,7 @@ class ExpandedDesign(Design):
         here = np.unique(ids // self.size)
         inputs = self.inputs.take(here)
         if self.maps.learns(self.shape[0]):
-            inputs = self.maps.learnt(as_stored(self.base.take(here)), inputs)
+            inputs = self.maps.learnt(self.base.take(here), inputs)
         return Expansion(self.kernel, self.size, self.base.ids_in_X(here), inputs)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.data.blocks.compressed import CscBlock, index_dtype
+from thresher.data.blocks.compressed import CscBlock
 from thresher.data.blocks.dense import DenseBlock
 from thresher.errors import InvalidDataError
 from thresher.features.additive.spec import STEPS, AdditiveChi2, AdditiveGaussian, Intersection, Kernel
@@ -54,14 +54,14 @@ class Maps(ABC):
         return range(self.size(2), self.size(2) + 1)
 
     @abstractmethod
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """The ``size`` numbers of each of ``columns``, raw values, input after input."""
 
     def learns(self, n_samples: int) -> bool:
         """Whether the maps need values of the training data besides its statistics: see ``learnt``."""
         return False
 
-    def learnt(self, columns: CscBlock | DenseBlock, inputs: Inputs) -> Inputs:
+    def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
         """``inputs`` with what their maps take from the values of the training data; here nothing."""
         return inputs
 
@@ -91,21 +91,21 @@ class IntersectionMaps(Maps):
         """See Maps."""
         return range(1, self.kernel.levels + 1)
 
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """See Maps."""
-        n_rows, indptr, indices, values = _entries(columns)
+        n_rows, (_, indptr, rows, values) = columns.shape[0], columns.stored_columns(0, columns.shape[1])
         edges = inputs.edges
         if edges is None:
             steps = np.arange(size + 1) / size  # equal ones, once raised to the power
             steps = steps if self.kernel.power == 1.0 else steps ** (1.0 / self.kernel.power)
             edges = np.multiply.outer(inputs.largest * inputs.factor, steps)
-        return thermometer(n_rows, indptr, indices, values, inputs.factor, edges, self.kernel.power, columns.workers)
+        return thermometer(n_rows, indptr, rows, values, inputs.factor, edges, self.kernel.power, columns.workers)
 
     def learns(self, n_samples: int) -> bool:
         """See Maps."""
         return n_samples <= self.kernel.levels
 
-    def learnt(self, columns: CscBlock | DenseBlock, inputs: Inputs) -> Inputs:
+    def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
         """See Maps: edges at the values of the training data, where there are few samples."""
         values = columns.toarray().T
         np.minimum(values, inputs.largest[:, None], out=values)  # rows of weight zero may have larger ones
@@ -124,7 +124,7 @@ class Chi2Maps(Maps):
         """See Maps."""
         return 2 * self.kernel.order + 1
 
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """See Maps."""
         return _written(columns, inputs, size, self._numbers)
 
@@ -151,7 +151,7 @@ class GaussianMaps(Maps):
         """See Maps."""
         return 2 * self.kernel.frequencies
 
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """See Maps."""
         return _written(columns, inputs, size, self._numbers)
 
@@ -185,29 +185,18 @@ def maps_of(kernel: Kernel) -> Maps:
     raise TypeError(f"{type(kernel).__name__} has no maps")
 
 
-def as_stored(block: Block) -> CscBlock | DenseBlock:
-    """Columns as CSC or as an array; copied if they are neither."""
-    if isinstance(block, (CscBlock, DenseBlock)):
-        return block
-    return DenseBlock(block.toarray(), block.workers)
-
-
-def check_signs(kernel: Kernel, columns: CscBlock | DenseBlock, called: Callable[[int], str]) -> None:
+def check_signs(kernel: Kernel, columns: Block, called: Callable[[int], str]) -> None:
     """Raise InvalidDataError if the kernel does not allow negative values and there are; ``called`` names a column."""
-    values = columns.values if isinstance(columns, CscBlock) else columns.native()
-    if kernel.signed or not values.size or values.min() >= 0.0:
+    if kernel.signed:
         return
-    if isinstance(columns, CscBlock):
-        entry = int(np.argmax(values < 0.0))
-        place, row = int(np.searchsorted(columns.indptr, entry, side="right")) - 1, int(columns.indices[entry])
-        value = float(values[entry])
-    else:
-        place = int(np.argmax((values < 0.0).any(axis=0)))
-        row = int(np.argmax(values[:, place] < 0.0))
-        value = float(values[row, place])
+    _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])
+    if values.min(initial=0.0) >= 0.0:
+        return
+    entry = int(np.argmax(values < 0.0))
+    place = int(np.searchsorted(indptr, entry, side="right")) - 1
     raise InvalidDataError(
-        f"Negative values in data: column {called(place)} of X has the value {value:g} in row {row}, but "
-        f'features="{kernel.word}" is for values that are not negative: shift the column, or use '
+        f"Negative values in data: column {called(place)} of X has the value {values[entry]:g} in row {rows[entry]}, "
+        f'but features="{kernel.word}" is for values that are not negative: shift the column, or use '
         'features="additive_gaussian"'
     )
 
@@ -220,27 +209,19 @@ def _waves(angle: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarr
         yield now.real, now.imag
 
 
-def _entries(columns: CscBlock | DenseBlock) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """(rows, indptr, indices, values) of stored columns; of an array all entries."""
-    n, m = columns.shape
-    if isinstance(columns, CscBlock):
-        return n, columns.indptr, columns.indices, columns.values
-    return n, np.arange(m + 1) * n, np.tile(np.arange(n, dtype=index_dtype(n)), m), columns.native().T.ravel()
-
-
 def _written(
-    columns: CscBlock | DenseBlock, inputs: Inputs, size: int,
+    columns: Block, inputs: Inputs, size: int,
     numbers: Callable[[np.ndarray, Inputs, np.ndarray], np.ndarray],
 ) -> Block:  # fmt: skip
     """The columns that ``numbers(values, inputs, input of each)`` -> (size, values) makes of the entries."""
-    (n, m), (_, indptr, indices, values) = columns.shape, _entries(columns)
-    lengths = np.diff(indptr)
-    made = numbers(values.astype(np.float64), inputs, np.repeat(np.arange(m), lengths))
-    if isinstance(columns, DenseBlock):
+    n, m = columns.shape
+    stored = columns.stored_columns(0, m)
+    made = numbers(stored.values.astype(np.float64), inputs, stored.columns)
+    if not columns.sparse:
         return DenseBlock(made.reshape(size, m, n).transpose(1, 0, 2).reshape(m * size, n).T, columns.workers)
-    repeated = np.repeat(lengths, size)
+    repeated = np.repeat(np.diff(stored.indptr), size)
     ends = np.cumsum(repeated)
-    source = np.repeat(np.repeat(indptr[:-1], size) - ends + repeated, repeated) + np.arange(repeated.sum())
+    source = np.repeat(np.repeat(stored.indptr[:-1], size) - ends + repeated, repeated) + np.arange(repeated.sum())
     number = np.repeat(np.tile(np.arange(size), m), repeated)
-    arrays = np.concatenate([[0], ends]), indices[source], made[number, source]
+    arrays = np.concatenate([[0], ends]), stored.rows[source], made[number, source]
     return CscBlock((n, m * size), *arrays, workers=columns.workers)
