@@ -72,8 +72,8 @@ def test_threads_and_pieces_change_no_bit(monkeypatch, tmp_path):
     kernel = WAYS["rbf"]
     reference = scores(MemoryDesign(STORED["csr_int32"](X)), kernel, targets)
     monkeypatch.setattr(workers_module, "SMALL", 0)
-    for at_a_time in (base.STORED, 5):
-        monkeypatch.setattr(base, "STORED", at_a_time)
+    for at_a_time in (base.PART_VALUES, 5):
+        monkeypatch.setattr(base, "PART_VALUES", at_a_time)
         for name in ("csr_int32", "csc_int32", "dense_F_float64"):
             for count in (1, 2, 3):
                 with Workers(count) as workers:
@@ -89,7 +89,7 @@ def test_slices_of_rows_do_not_read_all_indices(storage, monkeypatch):
     whole = scores(MemoryDesign(STORED["csc_int32"](kept)), WAYS["rbf"], w=WEIGHTS["some"])
     block = STORED[storage](X)
     assert isinstance(block, CsrBlock)
-    monkeypatch.setattr(base, "STORED", 20)
+    monkeypatch.setattr(base, "PART_VALUES", 20)
     monkeypatch.setattr(CsrBlock, "take", None)
     slices = list(module.sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
     assert len(slices) > 5

@@ -13,9 +13,9 @@ from thresher.loops import dense, moments
 # ``densified`` always makes arrays of up to SMALL_ARRAY entries; larger ones must have at least MIN_DENSITY non-zeros
 SMALL_ARRAY, MIN_DENSITY = 1 << 22, 0.05
 DENSE_COLUMNS = 64  # columns that are converted to a dense array at a time
-STORED = 1 << 20  # stored values of a part of the columns
+PART_VALUES = 1 << 20  # stored values of a part of the columns
 # BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
-TILE_ROWS, TILE_COLUMNS = 4096, 128
+BLAS_ROWS, BLAS_COLUMNS = 4096, 128
 
 
 def readonly(array: ArrayLike) -> np.ndarray:
@@ -103,8 +103,8 @@ class Block(Scannable):
         return StoredColumns(lo, np.arange(width + 1) * n_rows, np.tile(np.arange(n_rows), width), values)
 
     def stored_parts(self, lo: int, hi: int) -> Iterator[StoredColumns]:
-        """``stored_columns``, as many columns at a time as have about STORED values."""
-        step = max(1, STORED * self.shape[1] // max(1, self.entries))
+        """``stored_columns``, as many columns at a time as have about PART_VALUES values."""
+        step = max(1, PART_VALUES * self.shape[1] // max(1, self.entries))
         for first in range(lo, hi, step):
             yield self.stored_columns(first, min(first + step, hi))
 
@@ -286,7 +286,7 @@ class ArrayBlock(Block):
         """See Block."""
         out = np.empty((self.shape[0], *W.shape[1:]))
         products = self.shape[0] * W.size
-        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS, products)
+        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], BLAS_ROWS, products)
         return out
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
@@ -294,7 +294,7 @@ class ArrayBlock(Block):
         out = np.empty((self.shape[1], *V.shape[1:]))
         m = self.shape[1]
         products = m * V.size if V.ndim > 1 else 0  # threads gained nothing on one vector, with 2 to 16 of them
-        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, TILE_COLUMNS, products)
+        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, BLAS_COLUMNS, products)
         return out
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
@@ -309,7 +309,7 @@ class ArrayBlock(Block):
             out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
             out[lo:hi, hi:] = out[hi:, lo:hi].T
 
-        self._tiles(below, m, TILE_COLUMNS, A.size * m // 2)
+        self._tiles(below, m, BLAS_COLUMNS, A.size * m // 2)
         return out
 
     def row_gram(self) -> np.ndarray:

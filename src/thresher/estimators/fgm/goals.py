@@ -19,7 +19,7 @@ from thresher.optim.measures.values import (
     plain_names,
     weighted_score,
 )
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.problems.losses import LOSSES, Loss
 from thresher.optim.problems.margins import MarginProblem, Problem
 
@@ -127,9 +127,9 @@ class OfMeasure(Goal):
 
     def problem(
         self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0
-    ) -> PlaneProblem:
+    ) -> CutProblem:
         """See Goal."""
-        return PlaneProblem(y, cost, of_share(self.measure, share), shift, classes)
+        return CutProblem(y, cost, of_share(self.measure, share), shift, classes)
 
     def judge(
         self, scores: Sequence[np.ndarray], folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray
