@@ -48,9 +48,9 @@ def clock(monkeypatch):
     """The clock of the process, which counts Newton steps and the products of elimination."""
     clock = Clock()
     monkeypatch.setattr(time, "perf_counter", clock)
-    clock.count(monkeypatch, newton, "search")
+    clock.count(monkeypatch, newton, "line_search")
     clock.count(monkeypatch, elimination._Elimination, "solved")
-    clock.count(monkeypatch, elimination._Elimination, "pivoted")
+    clock.count(monkeypatch, elimination._Elimination, "by_active_set")
     return clock
 
 

@@ -8,7 +8,7 @@ from thresher import FGMClassifier, MILESClassifier, PrecisionAtK
 
 
 def test_columns_that_growth_took_last_and_did_not_solve_for():
-    """Their products with the planes are computed when the path is: each station is the optimum on its columns."""
+    """Their products with the cuts are computed when the path is: each station is the optimum on its columns."""
     rng = np.random.default_rng(5)
     X = np.round(rng.standard_normal((160, 30)), 3)
     y = np.where(X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(160) > 2.2, 1, -1)[:100]

@@ -310,14 +310,14 @@ def test_ctrl_c_keeps_the_model_so_far(turns):
 
 def test_ctrl_c_inside_the_solver_keeps_the_model_so_far(monkeypatch):
     """Between iterations of the bundle method, after some turns."""
-    iterate, count = bundle.Search.iterate, iter(range(100000))
+    iterate, count = bundle.BundleSearch.iterate, iter(range(100000))
 
     def counted(self, *args):
         if next(count) == 25:
             raise KeyboardInterrupt
         return iterate(self, *args)
 
-    monkeypatch.setattr(bundle.Search, "iterate", counted)
+    monkeypatch.setattr(bundle.BundleSearch, "iterate", counted)
     clf = FGMClassifier(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)

@@ -15,7 +15,7 @@ from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm import fitting, goals
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.results import Trace
 
 SLOWER = [pytest.param(loss, marks=pytest.mark.slow) for loss in ("error", "prbep", "auc", RecallAtK(20))]
@@ -40,8 +40,8 @@ def test_scores_equal_fits_on_the_training_rows(loss, measure, monkeypatch):
     monkeypatch.setattr(machines, "COMPARED_TOL", 1e-7)
     monkeypatch.setattr(machines, "COARSE_TOL", 1e-7)
     monkeypatch.setattr(threshing, "LARGE_TOL", 1e-9)
-    given = PlaneProblem.__init__.__defaults__
-    monkeypatch.setattr(PlaneProblem.__init__, "__defaults__", (*given[:-1], 1e-9))
+    given = CutProblem.__init__.__defaults__
+    monkeypatch.setattr(CutProblem.__init__, "__defaults__", (*given[:-1], 1e-9))
     folds = list(StratifiedKFold(2).split(X, y))
     clf = fitted(loss, C="auto", cv=folds, scale=None, tol=0.0)
     for i, (train, test) in enumerate(folds):
@@ -59,7 +59,7 @@ def test_held_out_rows_change_nothing_but_their_own_scores(measure):
     spoilt[::4] = np.random.default_rng(5).standard_normal(spoilt[::4].shape)
     other[::4] = -1.0
     scores = [
-        next(held_out(as_design(A), [PlaneProblem(labels, cost, measure)], Trace(), wanted=3, n_candidates=2.0))
+        next(held_out(as_design(A), [CutProblem(labels, cost, measure)], Trace(), wanted=3, overshoot=2.0))
         for A, labels in ((X, signs), (spoilt, other))
     ]
     np.testing.assert_array_equal(scores[0][cost > 0.0], scores[1][cost > 0.0])
@@ -85,9 +85,9 @@ def test_folds_have_their_share_of_a_number_of_samples(monkeypatch):
 
     def posed(y, cost, measure, *others):
         seen.append(measure)
-        return PlaneProblem(y, cost, measure, *others)
+        return CutProblem(y, cost, measure, *others)
 
-    monkeypatch.setattr(goals, "PlaneProblem", posed)
+    monkeypatch.setattr(goals, "CutProblem", posed)
     weights = np.r_[np.zeros(20), np.ones(40)]
     clf = fitted(PrecisionAtK(10), C="auto", cv=2, sample_weight=weights)
     assert seen == [PrecisionAtK(5)] * 10 + [PrecisionAtK(10)]

@@ -1,4 +1,4 @@
-"""With a small C growth ends with features on which nothing was solved; elimination has planes on all of them."""
+"""With a small C growth ends with features on which nothing was solved; elimination has cuts on all of them."""
 
 import numpy as np
 import pytest

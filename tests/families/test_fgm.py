@@ -121,7 +121,7 @@ def test_bounds_hold_with_everything_at_once(loss, shift):
         assert found.certificate.pick_objective >= everything - slack
 
 
-def test_new_groups_stall_where_the_k_support_master_converges():
+def test_new_groups_stall_where_the_k_support_norm_converges():
     """The paper's sub-problem (30) on new features only does not reach the optimum; ours does (issue: 60 x 80)."""
     X, y, cost = problem(60, 80, 3, noise=2.0)
     ours = run(X, y, cost, per_turn=4, tol=1e-7)

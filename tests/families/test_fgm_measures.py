@@ -7,31 +7,31 @@ import pytest
 
 from tests.families.growing import fgm
 from tests.laws.measures import FREE, RANKINGS, by_kind, parameters
-from tests.oracles import planes as oracle
+from tests.oracles import cuts as oracle
 from thresher.data.input.validation import as_design
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.results import StopReason, Trace
 
 few = pytest.mark.parametrize("measure", [ErrorRate(), F1(), PRBEP(), RecallAtK(2.0), RocArea()], ids=repr)
 
 
 def pose(measure, seed=0, p=7, total=30.0, classes=1):
-    """(X, planes of each class, problem) of so few samples that every labelling or ranking is known."""
+    """(X, cuts of each class, problem) of so few samples that every labelling or ranking is known."""
     rng, n = np.random.default_rng(seed), 6 if measure in RANKINGS else 8
     X = rng.standard_normal((n, p))
     pull = X[:, :classes].T + 0.7 * rng.standard_normal((classes, n))
     Y = np.where(pull >= np.sort(pull, axis=1)[:, [-2 if n == 6 else -3]], 1.0, -1.0)
-    problem = PlaneProblem(Y.ravel(), np.full(Y.size, total / n), measure, classes=classes)
+    problem = CutProblem(Y.ravel(), np.full(Y.size, total / n), measure, classes=classes)
     known = []
     for y in Y:
-        losses, V = oracle.every_plane(measure.name, y, **parameters(measure))
+        losses, V = oracle.every_cut(measure.name, y, **parameters(measure))
         known.append((V @ X, losses, V.sum(axis=1), total))
     return X, known, problem
 
 
 def on(known, columns):
-    """The planes on some of the columns."""
+    """The cuts on some of the columns."""
     return [(G[:, list(columns)], *rest) for G, *rest in known]
 
 
@@ -116,7 +116,7 @@ def test_bounds_of_turns_rise(measure):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((40, 60))
     y = np.where(X[:, :4].sum(axis=1) + 3.0 * rng.standard_normal(40) > 3.0, 1.0, -1.0)
-    trace, problem = Trace(), PlaneProblem(y, np.full(40, 2.0), measure)
+    trace, problem = Trace(), CutProblem(y, np.full(40, 2.0), measure)
     found = fgm(as_design(X), [problem], trace, wanted=None, per_turn=3)
     turns = trace.turns
     assert len(turns) > 2
@@ -127,7 +127,7 @@ def test_bounds_of_turns_rise(measure):
 
 
 @few
-def test_the_papers_master_is_there_for_comparison(measure):
+def test_the_papers_sub_problem_is_there_for_comparison(measure):
     """(15)/(16): groups of turns. It may stall above the optimum; its bound holds all the same."""
     X, known, problem = pose(measure, 4)
     found = fgm(as_design(X), [problem], Trace(), wanted=None, per_turn=2, tol=1e-4, literal=True)
@@ -146,7 +146,5 @@ def test_the_first_scan_ranks_by_use_not_by_frequency(measure):
     X[:, 4] = rng.random(60) < 0.9
     X[:, 7] = y > 0
     X[0, 7] = 0.0
-    found = fgm(
-        as_design(X), [PlaneProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, elimination=False, per_turn=1
-    )
+    found = fgm(as_design(X), [CutProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, overshoot=None, per_turn=1)
     assert found.features.tolist() == [7]

@@ -196,7 +196,7 @@ def test_bad_data(measure):
         with pytest.raises(ValueError, match=r"y must be a vector of -1 and \+1"):
             measure.prepare(bad)
     for bad in (scores[:-1], scores[:, None], np.where(y > 0, np.nan, 0.0), np.where(y > 0, np.inf, 0.0)):
-        for use in (measure.prepare(y).plane, lambda s: measure.score(y, s), lambda s: measure.most_violated(y, s)):
+        for use in (measure.prepare(y).cut, lambda s: measure.score(y, s), lambda s: measure.most_violated(y, s)):
             with pytest.raises(ValueError, match="scores"):
                 use(bad)
     for bad in (y, np.full(9, np.nan), np.ones(8)):

@@ -1,4 +1,4 @@
-"""Laws of the searches: against all labellings and rankings, weights, planes, cost."""
+"""Laws of the searches: against all labellings and rankings, weights, cuts, cost."""
 
 import pickle
 import time
@@ -37,19 +37,19 @@ from thresher.optim.measures.values import (
 @settings(max_examples=60, deadline=None)
 @given(problems(9))
 def test_no_labelling_is_more_violated(measure, problem):
-    """The constraint of the plane found is as violated as the worst one of all labellings."""
+    """The constraint of the cut found is as violated as the worst one of all labellings."""
     y, scores = problem
-    plane = measure.prepare(y).plane(scores)
+    cut = measure.prepare(y).cut(scores)
     worst = largest_violation(measure, y, scores)
-    assert plane.loss - plane.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
+    assert cut.loss - cut.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
 
 
 @pytest.mark.parametrize("measure", TABLES, ids=repr)
 @pytest.mark.parametrize("share", [0.15, 0.5, 0.85])
 def test_no_labelling_of_twelve_rows_is_more_violated(measure, share):
     y, scores = random_problem(int(100 * share), 12, share)
-    plane = measure.prepare(y).plane(scores)
-    assert plane.loss - plane.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
+    cut = measure.prepare(y).cut(scores)
+    assert cut.loss - cut.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", TABLES, ids=repr)
@@ -59,9 +59,9 @@ def test_no_numbers_of_true_and_false_positives_are_more_violated(measure, seed)
     rng = np.random.default_rng(seed)
     y, noise = random_problem(seed, int(rng.integers(5, 60)), rng.choice([0.1, 0.4, 0.8]))
     scores = rng.choice([0.3, 1.0, 4.0]) * (noise * rng.choice([0.1, 1.0]) + y * rng.choice([0.0, 0.5, 1.0, 3.0]))
-    plane = measure.prepare(y).plane(scores)
+    cut = measure.prepare(y).cut(scores)
     worst = oracle.largest_violation_by_counts(measure.name, y, scores, **parameters(measure))
-    assert plane.loss - plane.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
+    assert cut.loss - cut.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
 
 
 @pytest.mark.parametrize("spread", [(2.0, 0.5), (2.0, 4.0), (5.0, 4.0)])
@@ -71,18 +71,18 @@ def test_no_numbers_are_more_violated_where_positives_are_many_and_precision_cou
     rng = np.random.default_rng(seed)
     y, _ = random_problem(seed, 50, 0.9)
     scores = np.where(y > 0, rng.exponential(spread[0], 50), -rng.exponential(spread[1], 50))
-    plane = FBeta(0.3).prepare(y).plane(scores)
+    cut = FBeta(0.3).prepare(y).cut(scores)
     worst = oracle.largest_violation_by_counts("fbeta", y, scores, beta=0.3)
-    assert plane.loss - plane.vector() @ scores == pytest.approx(worst, abs=1e-12)
+    assert cut.loss - cut.vector() @ scores == pytest.approx(worst, abs=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.03, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("scale", [0.0, 0.05, 1.0, 20.0])
 def test_no_merging_is_more_violated(share, scale):
     y, scores = random_problem(4, 90, share)
-    plane = AveragePrecision().prepare(y).plane(scale * scores)
+    cut = AveragePrecision().prepare(y).cut(scale * scores)
     worst = oracle.largest_violation_by_merging(y, scale * scores)
-    assert plane.loss - plane.vector() @ (scale * scores) == pytest.approx(worst, abs=1e-12 * (1 + scale))
+    assert cut.loss - cut.vector() @ (scale * scores) == pytest.approx(worst, abs=1e-12 * (1 + scale))
 
 
 @pytest.mark.parametrize("measure", RANKINGS, ids=repr)
@@ -90,17 +90,17 @@ def test_no_merging_is_more_violated(share, scale):
 @given(problems(7))
 def test_no_ranking_is_more_violated(measure, problem):
     y, scores = problem
-    plane = measure.prepare(y).plane(scores)
+    cut = measure.prepare(y).cut(scores)
     worst = largest_violation(measure, y, scores)
-    assert plane.loss - plane.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
+    assert cut.loss - cut.vector() @ scores == pytest.approx(worst, abs=1e-12 * (1 + np.abs(scores).max()))
 
 
 @pytest.mark.parametrize("measure", RANKINGS, ids=repr)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
 def test_no_ranking_of_nine_rows_is_more_violated(measure, share):
     y, scores = random_problem(int(10 * share), 9, share)
-    plane = measure.prepare(y).plane(scores)
-    assert plane.loss - plane.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
+    cut = measure.prepare(y).cut(scores)
+    assert cut.loss - cut.vector() @ scores == pytest.approx(largest_violation(measure, y, scores), abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
@@ -123,11 +123,11 @@ def test_the_papers_form_at_k_loses_its_loss_to_a_constant(k):
 @by_name
 @settings(max_examples=30, deadline=None)
 @given(problems(40))
-def test_most_violated_is_what_the_plane_is_of(measure, problem):
-    """Its loss is that of the plane, and its sum over rows is v.s, written out."""
+def test_most_violated_is_what_the_cut_is_of(measure, problem):
+    """Its loss is that of the cut, and its sum over rows is v.s, written out."""
     y, scores = problem
-    plane, worst = measure.prepare(y).plane(scores), measure.most_violated(y, scores)
-    assert measure.loss(y, worst) == pytest.approx(plane.loss, abs=1e-12)
+    cut, worst = measure.prepare(y).cut(scores), measure.most_violated(y, scores)
+    assert measure.loss(y, worst) == pytest.approx(cut.loss, abs=1e-12)
     if measure in RANKINGS:
         swapped = [(i, j) for i, j in oracle.pairs(y) if worst[i] > worst[j]]
         v = np.zeros(y.size)
@@ -136,7 +136,7 @@ def test_most_violated_is_what_the_plane_is_of(measure, problem):
     else:
         k = oracle.count_of(measure.name, getattr(measure, "k", None), y)
         v = oracle.direction(y, worst, k)
-    np.testing.assert_allclose(plane.vector(), v, atol=1e-15)
+    np.testing.assert_allclose(cut.vector(), v, atol=1e-15)
 
 
 @by_name
@@ -145,21 +145,21 @@ def test_most_violated_is_what_the_plane_is_of(measure, problem):
 def test_risk_is_the_violation_or_zero(measure, problem):
     y, scores = problem
     search = measure.prepare(y)
-    plane = search.plane(scores)
-    assert search.risk(scores) == max(0.0, plane.loss - plane.vector() @ scores)
+    cut = search.cut(scores)
+    assert search.risk(scores) == max(0.0, cut.loss - cut.vector() @ scores)
     assert search.risk(1e6 * y) == 0.0
 
 
 @by_name
-def test_no_plane_is_above_the_risk(measure):
-    """Planes found at other scores are constraints at these, too: risk is the largest of all."""
+def test_no_cut_is_above_the_risk(measure):
+    """Cuts found at other scores are constraints at these, too: risk is the largest of all."""
     y, _ = random_problem(3, 60)
     search, rng = measure.prepare(y), np.random.default_rng(4)
     tried = [rng.standard_normal(60) * 10.0 ** rng.uniform(-2, 2) + y * rng.uniform(0, 3) for _ in range(30)]
-    planes = [search.plane(scores) for scores in tried]
+    cuts = [search.cut(scores) for scores in tried]
     for scores in tried:
         risk = search.risk(scores)
-        assert max(plane.loss - plane.vector() @ scores for plane in planes) <= risk + 1e-12 * (1 + abs(risk))
+        assert max(cut.loss - cut.vector() @ scores for cut in cuts) <= risk + 1e-12 * (1 + abs(risk))
 
 
 @settings(max_examples=30, deadline=None)
@@ -180,14 +180,14 @@ def test_rows_of_weight_zero_are_not_there(measure, seed):
     there = np.random.default_rng(seed).random(50) < 0.7
     there[:2] = True
     found, expected = (
-        measure.prepare(y, there.astype(float)).plane(scores),
-        measure.prepare(y[there]).plane(scores[there]),
+        measure.prepare(y, there.astype(float)).cut(scores),
+        measure.prepare(y[there]).cut(scores[there]),
     )
     assert found.loss == expected.loss
     np.testing.assert_array_equal(found.vector()[there], expected.vector())
     assert not found.vector()[~there].any()
     other = np.where(there, scores, 5.0 - scores)
-    assert measure.prepare(y, there).plane(other) == found
+    assert measure.prepare(y, there).cut(other) == found
     worst = measure.prepare(y, there.astype(float)).most_violated(scores)
     np.testing.assert_array_equal(worst[there], measure.most_violated(y[there], scores[there]))
 
@@ -198,8 +198,8 @@ def test_weights_are_repetitions(measure, seed):
     y, scores = random_problem(seed, 50)
     times = np.random.default_rng(seed).integers(0, 4, 50)
     times[:2] = 1, 2
-    found = measure.prepare(y, times.astype(float)).plane(scores)
-    repeated = measure.prepare(np.repeat(y, times)).plane(np.repeat(scores, times))
+    found = measure.prepare(y, times.astype(float)).cut(scores)
+    repeated = measure.prepare(np.repeat(y, times)).cut(np.repeat(scores, times))
     assert found.loss == pytest.approx(repeated.loss, abs=1e-14)
     sums = np.bincount(np.repeat(np.arange(50), times), repeated.vector(), 50)
     np.testing.assert_allclose(found.vector(), sums, atol=1e-15)
@@ -213,10 +213,10 @@ def test_other_measures_refuse_other_weights(measure):
 
 
 @by_name
-def test_planes_are_small_equal_by_content_and_pickle(measure):
+def test_cuts_are_small_equal_by_content_and_pickle(measure):
     y, scores = random_problem(5, 1000)
     search = measure.prepare(y)
-    first, again, other = search.plane(scores), search.plane(scores.copy()), search.plane(-scores)
+    first, again, other = search.cut(scores), search.cut(scores.copy()), search.cut(-scores)
     assert first == again
     assert len({first, again, other}) == 2
     assert first != other
@@ -229,15 +229,15 @@ def test_planes_are_small_equal_by_content_and_pickle(measure):
 
 
 @by_name
-def test_planes_do_not_share_memory_with_what_was_given(measure):
+def test_cuts_do_not_share_memory_with_what_was_given(measure):
     y, scores = random_problem(6, 30)
     given = y.copy()
     search = measure.prepare(given)
-    plane = search.plane(scores)
-    before = plane.vector()
+    cut = search.cut(scores)
+    before = cut.vector()
     given[:] = -given
     scores[:] = 0.0
-    np.testing.assert_array_equal(plane.vector(), before)
+    np.testing.assert_array_equal(cut.vector(), before)
 
 
 @by_name
@@ -254,18 +254,18 @@ def test_a_shift_of_all_scores_matters_where_positives_are_free(measure):
 def test_all_rows_with_one_label(measure, positive):
     y, _ = random_problem(8, 40)
     there = np.arange(40) % 5 != 4
-    plane = measure.prepare(y, there.astype(float)).everything(positive)
+    cut = measure.prepare(y, there.astype(float)).uniform_cut(positive)
     labels = np.full(there.sum(), 1.0 if positive else -1.0)
-    assert plane.loss == pytest.approx(measure.loss(y[there], labels), abs=1e-15)
-    np.testing.assert_allclose(plane.vector()[there], oracle.direction(y[there], labels), atol=1e-16)
-    assert np.sign(plane.vector().sum()) == (-1.0 if positive else 1.0)
+    assert cut.loss == pytest.approx(measure.loss(y[there], labels), abs=1e-15)
+    np.testing.assert_allclose(cut.vector()[there], oracle.direction(y[there], labels), atol=1e-16)
+    assert np.sign(cut.vector().sum()) == (-1.0 if positive else 1.0)
 
 
 @pytest.mark.parametrize("measure", [each for each in LIST if not each.free], ids=repr)
 def test_a_fixed_number_of_positives_cannot_be_all(measure):
     y, _ = random_problem(8, 40)
     with pytest.raises(ValueError, match="number of predicted positives"):
-        measure.prepare(y).everything(True)
+        measure.prepare(y).uniform_cut(True)
 
 
 def test_ties_go_to_the_lower_row():
@@ -325,7 +325,7 @@ def seconds(measure, n, kind):
     taken = []
     for _ in range(3):
         begin = time.process_time()
-        search.plane(scores)
+        search.cut(scores)
         taken.append(time.process_time() - begin)
     return min(taken)
 

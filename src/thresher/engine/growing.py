@@ -21,7 +21,7 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
-COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over planes
+COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over cuts
 LARGE = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
@@ -178,7 +178,7 @@ class Machine(ABC):
 
     @abstractmethod
     def grown(self) -> None:
-        """Solve the master problem on all units taken."""
+        """Solve the problem on all units taken."""
 
     def finish(self) -> None:  # noqa: B027 (optional for a strategy)
         """Called when all machines have stopped."""
@@ -277,7 +277,7 @@ class Machine(ABC):
         return W
 
     def solve(self, tol: float, taken: Taken | None = None, *, final: bool = False) -> None:
-        """Solve the master problem on the units taken (or on ``taken``), from where the last solve ended.
+        """Solve the problem on the units taken (or on ``taken``), from where the last solve ended.
 
         When the deadline has passed, a model that there is stays as it is; the first one gets a single step.
         """

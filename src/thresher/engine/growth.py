@@ -1,6 +1,6 @@
 """grow(): scan, take, solve, certify, until there is a reason to stop.
 
-Each turn scans all columns once, takes the best units not yet taken, solves the master problem on the columns taken and
+Each turn scans all columns once, takes the best units not yet taken, solves the problem on the columns taken and
 so gets the vector for the next scan. The same scan certifies: with the scores of all columns known, the dual function
 gives a lower bound of the objective of every model. Several models (classes, folds, values of C) grow side by side:
 one scan serves them all.
@@ -139,6 +139,6 @@ def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
         sum(machine.lower_bound for machine in machines),
         sum(machine.at_zero for machine in machines),
         machines[0].design.visited_share,
-        sum(machine.taken.solution.planes for machine in machines),
+        sum(machine.taken.solution.cuts for machine in machines),
         max(relative(machine.taken.solution.gap, machine.at_zero) for machine in machines),
     )

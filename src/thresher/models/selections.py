@@ -26,6 +26,7 @@ from thresher.results import Certificate, GroupLabels, Path, Selection, Spread, 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
 LATER = ("visited", "planes", "inner_gap")  # of turns: files of before lack them
+FIELD_OF = {"planes": "cuts"}  # fields of turns that have another name in files
 TURN = {"features": "<i8", "taken": "<i8", "planes": "<i8"} | dict.fromkeys(
     ("objective", "lower_bound", "gap", "passes", "seconds", "visited", "inner_gap"), "<f8"
 )
@@ -278,7 +279,10 @@ def _check_stations(begins, ids, sizes, n_features):
 
 def _put_trace(writer, trace):
     steps = {name: writer.put(f"steps.{name}", [getattr(s, name) for s in trace.steps], STEP[name]) for name in STEP}
-    turns = {name: writer.put(f"turns.{name}", [getattr(t, name) for t in trace.turns], TURN[name]) for name in TURN}
+    turns = {}
+    for name, dtype in TURN.items():
+        column = [getattr(turn, FIELD_OF.get(name, name)) for turn in trace.turns]
+        turns[name] = writer.put(f"turns.{name}", column, dtype)
     kinds = put_strings(writer, "steps.kind", [step.kind for step in trace.steps])
     return {"steps": {"kind": kinds} | steps, "turns": turns}
 
@@ -291,7 +295,8 @@ def _trace(reader, value):
     known = {name: dtype for name, dtype in TURN.items() if turns[name] is not None}
     turns = _columns(reader, turns, known, None, "of the turns")
     steps = [Step(*row) for row in zip(kinds, *steps, strict=True)]
-    turns = [Turn(**dict(zip(known, row, strict=True))) for row in zip(*turns, strict=True)]
+    names = [FIELD_OF.get(name, name) for name in known]
+    turns = [Turn(**dict(zip(names, row, strict=True))) for row in zip(*turns, strict=True)]
     return Trace(steps, turns, begun=time.perf_counter() - (turns[-1].seconds if turns else 0.0))
 
 

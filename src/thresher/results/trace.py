@@ -61,7 +61,7 @@ class Turn:
         Seconds since the fit began.
     visited : float, default=1.0
         Share of the columns whose products the last scan looked at; 1.0 where features are no products.
-    planes : int, default=0
+    cuts : int, default=0
         Labellings that the bundle method of a measure holds; 0 for other losses.
     inner_gap : float, default=0.0
         Duality gap of the problem on the columns taken, as a share of the objective without features.
@@ -75,7 +75,7 @@ class Turn:
     passes: float
     seconds: float
     visited: float = 1.0
-    planes: int = 0
+    cuts: int = 0
     inner_gap: float = 0.0
 
 
@@ -146,7 +146,7 @@ class Trace:
 
     def record_turn(
         self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float, visited: float = 1.0,
-        planes: int = 0, inner_gap: float = 0.0,
+        cuts: int = 0, inner_gap: float = 0.0,
     ) -> Turn:  # fmt: skip
         """Record where the fit stands after a turn.
 
@@ -164,7 +164,7 @@ class Trace:
             Objective without features; the gap is a share of it.
         visited : float, default=1.0
             Share of the columns whose products the last scan looked at.
-        planes : int, default=0
+        cuts : int, default=0
             Labellings that the bundle method holds.
         inner_gap : float, default=0.0
             Duality gap of the problem on the columns taken, as a share of ``at_zero``.
@@ -175,7 +175,7 @@ class Trace:
             What was recorded.
         """
         gap = relative(objective - lower_bound, at_zero)
-        told = visited, planes, inner_gap
+        told = visited, cuts, inner_gap
         self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed, *told))
         return self.turns[-1]
 

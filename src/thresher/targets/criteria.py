@@ -16,7 +16,7 @@ from thresher.optim.measures.values import (
     plain_names,
     weighted_score,
 )
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.problems.losses import LOSSES, Loss
 from thresher.optim.problems.margins import MarginProblem, Problem
 
@@ -113,9 +113,9 @@ class MeasureCriterion(Criterion):
 
     def problem(
         self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0
-    ) -> PlaneProblem:
+    ) -> CutProblem:
         """See Criterion."""
-        return PlaneProblem(y, cost, of_share(self.measure, share), shift, classes)
+        return CutProblem(y, cost, of_share(self.measure, share), shift, classes)
 
     def score(self, scores: np.ndarray, test: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> float:
         """See Criterion: the measure, the mean over the classes that occur among these samples."""

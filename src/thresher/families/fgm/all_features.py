@@ -16,8 +16,8 @@ from thresher.families.fgm.spec import FitPlan
 from thresher.features.base import Earlier, Features
 from thresher.features.fitted import FittedFeatures
 from thresher.optim.penalties.norms import KSupport
-from thresher.optim.problems.cuts import PlaneProblem
-from thresher.optim.solvers.bundle import Search
+from thresher.optim.problems.cuts import CutProblem
+from thresher.optim.solvers.bundle import BundleSearch
 from thresher.optim.solvers.solution import Solution, Start, out_of_time
 from thresher.results import (
     Certificate,
@@ -80,7 +80,7 @@ def fit_all(
             for search in iterated(begun_search, tol * zero, sides, trace):
                 gap, used = relative(search.gap, zero), int(np.count_nonzero(search.best.w))
                 told = search.best.objective, search.bound, zero
-                watch(trace.record_turn(used, used, *told, planes=search.n_planes, inner_gap=gap))
+                watch(trace.record_turn(used, used, *told, cuts=search.n_cuts, inner_gap=gap))
                 if out_of_time(deadline) or search.iterations >= ITERATIONS * spec.max_turns:
                     stop = Stop(StopReason.MAX_TIME if out_of_time(deadline) else StopReason.MAX_ITER)
                     search.cut_short = True
@@ -140,13 +140,13 @@ def begins_of(starts: list[tuple[np.ndarray, np.ndarray]], ids: np.ndarray) -> n
     return np.vstack(rows)
 
 
-def begun(sides: Sides, ids: np.ndarray, problem: PlaneProblem, w: np.ndarray) -> Search:
+def begun(sides: Sides, ids: np.ndarray, problem: CutProblem, w: np.ndarray) -> BundleSearch:
     """The search for the model of one class, from the weights ``w``."""
     z = sides.combine(ids, w) if w.any() else np.zeros(sides.shape[0])
-    return Search(_Through(sides, ids), problem, KSupport(ids.size), Start(w, z))
+    return BundleSearch(_Through(sides, ids), problem, KSupport(ids.size), Start(w, z))
 
 
-def iterated(search: Search, tol: float, sides: Sides, trace: Trace) -> Iterator[Search]:
+def iterated(search: BundleSearch, tol: float, sides: Sides, trace: Trace) -> Iterator[BundleSearch]:
     """The search after each iteration until its gap is at most ``tol``; what was read is recorded."""
     while not search.is_settled(tol):
         with reading(sides, trace):

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block
-from thresher.data.blocks.compressed import CscBlock
-from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Cost, Generated, Piece
 from thresher.data.scan.sources import reference
-from thresher.features.additive.maps import Inputs, as_stored, check_signs
+from thresher.features.additive.maps import Inputs, check_signs
 from thresher.features.additive.step_encoding import whole_inputs
 
 if TYPE_CHECKING:
@@ -37,17 +35,17 @@ class InputNumbers:
         self.base, self.kernel, self.inputs, self.called = base, kernel, inputs, called
         self.size = kernel.size(base.shape[0])
 
-    def learnt(self, ids: np.ndarray, columns: CscBlock | DenseBlock | None = None) -> Inputs:
+    def learnt(self, ids: np.ndarray, columns: Block | None = None) -> Inputs:
         """What the maps of the inputs ``ids`` need; their ``columns`` are read if that is more than is known."""
         inputs = self.inputs.take(ids)
         if not self.kernel.learns(self.base.shape[0]):
             return inputs
-        columns = as_stored(self.base.take(ids)) if columns is None else columns
+        columns = self.base.take(ids) if columns is None else columns
         return self.kernel.learnt(columns, inputs)
 
     def of(self, ids: np.ndarray) -> Block:
         """All numbers of the inputs ``ids``."""
-        columns, in_X = as_stored(self.base.take(ids)), self.base.ids_in_X(ids)
+        columns, in_X = self.base.take(ids), self.base.ids_in_X(ids)
         if self.kernel.positive_only:
             check_signs(self.kernel.word, columns, lambda place: self.called(int(in_X[place])))
         return self.kernel.block(columns, self.learnt(ids, columns), self.size)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.data.blocks.compressed import CscBlock, index_dtype
+from thresher.data.blocks.compressed import CscBlock
 from thresher.data.blocks.dense import DenseBlock
 from thresher.errors import InvalidDataError
 
@@ -29,29 +29,16 @@ class Inputs:
         return Inputs(self.factor[ids], self.centre[ids], self.largest[ids], edges)
 
 
-def as_stored(block: Block) -> CscBlock | DenseBlock:
-    """Columns as CSC or as an array; copied if they are neither."""
-    if isinstance(block, (CscBlock, DenseBlock)):
-        return block
-    return DenseBlock(block.toarray(), block.workers)
-
-
-def check_signs(word: str, columns: CscBlock | DenseBlock, called: Callable[[int], str]) -> None:
+def check_signs(word: str, columns: Block, called: Callable[[int], str]) -> None:
     """Raise InvalidDataError if there are negative values; ``word`` is the feature map, ``called`` names a column."""
-    values = columns.values if isinstance(columns, CscBlock) else columns.native()
-    if not values.size or values.min() >= 0.0:
+    _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])
+    if values.min(initial=0.0) >= 0.0:
         return
-    if isinstance(columns, CscBlock):
-        entry = int(np.argmax(values < 0.0))
-        place, row = int(np.searchsorted(columns.indptr, entry, side="right")) - 1, int(columns.indices[entry])
-        value = float(values[entry])
-    else:
-        place = int(np.argmax((values < 0.0).any(axis=0)))
-        row = int(np.argmax(values[:, place] < 0.0))
-        value = float(values[row, place])
+    entry = int(np.argmax(values < 0.0))
+    place = int(np.searchsorted(indptr, entry, side="right")) - 1
     raise InvalidDataError(
-        f"Negative values in data: column {called(place)} of X has the value {value:g} in row {row}, but "
-        f'feature_map="{word}" is for values that are not negative: shift the column, or use '
+        f"Negative values in data: column {called(place)} of X has the value {values[entry]:g} in row {rows[entry]}, "
+        f'but feature_map="{word}" is for values that are not negative: shift the column, or use '
         'feature_map="additive_gaussian"'
     )
 
@@ -64,27 +51,19 @@ def waves(angle: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarra
         yield now.real, now.imag
 
 
-def entries_of(columns: CscBlock | DenseBlock) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """(rows, indptr, indices, values) of stored columns; of an array all entries."""
-    n, m = columns.shape
-    if isinstance(columns, CscBlock):
-        return n, columns.indptr, columns.indices, columns.values
-    return n, np.arange(m + 1) * n, np.tile(np.arange(n, dtype=index_dtype(n)), m), columns.native().T.ravel()
-
-
 def written(
-    columns: CscBlock | DenseBlock, inputs: Inputs, size: int,
+    columns: Block, inputs: Inputs, size: int,
     numbers: Callable[[np.ndarray, Inputs, np.ndarray], np.ndarray],
 ) -> Block:  # fmt: skip
     """The columns that ``numbers(values, inputs, input of each)`` -> (size, values) makes of the entries."""
-    (n, m), (_, indptr, indices, values) = columns.shape, entries_of(columns)
-    lengths = np.diff(indptr)
-    made = numbers(values.astype(np.float64), inputs, np.repeat(np.arange(m), lengths))
-    if isinstance(columns, DenseBlock):
+    n, m = columns.shape
+    stored = columns.stored_columns(0, m)
+    made = numbers(stored.values.astype(np.float64), inputs, stored.columns)
+    if not columns.sparse:
         return DenseBlock(made.reshape(size, m, n).transpose(1, 0, 2).reshape(m * size, n).T, columns.workers)
-    repeated = np.repeat(lengths, size)
+    repeated = np.repeat(np.diff(stored.indptr), size)
     ends = np.cumsum(repeated)
-    source = np.repeat(np.repeat(indptr[:-1], size) - ends + repeated, repeated) + np.arange(repeated.sum())
+    source = np.repeat(np.repeat(stored.indptr[:-1], size) - ends + repeated, repeated) + np.arange(repeated.sum())
     number = np.repeat(np.tile(np.arange(size), m), repeated)
-    arrays = np.concatenate([[0], ends]), indices[source], made[number, source]
+    arrays = np.concatenate([[0], ends]), stored.rows[source], made[number, source]
     return CscBlock((n, m * size), *arrays, workers=columns.workers)

@@ -11,13 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.data.blocks.compressed import CscBlock
-from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.errors import InvalidDataError
 from thresher.features.additive.design import ExpandedDesign
 from thresher.features.additive.fitted import ExpandedFeatures
-from thresher.features.additive.maps import Inputs, entries_of, waves, written
+from thresher.features.additive.maps import Inputs, waves, written
 from thresher.features.additive.step_encoding import step_encoded
 from thresher.features.additive.units import EachInput, ExpandedUnits
 from thresher.features.base import (
@@ -78,14 +76,14 @@ class InputMap(FeatureMap):
         return range(self.size(2), self.size(2) + 1)
 
     @abstractmethod
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """The ``size`` numbers of each of ``columns``, values as given, input after input."""
 
     def learns(self, n_samples: int) -> bool:
         """Whether the map needs values of the training data besides its statistics: see ``learnt``."""
         return False
 
-    def learnt(self, columns: CscBlock | DenseBlock, inputs: Inputs) -> Inputs:
+    def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
         """``inputs`` with what the map takes from the values of the training data; by default nothing."""
         return inputs
 
@@ -197,7 +195,7 @@ class AdditiveKernel(InputMap):
             The numbers; zeros of the value 0.
         """
 
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """See InputMap."""
         return written(columns, inputs, size, self.numbers)
 
@@ -244,21 +242,23 @@ class Intersection(InputMap):
         """See InputMap."""
         return range(1, self.levels + 1)
 
-    def block(self, columns: CscBlock | DenseBlock, inputs: Inputs, size: int) -> Block:
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """See InputMap."""
-        n_rows, indptr, indices, values = entries_of(columns)
+        _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])
         edges = inputs.edges
         if edges is None:
             steps = np.arange(size + 1) / size  # equal ones, once raised to the power
             steps = steps if self.power == 1.0 else steps ** (1.0 / self.power)
             edges = np.multiply.outer(inputs.largest * inputs.factor, steps)
-        return step_encoded(n_rows, indptr, indices, values, inputs.factor, edges, self.power, columns.workers)
+        return step_encoded(
+            columns.shape[0], indptr, rows, values, inputs.factor, edges, self.power, columns.workers
+        )
 
     def learns(self, n_samples: int) -> bool:
         """See InputMap."""
         return n_samples <= self.levels
 
-    def learnt(self, columns: CscBlock | DenseBlock, inputs: Inputs) -> Inputs:
+    def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
         """See InputMap: edges at the values of the training data, where there are few samples."""
         values = columns.toarray().T
         np.minimum(values, inputs.largest[:, None], out=values)  # rows of weight zero may have larger ones

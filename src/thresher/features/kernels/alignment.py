@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable
-from thresher.data.blocks.compressed import CscBlock, CsrBlock, ranges_between
+from thresher.data.blocks.base import Block, Scannable, StoredColumns
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
@@ -18,7 +17,6 @@ from thresher.errors import InvalidDataError
 from thresher.loops import alignment as loops
 
 KERNELS = {"rbf": loops.RBF, "laplace": loops.LAPLACE, "polynomial": loops.POLYNOMIAL, "linear": loops.POLYNOMIAL}
-AT_A_TIME = 1 << 20  # entries of sparse columns that are sorted at a time
 ENTRY_COST = 32  # what an entry costs beside a product: it is sorted, and takes part in many sums
 
 
@@ -139,15 +137,6 @@ def laid_out(begins: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.ndar
     return new, np.repeat(begins[parts] - new[:-1], sizes) + np.arange(new[-1])
 
 
-class SortedColumns(NamedTuple):
-    """Non-zero entries of columns start, start + 1, ...: each column by ascending value, equal ones by row."""
-
-    start: int
-    indptr: np.ndarray
-    rows: np.ndarray
-    values: np.ndarray
-
-
 class Alignments(NamedTuple):
     """Per column: v'Kv of the centred kernel of unit trace for each v, (k, columns); its trace before; its gamma."""
 
@@ -189,11 +178,11 @@ class Alignment(Score):
         table[:, loops.FACTOR] = 1.0 if scaling is None else scaling.factor
         table[:, loops.GAMMA] = self.kernel.fixed_gamma
         for columns in sorted_columns(block, lo, hi, self.weighted):
-            which = slice(columns.start - lo, columns.start - lo + columns.indptr.size - 1)
+            which = slice(columns.first - lo, columns.first - lo + columns.indptr.size - 1)
             out[:, which] = self.of_sorted(columns, table[which])
         return out
 
-    def of_sorted(self, columns: SortedColumns, table: np.ndarray) -> np.ndarray:
+    def of_sorted(self, columns: StoredColumns, table: np.ndarray) -> np.ndarray:
         """The score of sorted columns without rows of weight zero; ``table``: shift, factor and gamma of each."""
         out = np.zeros((self.vectors, columns.indptr.size - 1))
         work = np.empty((int(np.diff(columns.indptr).max(initial=0)) + 1, 3 * self._V.shape[1] + 1))
@@ -222,72 +211,33 @@ def with_gammas(design: Design, kernel: ColumnKernel, gammas: np.ndarray) -> tup
     return ScaledDesign(design, Scaling(factor, None)), ColumnKernel(kernel.name, 1.0, kernel.degree, kernel.coef0)
 
 
-def sorted_columns(block: Scannable, lo: int, hi: int, weighted: np.ndarray) -> Iterator[SortedColumns]:
-    """The columns lo <= j < hi of a block, some at a time, without the rows that are not ``weighted``."""
-    if isinstance(block, CscBlock):
-        cuts = np.searchsorted(block.indptr, np.arange(block.indptr[lo] + AT_A_TIME, block.indptr[hi], AT_A_TIME))
-        for a, b in ranges_between(cuts - lo, hi - lo):
-            yield _of_csc(block, lo + a, lo + b, weighted)
-    elif isinstance(block, CsrBlock):
-        share = (hi - lo) / max(1, block.shape[1])
-        step = max(1, -(-(hi - lo) * AT_A_TIME // max(1, int(share * block.entries))))
-        begins = _places_in_rows(block, lo)
-        for a in range(lo, hi, step):
-            b = min(a + step, hi)
-            ends = _places_in_rows(block, b)
-            yield _of_csr(block, begins, ends, a, b, weighted)
-            begins = ends
-    elif isinstance(block, Block):
-        for a in range(lo, hi, DENSE_COLUMNS):
-            columns = block.take(np.arange(a, min(a + DENSE_COLUMNS, hi))).toarray().T
-            order = np.argsort(columns, axis=1, kind="stable")
-            values = np.take_along_axis(columns, order, axis=1)
-            kept = (values != 0.0) & weighted[order]
-            indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-            yield SortedColumns(a, indptr, order[kept], values[kept])
-    else:
+def sorted_columns(block: Scannable, lo: int, hi: int, weighted: np.ndarray) -> Iterator[StoredColumns]:
+    """The non-zero values of the columns lo <= j < hi of a block, some columns at a time, in the rows ``weighted``.
+
+    Those of each column are in ascending order, equal ones by row.
+    """
+    if not isinstance(block, Block):
         raise TypeError(f"alignments need columns that can be taken, which {type(block).__name__} has not")
+    for stored in block.stored_parts(lo, hi):
+        yield _sorted(stored, weighted)
 
 
-def _of_csc(block: CscBlock, lo: int, hi: int, weighted: np.ndarray) -> SortedColumns:
-    begin, end = int(block.indptr[lo]), int(block.indptr[hi])
-    rows, values = block.indices[begin:end].astype(np.int64), block.values[begin:end].astype(np.float64)
-    column = np.repeat(np.arange(hi - lo), np.diff(block.indptr[lo : hi + 1]))
+def _sorted(stored: StoredColumns, weighted: np.ndarray) -> StoredColumns:
+    rows, values, column = stored.rows.astype(np.int64), stored.values.astype(np.float64), stored.columns
     kept = (values != 0.0) & weighted[rows]
+    lengths = np.diff(stored.indptr)
     if not kept.all():
         rows, values, column = rows[kept], values[kept], column[kept]
+        lengths = np.bincount(column, minlength=lengths.size)
     if values.size and values.min() < values.max():
-        order = np.lexsort((values, column))
+        order = _order(values, column, lengths)
         rows, values = rows[order], values[order]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=hi - lo))])
-    return SortedColumns(lo, indptr, rows, values)
+    return StoredColumns(stored.first, np.concatenate([[0], np.cumsum(lengths)]), rows, values)
 
 
-def _places_in_rows(block: CsrBlock, column: int) -> np.ndarray:
-    """Where the entries of ``column`` and of those after it begin in each row, by bisection in all rows at once.
-
-    Taking columns would read all indices for every slice.
-    """
-    low, high = block.indptr[:-1].astype(np.int64), block.indptr[1:].astype(np.int64)
-    while (open_rows := np.flatnonzero(low < high)).size:
-        middle = (low[open_rows] + high[open_rows]) // 2
-        before = block.indices[middle] < column
-        low[open_rows[before]] = middle[before] + 1
-        high[open_rows[~before]] = middle[~before]
-    return low
-
-
-def _of_csr(
-    block: CsrBlock, begins: np.ndarray, ends: np.ndarray, lo: int, hi: int, weighted: np.ndarray
-) -> SortedColumns:
-    """Columns lo <= j < hi, whose entries lie between ``begins`` and ``ends`` in each row."""
-    counts = np.where(weighted, ends - begins, 0)
-    rows = np.repeat(np.arange(counts.size), counts)
-    places = np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(rows.size)
-    values, column = block.values[places].astype(np.float64), block.indices[places].astype(np.int64) - lo
-    if not (values != 0.0).all():
-        kept = values != 0.0
-        rows, values, column = rows[kept], values[kept], column[kept]
-    order = np.lexsort((values, column))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=hi - lo))])
-    return SortedColumns(lo, indptr, rows[order], values[order])
+def _order(values: np.ndarray, column: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The order by column, then by value, then by row."""
+    if lengths.min() < lengths.max():  # else they are sorted as a table, which is faster
+        return np.lexsort((values, column))
+    within = np.argsort(values.reshape(lengths.size, -1), axis=1, kind="stable")
+    return (within + lengths[0] * np.arange(lengths.size)[:, None]).ravel()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from thresher.data.blocks.base import StoredColumns
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
@@ -15,7 +16,6 @@ from thresher.features.kernels.alignment import (
     Alignment,
     Alignments,
     ColumnKernel,
-    SortedColumns,
     UnitKernels,
     alignments_of,
     laid_out,
@@ -131,7 +131,7 @@ class GivenKernels:
             return joint_forms(self._columns.array(places.tolist()), kernel, targets, weights, deadline)
         score, (rows, values) = Alignment(targets, kernel, weights), self._columns.column(int(places[0]))
         kept = score.weighted[rows]
-        column = SortedColumns(0, np.array([0, np.count_nonzero(kept)]), rows[kept], values[kept])
+        column = StoredColumns(0, np.array([0, np.count_nonzero(kept)]), rows[kept], values[kept])
         table = np.zeros((1, 3))
         table[0, loops.FACTOR], table[0, loops.GAMMA] = 1.0, kernel.fixed_gamma
         return score.of_sorted(column, table)[:, 0]

@@ -70,7 +70,7 @@ class Visited:
 
 def is_sparse(design: Design) -> bool:
     """Whether the columns of a design are stored sparsely."""
-    return isinstance(raw_columns(design, np.arange(min(1, design.width))), CscBlock)
+    return raw_columns(design, np.arange(min(1, design.width))).sparse
 
 
 class ProductDesign(Design):
@@ -98,7 +98,7 @@ class ProductDesign(Design):
         """The walks through the columns, by a copy of X by columns where it has none."""
         columns: Any = self.base.sides().columns
         columns = columns.base if isinstance(columns, ScaledBlock) else columns
-        columns = columns if isinstance(columns, CscBlock) else columns.reordered()
+        columns = columns.reordered() if columns.column_entries is None else columns
         return Walks(self.base, columns, self._peaks, signed=self._signed)
 
     @property
@@ -221,7 +221,7 @@ def _only(mask: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def product_block(
-    columns: CscBlock | DenseBlock,
+    columns: Block,
     scaling: ColumnScaling | None,
     inputs: np.ndarray,
     pairs: np.ndarray,
@@ -230,16 +230,17 @@ def product_block(
     """The products ``pairs`` of the columns ``inputs`` (sorted), a block, put on their scale, times ``factors``."""
     first, second = np.searchsorted(inputs, pairs[:, 0]), np.searchsorted(inputs, pairs[:, 1])
     second = np.where(pairs[:, 1] < 0, -1, second)
-    if not isinstance(columns, CscBlock):
+    if not columns.sparse:
         z = scaled_values(columns.toarray(), scaling, slice(None))
         made = np.asfortranarray(np.where(second < 0, 1.0, z[:, second]) * z[:, first] * factors)
         return DenseBlock(made, columns.workers)
-    values = columns.values.astype(np.float64)
+    _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])
+    values = values.astype(np.float64)
     if scaling is not None:
-        values *= np.repeat(scaling.factor, np.diff(columns.indptr))
+        values *= np.repeat(scaling.factor, np.diff(indptr))
     ends = np.empty(len(pairs) + 1, dtype=np.int64)
-    arrays = columns.indptr, columns.indices, values, first, second, ends
-    products.meeting(*arrays, np.empty(0, dtype=columns.indices.dtype), np.empty(0))
+    arrays = indptr, rows, values, first, second, ends
+    products.meeting(*arrays, np.empty(0, dtype=rows.dtype), np.empty(0))
     indices = np.empty(int(ends[-1]), dtype=index_dtype(columns.shape[0]))
     out = np.empty(indices.size)
     if indices.size:

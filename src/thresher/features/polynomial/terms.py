@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable, readonly
-from thresher.data.blocks.compressed import CscBlock, CsrBlock
+from thresher.data.blocks.compressed import CscBlock
 from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Score
 from thresher.data.scan.sources import Reference
 from thresher.features.polynomial.numbers import numbers_of
-from thresher.features.polynomial.spec import Polynomial
 from thresher.loops import dense, products
 
 if TYPE_CHECKING:
@@ -62,22 +61,12 @@ class DistinctValues(Score):
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score; scaling changes nothing."""
-        if isinstance(block, (CscBlock, CsrBlock)):
-            seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
-            by_columns = isinstance(block, CscBlock)
-            loop = products.distinct_by_columns if by_columns else products.distinct_by_rows
-            loop(block.indptr, block.indices, block.values, self.counts, lo, hi, seen, known)
-            absent = known[2] < np.count_nonzero(self.counts)  # some entries are zero without being stored
-            has_zero = ((seen > 0) & (known[0] == 0.0)) | ((seen > 1) & (known[1] == 0.0)) | (seen > 2)
-            return np.minimum(seen + (absent & ~has_zero), 3)[None].astype(np.float64)
-        out = np.empty((1, hi - lo))
-        for start, columns in _arrays(block, lo, hi):
-            columns = columns[self.counts]
-            other = columns != columns[:1]
-            second = columns[np.argmax(other, axis=0), np.arange(columns.shape[1])]
-            third = (other & (columns != second)).any(axis=0)
-            out[0, start - lo : start - lo + third.size] = 1.0 + other.any(axis=0) + third
-        return out
+        seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
+        for first, indptr, rows, values in _takeable(block).stored_parts(lo, hi):
+            products.distinct(indptr, rows, values, self.counts, first - lo, seen, known)
+        absent = known[2] < np.count_nonzero(self.counts)  # some entries are zero without being stored
+        has_zero = ((seen > 0) & (known[0] == 0.0)) | ((seen > 1) & (known[1] == 0.0)) | (seen > 2)
+        return np.minimum(seen + (absent & ~has_zero), 3)[None].astype(np.float64)
 
 
 class TermSums(Score):
@@ -173,15 +162,15 @@ class Peaks(Score):
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score; a number for each row, not for each column. Of sparse columns."""
-        if not isinstance(block, (CscBlock, CsrBlock)):
+        if not (isinstance(block, Block) and block.sparse):
             raise TypeError(f"the largest values of rows are those of sparse columns, got a {type(block).__name__}")
-        by_columns, values = isinstance(block, CscBlock), block.values
         peaks = np.zeros(block.shape[0] + 1)
         factor = np.ones(hi - lo) if scaling is None else scaling.factor
-        loop = products.peaks_by_columns if by_columns else products.peaks_by_rows
-        loop(block.indptr, block.indices, values, factor, lo, hi, peaks)
-        some = values[block.indptr[lo] : block.indptr[hi]] if by_columns else values  # those of other columns, too
-        peaks[-1] = some.min(initial=0.0) < 0.0
+        for stored in block.stored_parts(lo, hi):
+            z = stored.values * factor[stored.first - lo + stored.columns]
+            np.maximum.at(peaks, stored.rows, np.abs(z))
+            if z.min(initial=0.0) < 0.0:
+                peaks[-1] = 1.0
         return peaks[:, None]
 
 
@@ -227,7 +216,12 @@ def scaled_values(columns: np.ndarray, scaling: ColumnScaling | None, some: Any)
 
 def _arrays(block: Scannable, lo: int, hi: int) -> Any:
     """(first column, array of float64) for a few columns at a time."""
+    for start in range(lo, hi, DENSE_COLUMNS):
+        yield start, _takeable(block).take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
+
+
+def _takeable(block: Scannable) -> Block:
+    """The block, if its columns can be taken."""
     if not isinstance(block, Block):
         raise TypeError(f"products need columns that can be taken, which {type(block).__name__} has not")
-    for start in range(lo, hi, DENSE_COLUMNS):
-        yield start, block.take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
+    return block

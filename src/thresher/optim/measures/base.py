@@ -131,7 +131,7 @@ class Measure(ABC):
         Returns
         -------
         Oracle
-            With ``plane(scores)`` and ``risk(scores)``.
+            With ``cut(scores)`` and ``risk(scores)``.
         """
         rows = Rows.of(y, weights)
         if not self.is_weighted and not rows.counted:

@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from thresher.loops import measures as loops
-from thresher.optim.measures.cuts import Along, Cut, LabelPlane, Oracle, Rows
+from thresher.optim.measures.cuts import LabelCut, Oracle, Rows, ShiftSearch, Violation
 
-ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
+VALUE_ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
 
 
 class LabellingOracle(Oracle):
     """What the searches for labellings share."""
 
     @abstractmethod
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
 
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
         """See Oracle."""
-        return self.plane(scores).labels()
+        return self.cut(scores).labels()
 
 
 class ErrorOracle(LabellingOracle):
@@ -34,43 +34,43 @@ class ErrorOracle(LabellingOracle):
 
     shift = True
 
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
-        along = self.along(scores)
-        return along.plane(along.at(0.0))
+        search = self.shift_search(scores)
+        return search.cut(search.at(0.0))
 
-    def along(self, scores: np.ndarray) -> "_ErrorAlong":
+    def shift_search(self, scores: np.ndarray) -> "_ErrorSearch":
         """See Oracle."""
-        return _ErrorAlong(self, self.checked(scores))
+        return _ErrorSearch(self, self.checked(scores))
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
         """See Oracle: ``shift`` itself."""
         return shift
 
-    def everything(self, positive: bool) -> LabelPlane:
+    def uniform_cut(self, positive: bool) -> LabelCut:
         """See Oracle."""
         rows = self.rows
         return self.labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
 
-    def labelled(self, flips: np.ndarray) -> LabelPlane:
-        """The plane of the labelling that differs from y where ``flips`` is true."""
-        return LabelPlane.of(self.rows, self.rows.weights[flips].sum() / self.rows.total, flips)
+    def labelled(self, flips: np.ndarray) -> LabelCut:
+        """The cut of the labelling that differs from y where ``flips`` is true."""
+        return LabelCut.of(self.rows, self.rows.weights[flips].sum() / self.rows.total, flips)
 
 
-class _ErrorAlong(Along):
+class _ErrorSearch(ShiftSearch):
     def __init__(self, oracle: ErrorOracle, scores: np.ndarray):
         self.oracle, self.margins = oracle, 1.0 - oracle.rows.y * scores
 
-    def at(self, b: float) -> Cut:
-        """See Along."""
+    def at(self, b: float) -> Violation:
+        """See ShiftSearch."""
         steps = self.oracle.rows.steps
         slack = self.margins - b * self.oracle.rows.y
         flips = (slack > 0.0) & (steps != 0.0)
-        return Cut(float(np.abs(steps[flips]) @ slack[flips]), float(steps[flips].sum()), flips)
+        return Violation(float(np.abs(steps[flips]) @ slack[flips]), float(steps[flips].sum()), flips)
 
-    def plane(self, cut: Cut) -> LabelPlane:
-        """See Along."""
-        return self.oracle.labelled(cut.counts)
+    def cut(self, violation: Violation) -> LabelCut:
+        """See ShiftSearch."""
+        return self.oracle.labelled(violation.counts)
 
 
 class FBetaOracle(LabellingOracle):
@@ -86,14 +86,14 @@ class FBetaOracle(LabellingOracle):
         super().__init__(rows)
         self.square = beta * beta
 
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
-        along = self.along(scores)
-        return along.plane(along.at(0.0))
+        search = self.shift_search(scores)
+        return search.cut(search.at(0.0))
 
-    def along(self, scores: np.ndarray) -> "_FBetaAlong":
+    def shift_search(self, scores: np.ndarray) -> "_FBetaSearch":
         """See Oracle."""
-        return _FBetaAlong(self, self.checked(scores))
+        return _FBetaSearch(self, self.checked(scores))
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
         """See Oracle: that with the best F-beta, since the risk is only a bound of it and has another minimum.
@@ -106,18 +106,18 @@ class FBetaOracle(LabellingOracle):
         true = np.cumsum(order < self.rows.n_positive)
         ends = np.append(np.flatnonzero(np.diff(falling)), falling.size - 1)  # of rows with equal scores
         loss = self.loss(true[ends], ends + 1 - true[ends])
-        best = ends[loss <= loss.min() + ROUNDING]
+        best = ends[loss <= loss.min() + VALUE_ROUNDING]
         below = np.append(falling, falling[-1] - 2.0)  # all rows are above the last threshold
         shifts = -0.5 * (below[best] + below[best + 1])
         return float(shifts[np.argmin(np.abs(shifts - shift))])
 
-    def everything(self, positive: bool) -> LabelPlane:
+    def uniform_cut(self, positive: bool) -> LabelCut:
         """See Oracle."""
         rows = self.rows
         flips = np.zeros(rows.y.size, dtype=bool)
         flips[rows.negatives if positive else rows.positives] = True
         loss = self.loss(rows.n_positive, rows.n_negative) if positive else 1.0
-        return LabelPlane.of(rows, float(loss), flips)
+        return LabelCut.of(rows, float(loss), flips)
 
     def loss(self, a: Any, b: Any) -> Any:
         """1 - F-beta of a true and b false positives; numbers or arrays."""
@@ -141,7 +141,7 @@ class FBetaOracle(LabellingOracle):
         high = int(np.searchsorted(-negatives, self.rows.n * most, side="left"))
         least, largest = (self.loss(a, b) + true_part for b in (low, high))
         bar = float(least.max())
-        return np.flatnonzero(largest >= bar - ROUNDING * (1.0 + abs(bar))), low, high
+        return np.flatnonzero(largest >= bar - VALUE_ROUNDING * (1.0 + abs(bar))), low, high
 
     def _best_false_positives(self, a: np.ndarray, least: int, most: int, negatives: np.ndarray) -> np.ndarray:
         """For each a the number of false positives that maximises the value; ``negatives`` fall."""
@@ -156,25 +156,25 @@ class FBetaOracle(LabellingOracle):
         return (1.0 + self.square) * a / (reached * (reached + 1.0))
 
 
-class _FBetaAlong(Along):
+class _FBetaSearch(ShiftSearch):
     def __init__(self, oracle: FBetaOracle, scores: np.ndarray):
         self.oracle, self.scores, self.best = oracle, scores, _Sorted(oracle.rows, scores)
 
-    def at(self, b: float) -> Cut:
-        """See Along."""
+    def at(self, b: float) -> Violation:
+        """See ShiftSearch."""
         rows, best = self.oracle.rows, self.best
         true_part = best.true_part - b * (rows.n_positive - np.arange(rows.n_positive + 1)) / rows.n
         true, false = self.oracle.counts(best.negatives + b, true_part)
         value = self.oracle.loss(true, false) + true_part[true] + best.false_part[false] + b * false / rows.n
         chosen = int(np.argmax(value))
         counts = int(true[chosen]), int(false[chosen])
-        return Cut(float(value[chosen]), (rows.n_positive - sum(counts)) / rows.n, counts)
+        return Violation(float(value[chosen]), (rows.n_positive - sum(counts)) / rows.n, counts)
 
-    def plane(self, cut: Cut) -> LabelPlane:
-        """See Along."""
-        true, false = cut.counts
+    def cut(self, violation: Violation) -> LabelCut:
+        """See ShiftSearch."""
+        true, false = violation.counts
         loss = float(self.oracle.loss(true, false))
-        return LabelPlane.of(self.oracle.rows, loss, self.best.flips(self.scores, true, false))
+        return LabelCut.of(self.oracle.rows, loss, self.best.flips(self.scores, true, false))
 
 
 class FixedCountOracle(LabellingOracle):
@@ -195,7 +195,7 @@ class FixedCountOracle(LabellingOracle):
         """See Oracle."""
         return float(self.k)
 
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
         scores, rows, k = self.checked(scores), self.rows, self.k
         best = _Sorted(rows, scores)
@@ -203,7 +203,7 @@ class FixedCountOracle(LabellingOracle):
         value = 1.0 - a / self.divisor + best.true_part[a] + best.false_part[k - a]
         chosen = int(a[np.argmax(value)])
         loss = 1.0 - chosen / self.divisor
-        return LabelPlane.of(rows, loss, best.flips(scores, chosen, k - chosen), self.mean)
+        return LabelCut.of(rows, loss, best.flips(scores, chosen, k - chosen), self.mean)
 
 
 class _Sorted:

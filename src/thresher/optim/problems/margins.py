@@ -1,4 +1,4 @@
-"""The loss of a master problem as a function of the scores z = Xw, and the dual points that give its bounds.
+"""The loss of a problem as a function of the scores z = Xw, and the dual points that give its bounds.
 
     minimise over w and b:   penalty(w) + loss(Xw + b)
 

@@ -3,23 +3,22 @@
 import numpy as np
 import pytest
 
-from tests.oracles import planes as oracle
+from tests.oracles import cuts as oracle
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import GroupSum, KSupport
-from thresher.optim.solvers import cut_interior as plane_interior
-from thresher.optim.solvers import cut_program as plane_program
-from thresher.optim.solvers.cut_program import Planes, plain_weights, scaled_weights
+from thresher.optim.solvers import cut_interior, cut_program
+from thresher.optim.solvers.cut_program import CutTable, plain_weights, scaled_weights
 
 
 def drawn(rng, columns, classes=1, most=20, *, likeness=0.0):
-    """Planes of each class; two of them lean to opposite sides, so that there is a least value with a shift."""
+    """Cuts of each class; two of them lean to opposite sides, so that there is a least value with a shift."""
     parts = []
     for _ in range(classes):
         count = int(rng.integers(3, most))
         G = 0.1 * rng.standard_normal((count, columns)) + likeness * rng.standard_normal(columns)
         sums = rng.standard_normal(count)
         sums[:2] = 1.0, -1.0
-        parts.append(Planes(G, rng.uniform(0.1, 1.0, count), sums, 10.0 ** rng.uniform(0, 4)))
+        parts.append(CutTable(G, rng.uniform(0.1, 1.0, count), sums, 10.0 ** rng.uniform(0, 4)))
     return parts
 
 
@@ -28,7 +27,7 @@ def numbers(parts):
 
 
 def primal_and_dual(parts, penalty, found):
-    """Objective at the weights of the columns, and dual value at those of the planes."""
+    """Objective at the weights of the columns, and dual value at those of the cuts."""
     W, gain, loss = found.w.reshape(len(parts), -1), 0.0, 0.0
     for part, a, w, b in zip(parts, found.a, W, found.shifts, strict=True):
         loss += part.total * max(0.0, float((part.losses - part.G @ w - part.sums * b).max()))
@@ -38,7 +37,7 @@ def primal_and_dual(parts, penalty, found):
 
 
 def check(parts, penalty, layout, optimum, *, shifted, tol=1e-9, rel=1e-5):
-    """Objective and dual value are the optimum, and the weights of the planes obey their constraints."""
+    """Objective and dual value are the optimum, and the weights of the cuts obey their constraints."""
     scale = max(part.total for part in parts)
     found = scaled_weights(parts, layout, penalty.forced, penalty.k, shifted=shifted, tol=tol * scale)
     primal, dual = primal_and_dual(parts, penalty, found)
@@ -97,7 +96,7 @@ def test_budget_1_is_the_squared_l1_problem(shifted):
 @pytest.mark.parametrize("shifted", [True, False])
 @pytest.mark.parametrize("forced", [0, 2])
 def test_group_sum_is_the_papers_program(shifted, forced):
-    """(15) by its own norm, and (16), its dual, whose weights of the planes are those of ours."""
+    """(15) by its own norm, and (16), its dual, whose weights of the cuts are those of ours."""
     for seed in range(4):
         (part,) = drawn(np.random.default_rng(seed), 8 + forced)
         penalty, ends = GroupSum((3, 3, 2), forced), np.cumsum([3, 3, 2]) + forced
@@ -112,17 +111,17 @@ def test_group_sum_is_the_papers_program(shifted, forced):
 @pytest.mark.parametrize("total", [1e-6, 1.0, 1e4, 1e6])
 @pytest.mark.parametrize("k", [2, 6])
 def test_scale_of_the_total_does_not_matter(total, k):
-    """From C n near zero, where all planes have their full weight, to where the risk is all that counts."""
+    """From C n near zero, where all cuts have their full weight, to where the risk is all that counts."""
     (part,) = drawn(np.random.default_rng(3), 6, most=12)
     part = part._replace(total=total)
-    rescaled = Planes(part.G * np.sqrt(total), part.losses, part.sums, 1.0)
+    rescaled = CutTable(part.G * np.sqrt(total), part.losses, part.sums, 1.0)
     optimum = oracle.optimum(numbers([rescaled]), k, shifted=True)[0]
     check([part], KSupport(k), Layout(), total * optimum, shifted=True, tol=1e-7 * optimum)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_steep_planes(seed):
-    """C n so large that the constraints of the planes decide: a separable problem, and one where most are violated."""
+def test_steep_cuts(seed):
+    """C n so large that the constraints of the cuts decide: a separable problem, and one where most are violated."""
     rng = np.random.default_rng([18, seed])
     columns, classes, shifted = int(rng.integers(3, 25)), 1 if seed % 4 else 3, bool(seed % 3)
     parts = drawn(rng, columns, classes, 40, likeness=rng.choice([0.0, 0.1, 0.3]))
@@ -134,26 +133,26 @@ def test_steep_planes(seed):
     assert dual == pytest.approx(optimum, rel=1e-4)
 
 
-def test_planes_that_are_copies_or_say_nothing():
-    """Equal planes, planes of loss zero and columns of zeros: the system is singular but for its diagonal."""
+def test_cuts_that_are_copies_or_say_nothing():
+    """Equal cuts, cuts of loss zero and columns of zeros: the system is singular but for its diagonal."""
     (part,) = drawn(np.random.default_rng(5), 6, most=8)
     G = np.vstack([part.G, part.G, np.zeros((1, 6))])
     G[:, 4:] = 0.0
-    doubled = Planes(G, np.append(np.tile(part.losses, 2), 0.0), np.append(np.tile(part.sums, 2), 0.0), part.total)
+    doubled = CutTable(G, np.append(np.tile(part.losses, 2), 0.0), np.append(np.tile(part.sums, 2), 0.0), part.total)
     for k in (2, 6):
         optimum = oracle.optimum(numbers([doubled]), k, shifted=True)[0]
         check([doubled], KSupport(k), Layout(), optimum, shifted=True)
 
 
-def test_no_planes_and_one_plane():
-    """Nothing is known: no weight; a single plane has the weight that its own parabola asks for."""
-    nothing = Planes(np.zeros((0, 3)), np.zeros(0), np.zeros(0), 5.0)
+def test_no_cuts_and_one_cut():
+    """Nothing is known: no weight; a single cut has the weight that its own parabola asks for."""
+    nothing = CutTable(np.zeros((0, 3)), np.zeros(0), np.zeros(0), 5.0)
     found = scaled_weights([nothing], Layout(), 0, 3, shifted=False, tol=1e-9)
     assert found.a[0].size == 0
     assert not found.w.any()
     g, total = np.array([[1.0, 2.0, 2.0]]), 5.0
     for loss in (0.5, 900.0):
-        one = Planes(g, np.array([loss]), np.zeros(1), total)
+        one = CutTable(g, np.array([loss]), np.zeros(1), total)
         found = scaled_weights([one], Layout(), 0, 3, shifted=False, tol=1e-12)
         assert found.a[0][0] == pytest.approx(min(total, loss / 9.0), rel=1e-6)  # max of loss a - 9 a^2 / 2
 
@@ -179,9 +178,9 @@ def test_rounding_errors_end_the_search_with_the_best_point(monkeypatch):
     """A tolerance that cannot be reached: fewer steps than allowed, and still the optimum."""
     (part,) = drawn(np.random.default_rng(7), 6)
     steps = []
-    step = plane_interior.Inside.step
-    monkeypatch.setattr(plane_interior.Inside, "step", lambda self, before: steps.append(1) or step(self, before))
-    monkeypatch.setattr(plane_program, "LEAST", 0.0)
+    step = cut_interior.Inside.step
+    monkeypatch.setattr(cut_interior.Inside, "step", lambda self, before: steps.append(1) or step(self, before))
+    monkeypatch.setattr(cut_program, "LEAST_TOL", 0.0)
     optimum = oracle.optimum(numbers([part]), 2, shifted=True)[0]
     check([part], KSupport(2), Layout(), optimum, shifted=True, tol=0.0)
-    assert len(steps) < plane_interior.MOST_STEPS
+    assert len(steps) < cut_interior.MOST_STEPS

@@ -1,4 +1,4 @@
-"""Laws of elimination by planes: exactly the units asked for, nested, and each station as if solved from nothing."""
+"""Laws of elimination by cuts: exactly the units asked for, nested, and each station as if solved from nothing."""
 
 import itertools
 from types import SimpleNamespace
@@ -8,15 +8,15 @@ import pytest
 
 from tests.laws.measures import FREE, LIST, parameters
 from tests.laws.storages import BLOCKS
-from tests.oracles import planes as oracle
+from tests.oracles import cuts as oracle
 from thresher.data.blocks.dense import DenseBlock
-from thresher.optim.elimination import by_cuts as plane_elimination
+from thresher.optim.elimination import by_cuts as cut_elimination
 from thresher.optim.elimination.by_cuts import eliminate
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.solvers import bundle
 from thresher.optim.solvers.solution import DeadlinePassed, Start
 
@@ -34,7 +34,7 @@ def rows(count=1, n=30, p=10, seed=0):
 
 def pose(measure, count=1, total=100.0, **options):
     X, Y = rows(count, **options)
-    return X, [PlaneProblem(y, np.full(y.size, total / y.size), measure) for y in Y]
+    return X, [CutProblem(y, np.full(y.size, total / y.size), measure) for y in Y]
 
 
 def dense(X):
@@ -72,17 +72,17 @@ def test_each_station_is_as_if_solved_from_nothing(measure, count):
         low, high = sum(s.bound for s in exact), sum(s.objective for s in exact)
         assert sum(s.bound for s in station.solutions) <= high * (1.0 + 1e-9)
         assert low * (1.0 - 1e-9) <= station.objective <= high + tol * scale(problems)
-        assert station.gap <= max(tol * scale(problems), bundle.FINEST * station.objective)
+        assert station.gap <= max(tol * scale(problems), bundle.FINEST_GAP * station.objective)
 
 
 @few
-def test_a_station_has_the_optimum_of_all_planes(measure):
+def test_a_station_has_the_optimum_of_all_cuts(measure):
     """The conic solver is given every labelling or ranking, on the columns that are left."""
     X, (problem,) = pose(measure, n=6 if measure == RocArea() else 9, total=20.0)
-    losses, V = oracle.every_plane(measure.name, problem.y, **parameters(measure))
+    losses, V = oracle.every_cut(measure.name, problem.y, **parameters(measure))
     for station in down(X, [problem], [10, 5, 3, 1], tol=0.0):
-        planes = V @ X[:, station.kept], losses, V.sum(axis=1), 20.0
-        optimum = oracle.optimum([planes], station.kept.size, shifted=measure in FREE)[0]
+        cuts = V @ X[:, station.kept], losses, V.sum(axis=1), 20.0
+        optimum = oracle.optimum([cuts], station.kept.size, shifted=measure in FREE)[0]
         assert station.objective == pytest.approx(optimum, rel=3e-5)
         assert station.solutions[0].bound <= optimum * (1.0 + 1e-6)
 
@@ -98,7 +98,7 @@ def test_the_lightest_column_goes(measure, count):
         assert squares[np.searchsorted(before.kept, gone)] == squares.min()
         known = sum(solution.w**2 for solution in solved(X, problems, before.kept))
         own = known[np.searchsorted(before.kept, gone)]
-        slack = np.sqrt(2.0 * count * bundle.FINEST * before.objective)
+        slack = np.sqrt(2.0 * count * bundle.FINEST_GAP * before.objective)
         assert np.sqrt(own) <= np.sqrt(known.min()) + 4.0 * slack
 
 
@@ -168,8 +168,8 @@ def test_weights_scores_and_objective_belong_together(measure):
 
 
 @few
-def test_planes_of_earlier_stations_make_later_ones_cheap(measure):
-    """Fewer iterations than from nothing; the start hands its planes on."""
+def test_cuts_of_earlier_stations_make_later_ones_cheap(measure):
+    """Fewer iterations than from nothing; the start hands its cuts on."""
     X, problems = pose(measure, n=60, p=16, total=1e4)
     numbers = range(16, 0, -1)
     start = bundle.solve(dense(X), problems[0], KSupport(16), tol=1.0)
@@ -185,7 +185,7 @@ def test_planes_of_earlier_stations_make_later_ones_cheap(measure):
 
 @few
 def test_columns_that_were_taken_after_the_last_solve(measure):
-    """Planes of a solve on the first six columns: the other four have no products yet."""
+    """Cuts of a solve on the first six columns: the other four have no products yet."""
     X, problems = pose(measure)
     first = bundle.solve(dense(X[:, :6]), problems[0], KSupport(6), tol=1.0)
     start = Start(np.append(first.w, np.zeros(4)), first.z, first.b, first.memory)
@@ -209,7 +209,7 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, monkeyp
     X = np.round(X * 64) / 64
     block = BLOCKS[storage](X)
     small = down(X, problems, [10, 6, 3, 1], block=block)
-    monkeypatch.setattr(plane_elimination, "DENSE", 0)
+    monkeypatch.setattr(cut_elimination, "DENSE_ENTRIES", 0)
     for one, other in zip(small, down(X, problems, [10, 6, 3, 1], block=block), strict=True):
         np.testing.assert_array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, rel=1e-6)

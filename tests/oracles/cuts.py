@@ -1,4 +1,4 @@
-"""Problems that are a maximum over planes, by a general conic solver that is given all of them.
+"""Problems that are a maximum over cuts, by a general conic solver that is given all of them.
 
 Imports nothing from thresher.
 """
@@ -32,26 +32,26 @@ def optimum(classes, k, *, sizes=None, forced=0, shifted=False):
     return found, W.value, b.value if shifted else np.zeros(len(classes))
 
 
-def squared_l1(planes, *, shifted=False):
-    """(20) of the paper: min 1/2 ||w||_1^2 + total xi over the planes (G, losses, sums, total) of one class."""
-    G, losses, sums, total = planes
+def squared_l1(cuts, *, shifted=False):
+    """(20) of the paper: min 1/2 ||w||_1^2 + total xi over the cuts (G, losses, sums, total) of one class."""
+    G, losses, sums, total = cuts
     w, b, xi = cp.Variable(G.shape[1]), cp.Variable(), cp.Variable(nonneg=True)
     rules = [G @ w + (sums * b if shifted else 0.0) + xi >= losses]
     return solved(cp.Problem(cp.Minimize(0.5 * cp.square(cp.norm1(w)) + total * xi), rules))
 
 
-def group_sum(planes, groups, *, forced=0, shifted=False):
+def group_sum(cuts, groups, *, forced=0, shifted=False):
     """(15): min 1/2 ||w_forced||^2 + 1/2 (sum_h ||w_h||)^2 + total xi; ``groups`` are lists of columns."""
-    G, losses, sums, total = planes
+    G, losses, sums, total = cuts
     w, b, xi = cp.Variable(G.shape[1]), cp.Variable(), cp.Variable(nonneg=True)
     rules = [G @ w + (sums * b if shifted else 0.0) + xi >= losses]
     size = cp.square(sum(cp.norm(w[h]) for h in groups)) + (cp.sum_squares(w[:forced]) if forced else 0.0)
     return solved(cp.Problem(cp.Minimize(0.5 * size + total * xi), rules))
 
 
-def group_sum_dual(planes, groups, *, shifted=False):
+def group_sum_dual(cuts, groups, *, shifted=False):
     """(16), its dual: max losses'a - 1/2 max_h ||G_h'a||^2 over a >= 0, sum a <= total, sums'a = 0."""
-    G, losses, sums, total = planes
+    G, losses, sums, total = cuts
     a, longest = cp.Variable(losses.size, nonneg=True), cp.Variable()
     rules = [cp.sum(a) <= total, *[cp.norm(G[:, h].T @ a) <= longest for h in groups]]
     if shifted:
@@ -59,7 +59,7 @@ def group_sum_dual(planes, groups, *, shifted=False):
     return solved(cp.Problem(cp.Maximize(losses @ a - 0.5 * cp.square(longest)), rules))
 
 
-def every_plane(name, y, weights=None, **parameters):
+def every_cut(name, y, weights=None, **parameters):
     """(losses, vectors) of all labellings or rankings of the rows of weight 1; the others have 0."""
     there = np.ones(y.size, dtype=bool) if weights is None else weights > 0
     own = y[there]
