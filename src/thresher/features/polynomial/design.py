@@ -1,8 +1,7 @@
 """Products of columns: a design that nobody stores, and the space of its features."""
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -139,13 +138,6 @@ class ProductDesign(Design):
         bounds, factor = np.ascontiguousarray(bounds.T), self.polynomial.product_factor
         yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, watch)
 
-    def within(self, products: np.ndarray, squares: np.ndarray) -> "ProductDesign":
-        """A view with all linear terms, but only products among some columns, and squares of some."""
-        view, terms = copy.copy(self), self.terms
-        view.terms = replace(terms, product=_only(terms.product, products), square=_only(terms.square, squares))
-        view.columns = TermColumns(self.base, view.terms)
-        return view
-
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
         step, columns = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)), reference(self.columns, self.workers)
@@ -216,13 +208,6 @@ class ProductDesign(Design):
         mean = block.correlate(weights) / total
         variance = np.maximum(block.column_squares(weights) / total - mean**2, 0.0)
         return self.in_units_here(ids, np.sqrt(variance))
-
-
-def _only(mask: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The mask, where it is set at ``places``."""
-    some = np.zeros_like(mask)
-    some[places] = mask[places]
-    return some
 
 
 def products_of(
