@@ -1,6 +1,8 @@
 """Products that may be selected only with their columns."""
 
 import itertools
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +10,10 @@ from scipy import sparse
 
 from tests.problems import many_classes
 from thresher import FGMClassifier, Polynomial
+from thresher.data.designs.base import Design
+from thresher.data.scan.scores import Correlation
+from thresher.features.polynomial.design import ProductDesign
+from thresher.results import StopReason
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((200, 15))
@@ -70,6 +76,51 @@ def test_the_best_allowed_products_are_found(rule):
     allowed = [pair for pair in pairs if RULES[rule](column in (3, 7) for column in pair)]
     scores = [(1.0 if i == j else np.sqrt(2.0)) * abs(z[:, i] * z[:, j] @ pull) for i, j in allowed]
     assert allowed[int(np.argmax(scores))] == (3, 7)
+
+
+@pytest.fixture
+def scans(monkeypatch):
+    """Deadlines of scans of products and of those for what heredity allows, of which number ``late`` is too late."""
+    seen, original = SimpleNamespace(products=[], allowed=[], late=None), Design.scan
+
+    def scan(self, score, reducer, deadline=None):
+        if isinstance(self, ProductDesign):
+            seen.products.append(deadline)
+        elif isinstance(score, Correlation):
+            seen.allowed.append(deadline)
+            if len(seen.allowed) == seen.late:
+                deadline = time.perf_counter()
+        return original(self, score, reducer, deadline)
+
+    monkeypatch.setattr(Design, "scan", scan)
+    return seen
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("labels", "options"), [(Y, {}), (Y, {"C": "auto", "cv": 3}), (CODES, {"support": "per_class"})]
+)
+def test_one_more_scan_serves_all_models_and_is_a_pass(rule, labels, options, scans):
+    """Classes, folds and values of C; each scan of a turn is in the trace."""
+    trace = fitted(rule, X if labels is Y else Z, labels, **options).selection_.trace
+    assert len(scans.products) == len(scans.allowed) > 2
+    passes = sum(step.passes for step in trace.steps if step.kind == "scan")
+    assert passes == pytest.approx(2 * len(scans.products))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_max_time_is_heard_inside_the_scan_for_what_is_allowed(rule, scans):
+    """The model of the turn before is thinned out, from terms that keep heredity."""
+    scans.late = 3
+    clf = fitted(rule, max_time=1000.0, features_per_turn=2, overshoot=2.0)
+    assert len(scans.allowed) == 3
+    assert scans.allowed[0] is scans.products[0] is None, "one turn is always done"
+    assert scans.allowed[2] == scans.products[2] is not None
+    assert clf.selection_.stop is StopReason.MAX_TIME
+    assert clf.selection_.features.size == 5
+    assert keeps(rule, clf.selection_.pairs)
+    assert clf.selection_.trace.passes < 2 * len(scans.products) + 5
+    clf.selection_.check()
 
 
 def test_the_proof_counts_what_heredity_forbids():

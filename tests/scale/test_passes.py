@@ -32,11 +32,6 @@ KEEPING = {"elimination": WAYS["elimination"], "classes": (CLASSES, {"n_candidat
 EACH_WAY = pytest.mark.parametrize(("y", "how"), WAYS.values(), ids=WAYS)
 
 
-def not_yet(reason):
-    """The law as it should be; the day it holds, this mark fails."""
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
-
-
 def assert_said(made, y, how):
     """Passes are counted in entries by the block that is read, not by the code that reads it."""
     design = CountingDesign(X)
@@ -55,13 +50,11 @@ def test_the_trace_says_what_was_read_of_groups_and_kernels(made, y, how):
     assert_said(made, y, how)
 
 
-@not_yet("columns that are read after the fit, for what it learns of their values, are not in the trace")
 def test_the_trace_says_what_was_read_for_levels_that_are_learnt():
     """Trace.passes == entries read / entries of X."""
     assert_said(EXACT, *WAYS["elimination"])
 
 
-@not_yet("a scan of dense products reads X for bounds, and again for tiles of pairs; the trace says one pass")
 def test_the_trace_says_what_was_read_of_products():
     """Trace.passes == entries read / entries of X."""
     assert_said(PRODUCTS, *WAYS["elimination"])
@@ -88,9 +81,10 @@ def scans(monkeypatch):
 
 def assert_each_scan_is_said(scans, made, X, y, how):
     trace = FGMClassifier(3, **made, **how).fit(X, y).selection_.trace
-    said = sum(step.passes for step in trace.steps if step.kind == "scan")
+    said = [step.passes for step in trace.steps if step.kind == "scan"]
     assert len(scans) > 2
-    assert said == pytest.approx(len(scans))
+    assert len(said) == len(scans)
+    assert set(said) <= {1.0, 2.0}  # two of products of dense columns: see the law above
 
 
 @EACH_WAY
@@ -101,7 +95,6 @@ def test_each_scan_is_a_pass_of_the_trace(scans, store, made, y, how):
     assert_each_scan_is_said(scans, made, store(X), y, how)
 
 
-@not_yet("heredity scans outside the turn, once and more for each machine, and not in the trace")
 @pytest.mark.parametrize(("y", "how"), KEEPING.values(), ids=KEEPING)
 @pytest.mark.parametrize("made", [STRONG, WEAK], ids=["strong", "weak"])
 @pytest.mark.parametrize("store", [np.asarray, sparse.csc_array], ids=["dense", "csc"])

@@ -9,7 +9,8 @@ import numpy as np
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
-from thresher.data.scan.reducers import Reducer
+from thresher.data.designs.units import RankingRequest
+from thresher.data.scan.reducers import Ranked, Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.working_set import ScanResult, Taken
@@ -106,11 +107,14 @@ class Machine(ABC):
         """The reducer of the scan."""
         return self.plan.units.reducer(*self.asked)
 
-    def record_scan(self, result: Any) -> None:
-        """Keep the result of the reducer."""
+    def ranking_request(self) -> RankingRequest:
+        """What is asked of the next scan."""
+        return RankingRequest(self.vectors(), self.taken.units, self.taken.block, *self.asked)
+
+    def record_scan(self, result: Any, eligible: Ranked | None) -> None:
+        """Keep the result of the reducer; of ``eligible`` units alone some are taken, None: of all."""
         units, squares = self.plan.units.ranked(result, *self.asked)
-        allowed = self.plan.units.eligible(self.design, self.vectors(), self.taken.units, *self.asked)
-        best = (units, squares) if allowed is None else allowed
+        best = (units, squares) if eligible is None else eligible
         known = self.taken.squares
         kept = squares[: self.kept]
         free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]

@@ -18,6 +18,7 @@ from thresher.data.designs.units import Units
 from thresher.data.input.fingerprint import fingerprint
 from thresher.data.input.scaling import scaled, spread_of
 from thresher.data.input.validation import as_design, check_finite
+from thresher.data.scan.pieces import Cost
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.features.fitted import ColumnFeatures, FittedFeatures
@@ -242,6 +243,10 @@ class Features(ABC):
         FittedFeatures
             Whose ids are those of ``design.ids_in_X``.
         """
+
+    def fitted_cost(self, ids: np.ndarray) -> Cost:
+        """What ``fitted`` reads of X besides what the fit has read; by default nothing."""
+        return Cost(0.0, 0)
 
     def barred(self, held_out: np.ndarray) -> tuple[int, ...]:
         """Units that a model must not select for which the samples ``held_out`` are unknown."""

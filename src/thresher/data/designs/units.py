@@ -1,6 +1,7 @@
 """Units: what a fit counts, takes and eliminates as one; a unit is one column of a design or several."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,23 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Collect, Ranked, Reducer, TopK, best_first, largest
+from thresher.data.scan.scores import Score
+
+Scan = Callable[[Design, Score, Reducer], Any]  # ``Design.scan``, with a deadline and recorded in the trace
+
+
+class RankingRequest(NamedTuple):
+    """What a growing model asks a scan for, with its vectors V (k, n).
+
+    It has taken the units ``taken`` with these ``columns`` (None: no unit), and wants ``size`` others ranked, none of
+    those in ``exclude`` (sorted).
+    """
+
+    V: np.ndarray
+    taken: np.ndarray
+    columns: Block | None
+    size: int
+    exclude: np.ndarray
 
 
 class Members(NamedTuple):
@@ -50,10 +68,8 @@ class Units(ABC):
     def roots(self, units: np.ndarray) -> np.ndarray | None:
         """The root of omega_g for each of ``units``; None if all are 1."""
 
-    def eligible(
-        self, design: Design, V: np.ndarray, taken: np.ndarray, size: int, exclude: np.ndarray
-    ) -> Ranked | None:
-        """The best units that may be taken when ``taken`` are, for vectors V (k, n); None: all that a scan ranks."""
+    def eligible(self, design: Design, requests: Sequence[RankingRequest], scan: Scan) -> list[Ranked] | None:
+        """For each model the best units that it may take next, by further scans for all; None: any that are ranked."""
         return None
 
     def needed(self, units: np.ndarray) -> tuple[np.ndarray, bool] | None:

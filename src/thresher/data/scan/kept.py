@@ -31,9 +31,10 @@ def learnt(source: Any, make: Callable[[], T]) -> T:
         It goes with the source.
     """
     with _memory.lock:
-        if source not in _memory.learnt:
-            _memory.learnt[source] = make()
-        return _memory.learnt[source]
+        found = _memory.learnt.get(source)
+        if found is None:
+            found = _memory.learnt[source] = make()
+        return found
 
 
 class Kept:

@@ -69,8 +69,10 @@ def reference(source: T, runner: Runner) -> Reference[T]:
         With the same key for the same source.
     """
     with _registry.lock:
-        key = _registry.keys.setdefault(source, uuid.uuid4().hex)
-        _registry.sources[key] = source
+        key = _registry.keys.get(source)
+        if key is None:
+            key = _registry.keys[source] = uuid.uuid4().hex
+            _registry.sources[key] = source
     return Reference(key, None, source, runner)
 
 

@@ -54,7 +54,7 @@ def select(
         watch,
     )
     models = [_Model(problem, grown[index::count], growths, trace) for index, problem in enumerate(problems)]
-    interrupted, in_X = grown[0].interrupted, Whole(features, models)
+    interrupted, in_X = grown[0].interrupted, Whole(features, models, trace)
     later: Later | None = None
     more: list[Station] = []
     try:

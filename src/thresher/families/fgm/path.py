@@ -101,12 +101,13 @@ def needs_of(plan: Plan) -> Callable[[np.ndarray], Needs | None]:
 class Whole:
     """The translation of a design to X, with what new data needs of the columns that models on it can have."""
 
-    def __init__(self, features: Features, models: Sequence[Model]):
+    def __init__(self, features: Features, models: Sequence[Model], trace: Trace):
         self.ids_in_X, self.in_units_of_X = features.design.ids_in_X, features.design.in_units_of_X
         turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
         ids = np.unique(np.concatenate([turn.columns for turn in turns]))
         units = np.unique(np.concatenate([turn.units for turn in turns]))
-        self.fitted = features.fitted(ids, units)
+        with trace.step("arrange", *features.fitted_cost(ids)):
+            self.fitted = features.fitted(ids, units)
 
 
 class Few:

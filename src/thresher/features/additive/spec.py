@@ -12,6 +12,7 @@ import numpy as np
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
 from thresher.features.additive.design import ExpandedDesign
 from thresher.features.additive.fitted import ExpandedFeatures
@@ -157,6 +158,10 @@ class ExpandedColumns(Features):
             labels=labels_of(self.units, units, self.labels, self.n_candidates),
             column_names=self.columns.column_names,
         )
+
+    def fitted_cost(self, ids: np.ndarray) -> Cost:
+        """See Features."""
+        return self.design.take_cost(ids) if self.design.kernel.learns(self.design.shape[0]) else Cost(0.0, 0)
 
     def continues(self, fitted: FittedFeatures) -> bool:
         """See Features: the same kernel, with as many numbers."""

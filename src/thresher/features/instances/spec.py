@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
 from thresher.features.base import (
     Base,
@@ -167,6 +168,10 @@ class SelectedInstances(Features):
             spread=spread_on(self.design, ids, std),
             column_names=self.columns.column_names,
         )
+
+    def fitted_cost(self, ids: np.ndarray) -> Cost:
+        """See Features: the similarities are taken once more, for their standard deviations."""
+        return self.design.take_cost(ids)
 
     def continues(self, fitted: FittedFeatures) -> bool:
         """See Features."""

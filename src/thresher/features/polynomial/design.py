@@ -1,8 +1,7 @@
 """Products of columns: a design that nobody stores, and the space of its features."""
 
-import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,13 +133,6 @@ class ProductDesign(Design):
         bounds, factor = np.ascontiguousarray(bounds.T), self.polynomial.product_factor
         yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, watch)
 
-    def within(self, products: np.ndarray, squares: np.ndarray) -> "ProductDesign":
-        """A view with all linear terms, but only products among some columns, and squares of some."""
-        view, terms = copy.copy(self), self.terms
-        view.terms = replace(terms, product=_only(terms.product, products), square=_only(terms.square, squares))
-        view.columns = TermColumns(self.base, view.terms)
-        return view
-
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
         step, columns = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)), reference(self.columns, self.workers)
@@ -162,6 +154,11 @@ class ProductDesign(Design):
         """See Design."""
         pairs = pairs_of(ids)
         return self.base.take_cost(distinct(pairs[pairs >= 0]))
+
+    def scan_cost(self) -> Cost:
+        """See Design: of dense columns one pass for bounds, and one for the tiles of products."""
+        passes, read = self.base.scan_cost()
+        return Cost(passes, read) if self.sparse else Cost(2.0 * passes, 2 * read)
 
     def check_cost(self) -> Cost:
         """See Design."""
@@ -213,11 +210,6 @@ class ProductDesign(Design):
         return self.in_units_here(ids, np.sqrt(variance))
 
 
-def _only(mask: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The mask, where it is set at ``places``."""
-    some = np.zeros_like(mask)
-    some[places] = mask[places]
-    return some
 
 
 def product_block(

@@ -10,6 +10,7 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachColumn, Units
 from thresher.data.input.scaling import choose_scale
+from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
 from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, restricted_columns, spread_on
 from thresher.features.fitted import FittedFeatures
@@ -203,6 +204,10 @@ class SelectedProducts(Features):
             spread=spread_on(self.design, ids, functools.partial(self.design.spread, weights=self.weights)),
             column_names=self.columns.column_names,
         )
+
+    def fitted_cost(self, ids: np.ndarray) -> Cost:
+        """See Features: the features are made once more, for their standard deviations."""
+        return self.design.take_cost(ids)
 
     def continues(self, fitted: FittedFeatures) -> bool:
         """See Features."""
