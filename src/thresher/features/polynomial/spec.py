@@ -127,7 +127,7 @@ class Polynomial(FeatureMap):
     ) -> "SelectedProducts":
         """See FeatureMap: ``forced`` are linear terms, columns that are excluded are in no product."""
         columns, scale = base.scaled(self._scale(base, scale, centre=centre), centre=centre)
-        with base.trace.step("validate", *columns.scan_cost()):
+        with base.trace.step("validate", *_first_look(columns)):
             design = self._products(columns, base, restrictions)
         linear = np.array(restricted_columns(columns, restrictions)["forced"], dtype=np.int64)
         forced = numbers_of(linear, np.full_like(linear, -1))
@@ -183,6 +183,16 @@ class Polynomial(FeatureMap):
         excluded = restrictions.excluded
         excluded = columns.ids_here(excluded[columns.holds(excluded)])
         return ProductDesign(columns, terms_of(columns, self, base.weights, excluded))
+
+
+def _first_look(columns: Design) -> Cost:
+    """What is read before the first scan of products, or once in it.
+
+    A pass for the terms that there are; a column, three times, for how it is stored; a pass for dense ones in tiles.
+    """
+    once, column = columns.scan_cost(), columns.take_cost(np.zeros(1, dtype=np.int64))
+    times = 1 if is_sparse(columns) else 2
+    return Cost(times * once.passes + 3 * column.passes, times * once.bytes + 3 * column.bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
