@@ -30,6 +30,8 @@ from thresher.features.columns import Space
 from thresher.features.polynomial.design import ProductSpace
 from thresher.features.polynomial.spec import Polynomial
 from thresher.optim.measures.base import Measure
+from thresher.optim.problems.loss import Loss
+from thresher.optim.problems.named import is_logistic
 from thresher.results import Path, Selection, Trace
 
 
@@ -69,11 +71,13 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         loss, only the latter is grown. Of groups and inputs of a kernel the larger set has at most 1000 columns; where
         rows times columns times the smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth
         only, with a path of its turns; several times faster.
-    loss : str or Measure, default="squared_hinge"
-        What is minimised. "squared_hinge", "logistic", or one less a measure: "error" (hinge loss), "f1", "prbep",
+    loss : str, Loss or Measure, default="squared_hinge"
+        What is minimised. "squared_hinge", "logistic", short for ``SquaredHinge()`` and ``Logistic()`` of
+        ``thresher.losses``; ``SmoothedHinge(smoothing)``; or one less a measure: "error" (hinge loss), "f1", "prbep",
         "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,
         ``AveragePrecision()``; ``FBeta(beta)``; ``PrecisionAtK(k)`` and ``RecallAtK(k)`` of the k samples with the
-        largest scores (an integer), or of k times as many as there are positives (a float). The positive class is
+        largest scores (an integer), or of k times as many as there are positives (a float); or a loss or measure of
+        your own: see ``thresher.losses.Loss`` and ``thresher.measures.ConfusionMeasure``. The positive class is
         ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
         ``class_weight``, are for "error" and "auc" alone, and rows of weight 0 are not there. Measures take more time
         than the other losses.
@@ -181,7 +185,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
 
     def __init__(
         self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
-        support: str = "shared", overshoot: float | str | None = "auto", loss: str | Measure = "squared_hinge",
+        support: str = "shared", overshoot: float | str | None = "auto", loss: str | Loss | Measure = "squared_hinge",
         features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
         max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
         features: Any = "linear", groups: Any = None, always_include: Sequence[int | str] | None = None,
@@ -275,7 +279,7 @@ class FGMClassifier(ColumnSelector, PathClassifier):
             fit_design(self, task, C, trace)
         return self
 
-    @available_if(lambda self: isinstance(self.loss, str) and self.loss == "logistic")
+    @available_if(lambda self: is_logistic(self.loss))
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Class probabilities, for ``loss="logistic"``.
 

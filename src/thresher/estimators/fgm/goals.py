@@ -9,24 +9,16 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared.folds import accuracy
-from thresher.optim.measures.values import (
-    MEASURES,
-    ErrorRate,
-    Measure,
-    as_measure,
-    check_size,
-    of_share,
-    plain_names,
-    weighted_score,
-)
+from thresher.optim.measures.base import Measure
+from thresher.optim.measures.values import ErrorRate
 from thresher.optim.problems.cuts import PlaneProblem
-from thresher.optim.problems.losses import LOSSES, Loss
+from thresher.optim.problems.loss import Loss
 from thresher.optim.problems.margins import MarginProblem, Problem
+from thresher.optim.problems.named import as_loss
 
 DEFAULT_C = 1.0
 DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure
 POOL_OF_MEASURES = 1.2  # times the number of features wanted; from hundreds, with a large C, picks fit noise
-MEASURE_TYPES: tuple[Any, ...] = tuple(MEASURES.values())  # losses that are values
 
 
 class Goal(ABC):
@@ -112,7 +104,7 @@ class OfMeasure(Goal):
                 "most violated labelling would be the solution of a knapsack problem. Use loss='error' or 'auc', "
                 "'squared_hinge' or 'logistic', or repeat samples"
             )
-        check_size(self.measure, int(np.count_nonzero(weights)))
+        self.measure.n_predicted(1, int(np.count_nonzero(weights)))  # raises if these are too few
 
     def check_folds(self, folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray) -> None:
         """See Goal."""
@@ -129,7 +121,7 @@ class OfMeasure(Goal):
         self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0
     ) -> PlaneProblem:
         """See Goal."""
-        return PlaneProblem(y, cost, of_share(self.measure, share), shift, classes)
+        return PlaneProblem(y, cost, self.measure.of_share(share), shift, classes)
 
     def judge(
         self, scores: Sequence[np.ndarray], folds: list[np.ndarray], codes: np.ndarray, weights: np.ndarray
@@ -145,28 +137,19 @@ class OfMeasure(Goal):
 
     def _fold_score(self, decision: np.ndarray, test: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> float:
         """The measure of the samples ``test``, the mean over the classes that occur there."""
-        measure, labels = of_share(self.measure, test.size / np.count_nonzero(weights)), codes[test]
+        measure, labels = self.measure.of_share(test.size / np.count_nonzero(weights)), codes[test]
         # column 0 is about class 1 of two
         columns = {1: 0} if decision.shape[1] == 1 else {int(c): int(c) for c in np.unique(labels)}
         return float(np.mean([
-            weighted_score(measure, np.where(labels == c, 1.0, -1.0), decision[test, column], weights[test])
+            measure.score(np.where(labels == c, 1.0, -1.0), decision[test, column], weights[test])
             for c, column in columns.items()
         ]))  # fmt: skip
 
 
 def goal_of(loss: Any) -> Goal:
     """The goal of the parameter ``loss``; ValueError if it is none."""
-    if isinstance(loss, Measure):
-        return OfMeasure(loss)
-    if isinstance(loss, str) and loss in LOSSES:
-        return OfMargins(LOSSES[loss])
-    if isinstance(loss, str) and loss in plain_names():
-        return OfMeasure(as_measure(loss))
-    example = {"precision_at_k": "PrecisionAtK(k=50)", "recall_at_k": "RecallAtK(k=50)", "fbeta": "FBeta(beta=2.0)"}
-    if isinstance(loss, str) and loss in example:
-        raise ValueError(f"loss={loss!r} has a parameter: pass the measure with it, for example loss={example[loss]}")
-    names = ", ".join(map(repr, (*LOSSES, *plain_names())))
-    raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")
+    value = as_loss(loss)
+    return OfMeasure(value) if isinstance(value, Measure) else OfMargins(value)
 
 
 def is_all(clf: Any) -> bool:

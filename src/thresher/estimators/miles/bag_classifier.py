@@ -23,6 +23,7 @@ from thresher.features.columns import Space
 from thresher.features.instances.design import by_rows, rows_of
 from thresher.features.instances.prototypes import Prototypes
 from thresher.features.instances.space import BagRows, InstanceSpace
+from thresher.optim.problems.named import is_logistic
 from thresher.results import Path
 from thresher.results.words import proof
 
@@ -97,7 +98,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
         scores = self.decision_function(X, bags)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(lambda self: self.loss == "logistic")
+    @available_if(lambda self: is_logistic(self.loss))
     def predict_proba(self, X: MatrixLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Class probabilities of the bags, for ``loss="logistic"``.
 

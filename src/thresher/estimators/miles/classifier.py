@@ -25,6 +25,7 @@ from thresher.families.fgm.fit import growth_target
 from thresher.features.instances.design import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
 from thresher.features.instances.space import Prototypes
 from thresher.optim.measures.base import Measure
+from thresher.optim.problems.loss import Loss
 from thresher.results import Selection, Trace
 
 
@@ -56,7 +57,7 @@ class MILESClassifier(BagClassifier):
     overshoot : float, "auto" or None, default="auto"
         Elimination starts from ``overshoot`` times the requested number of instances, as in ``FGMClassifier``. None:
         growth only.
-    loss : str or Measure, default="squared_hinge"
+    loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     features_per_turn : int or "auto", default="auto"
         Number of instances taken per turn.
@@ -129,7 +130,7 @@ class MILESClassifier(BagClassifier):
     def __init__(
         self, n_instances_to_select: float | None = None, *, sigma: float | str = "auto",
         C: float | str | None = None, cv: Any = 5, support: str = "shared", overshoot: float | str | None = "auto",
-        loss: str | Measure = "squared_hinge", features_per_turn: int | str = "auto", tol: float = 1e-3,
+        loss: str | Loss | Measure = "squared_hinge", features_per_turn: int | str = "auto", tol: float = 1e-3,
         max_iter: int = 100, max_time: float | None = None, scale: str | None = "std",
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
