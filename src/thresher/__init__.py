@@ -196,7 +196,7 @@ _MODULES = {
     "save": "thresher.models",
     "save_checkpoint": "thresher.models",
 }
-_PACKAGES = ("datasets", "io")  # thresher.io.read(...) after `import thresher` alone
+_PACKAGES = ("datasets", "io", "losses", "measures", "testing")  # thresher.io.read(...) after `import thresher` alone
 
 
 def __getattr__(name: str) -> Any:

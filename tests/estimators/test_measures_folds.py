@@ -108,7 +108,7 @@ def test_too_large_a_number_is_told_as_it_was_given():
         ("prbep", "PRBEP() needs from 1 to 10 positives among 10 samples, got 0"),
         ("auc", "y must have positive and negative rows"),
         ("average_precision", "y has no positive rows"),
-        (RecallAtK(2.0), "there are no positives in y"),
+        (RecallAtK(2.0), "RecallAtK(k=2.0) is undefined for 0 positive and 10 negative samples"),
     ],
     ids=repr,
 )

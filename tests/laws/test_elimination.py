@@ -112,7 +112,7 @@ def test_what_a_solution_says_of_itself(shape, loss, shift, count):
             z = X[:, station.kept] @ found.w
             np.testing.assert_allclose(found.z, z, atol=1e-10)
             assert (found.b != 0.0) == shift
-            assert found.loss == pytest.approx(one.loss.value(one.y, z + found.b, one.cost), rel=1e-9)
+            assert found.loss == pytest.approx(one.loss.total(one.y * (z + found.b), one.cost), rel=1e-9)
             assert found.objective == pytest.approx(0.5 * found.w @ found.w + found.loss, rel=1e-12)
             np.testing.assert_allclose(found.scores, X[:, station.kept].T @ (found.dual.vector), atol=1e-10)
 

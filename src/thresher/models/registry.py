@@ -3,13 +3,12 @@
 A new estimator adds one entry to ``KINDS``; a new frozen value is named in a call of ``register``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.alignment.classifier import AlignmentPathClassifier
 from thresher.estimators.fgm.classifier import FGMClassifier
-from thresher.estimators.fgm.goals import MEASURE_TYPES
 from thresher.estimators.fgm.options import made_by, options_of
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.shared.base import FeatureEstimator
@@ -19,6 +18,8 @@ from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.features.groups.spec import Groups, Tree
 from thresher.features.polynomial.spec import Polynomial
+from thresher.losses import Logistic, SmoothedHinge, SquaredHinge
+from thresher.measures import F1, PRBEP, AveragePrecision, ErrorRate, FBeta, PrecisionAtK, RecallAtK, RocArea
 from thresher.results import Trace
 
 
@@ -123,6 +124,11 @@ def kind_of(estimator):
 VALUE_TYPES: dict[str, type] = {}  # by name: frozen dataclasses that may be constructor parameters
 
 
+def is_frozen(cls: type) -> bool:
+    """Whether a class is a frozen dataclass."""
+    return is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
 def register(*classes: type) -> None:
     """Let instances of frozen dataclasses be parameters in model files; a class is known by its name.
 
@@ -130,11 +136,12 @@ def register(*classes: type) -> None:
     of the class. A ValueError of ``__post_init__`` is reported as damage.
     """
     for cls in classes:
-        options = getattr(cls, "__dataclass_params__", None)  # of a dataclass
-        if options is None or not options.frozen:
+        if not is_frozen(cls):
             raise TypeError(f"{cls.__name__} must be a frozen dataclass")
         if VALUE_TYPES.setdefault(cls.__name__, cls) is not cls:
             raise ValueError(f"another class is already registered as {cls.__name__}")
 
 
-register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial, *MEASURE_TYPES)
+register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial)
+register(SquaredHinge, Logistic, SmoothedHinge)
+register(ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision)

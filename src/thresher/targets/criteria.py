@@ -7,25 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.optim.measures.values import (
-    ErrorRate,
-    Measure,
-    as_measure,
-    check_size,
-    of_share,
-    plain_names,
-    weighted_score,
-)
+from thresher.optim.measures.base import Measure
+from thresher.optim.measures.values import ErrorRate
 from thresher.optim.problems.cuts import CutProblem
-from thresher.optim.problems.losses import LOSSES, Loss
+from thresher.optim.problems.loss import Loss
 from thresher.optim.problems.margins import MarginProblem, Problem
+from thresher.optim.problems.named import as_loss
 
 DEFAULT_C = 1.0
 DEFAULT_TOTAL = 1e6  # C times the number of samples, of a measure
 OVERSHOOT_OF_MEASURES = 1.2  # times the number of features wanted; from hundreds, with a large C, picks fit noise
-WITH_PARAMETER = {
-    "precision_at_k": "PrecisionAtK(k=50)", "recall_at_k": "RecallAtK(k=50)", "fbeta": "FBeta(beta=2.0)",
-}  # fmt: skip
 
 
 class Criterion(ABC):
@@ -100,7 +91,7 @@ class MeasureCriterion(Criterion):
                 "most violated labelling would be the solution of a knapsack problem. Use loss='error' or 'auc', "
                 "'squared_hinge' or 'logistic', or repeat samples"
             )
-        check_size(self.measure, int(np.count_nonzero(weights)))
+        self.measure.n_predicted(1, int(np.count_nonzero(weights)))  # raises if these are too few
 
     def check_folds(self, folds: Any, codes: np.ndarray, weights: np.ndarray) -> None:
         """See Criterion."""
@@ -115,18 +106,18 @@ class MeasureCriterion(Criterion):
         self, y: np.ndarray, cost: np.ndarray, *, shift: bool, classes: int = 1, share: float = 1.0
     ) -> CutProblem:
         """See Criterion."""
-        return CutProblem(y, cost, of_share(self.measure, share), shift, classes)
+        return CutProblem(y, cost, self.measure.of_share(share), shift, classes)
 
     def score(self, scores: np.ndarray, test: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> float:
         """See Criterion: the measure, the mean over the classes that occur among these samples."""
         if isinstance(self.measure, ErrorRate):  # every fold has an accuracy
             return super().score(scores, test, codes, weights)
-        measure = of_share(self.measure, test.size / np.count_nonzero(weights))
+        measure = self.measure.of_share(test.size / np.count_nonzero(weights))
         labels = codes[test]
         # column 0 is about class 1 of two
         columns = {1: 0} if scores.shape[1] == 1 else {int(c): int(c) for c in np.unique(labels)}
         of_classes = [
-            weighted_score(measure, np.where(labels == c, 1.0, -1.0), scores[test, column], weights[test])
+            measure.score(np.where(labels == c, 1.0, -1.0), scores[test, column], weights[test])
             for c, column in columns.items()
         ]
         return float(np.mean(of_classes))
@@ -134,16 +125,5 @@ class MeasureCriterion(Criterion):
 
 def criterion_of(loss: Any) -> Criterion:
     """The Criterion of the parameter ``loss``: a name, a Loss or a Measure; ValueError for anything else."""
-    if isinstance(loss, Measure):
-        return MeasureCriterion(loss)
-    if isinstance(loss, Loss):
-        return MarginCriterion(loss)
-    if isinstance(loss, str) and loss in LOSSES:
-        return MarginCriterion(LOSSES[loss])
-    if isinstance(loss, str) and loss in plain_names():
-        return MeasureCriterion(as_measure(loss))
-    if isinstance(loss, str) and loss in WITH_PARAMETER:
-        example = WITH_PARAMETER[loss]
-        raise ValueError(f"loss={loss!r} has a parameter: pass the measure with it, for example loss={example}")
-    names = ", ".join(map(repr, (*LOSSES, *plain_names())))
-    raise ValueError(f"loss must be one of {names}, or a measure such as PrecisionAtK(k=50); got {loss!r}")
+    value = as_loss(loss)
+    return MeasureCriterion(value) if isinstance(value, Measure) else MarginCriterion(value)

@@ -24,7 +24,7 @@ from thresher.estimators.shared.scoring import fold_scorer
 from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
 from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
-from thresher.optim.measures.values import Measure
+from thresher.optim.problems.named import is_logistic
 from thresher.results import Path, Selection, Trace
 from thresher.targets.classes import ClassLabels, ClassTarget
 from thresher.targets.criteria import criterion_of
@@ -222,6 +222,6 @@ class FGMBase(PathClassifier):
         return proven(self.selection_, wanted, always_include, each=each) + self._feature_map().proof_note
 
 
-def is_logistic(estimator: FGMBase) -> bool:
+def has_probabilities(estimator: FGMBase) -> bool:
     """Whether scores are log odds."""
-    return not isinstance(estimator.loss, Measure) and estimator.loss == "logistic"
+    return is_logistic(estimator.loss)

@@ -6,7 +6,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from thresher.estimators.fgm.base import FGMBase, is_logistic
+from thresher.estimators.fgm.base import FGMBase, has_probabilities
 from thresher.estimators.fgm.restrictions import restrictions_of
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import probabilities
@@ -16,7 +16,7 @@ from thresher.features.base import FeatureMap, Restrictions
 from thresher.features.columns import Columns
 from thresher.features.known import WORDS, as_feature_map
 from thresher.optim.measures.base import Measure
-from thresher.optim.problems.losses import Loss
+from thresher.optim.problems.loss import Loss
 from thresher.targets.criteria import MarginCriterion, criterion_of
 
 
@@ -56,11 +56,13 @@ class FGMClassifier(ColumnSelector, FGMBase):
         loss, only the latter is grown. Of groups and inputs of a kernel the larger set has at most 1000 columns; where
         rows times columns times the smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth
         only, with a path of its turns; several times faster.
-    loss : str or Measure, default="squared_hinge"
-        What is minimised. "squared_hinge", "logistic", or one less a measure: "error" (hinge loss), "f1", "prbep",
+    loss : str, Loss or Measure, default="squared_hinge"
+        What is minimised. "squared_hinge", "logistic", short for ``SquaredHinge()`` and ``Logistic()`` of
+        ``thresher.losses``; ``SmoothedHinge(smoothing)``; or one less a measure: "error" (hinge loss), "f1", "prbep",
         "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,
         ``AveragePrecision()``; ``FBeta(beta)``; ``PrecisionAtK(k)`` and ``RecallAtK(k)`` of the k samples with the
-        largest scores (an integer), or of k times as many as there are positives (a float). The positive class is
+        largest scores (an integer), or of k times as many as there are positives (a float); or a loss or measure of
+        your own: see ``thresher.losses.Loss`` and ``thresher.measures.ConfusionMeasure``. The positive class is
         ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
         ``class_weight``, are for "error" and "auc" alone, and rows of weight 0 are not there. Measures take more time
         than the other losses.
@@ -225,7 +227,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
         """
         return self._fit(X, y, sample_weight)
 
-    @available_if(is_logistic)
+    @available_if(has_probabilities)
     def predict_proba(self, X: MatrixLike) -> Any:
         """Class probabilities, for ``loss="logistic"``.
 

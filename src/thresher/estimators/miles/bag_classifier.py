@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from thresher.data.input.validation import check_columns
 from thresher.errors import MissingBagsWarning
-from thresher.estimators.fgm.base import FGMBase, is_logistic
+from thresher.estimators.fgm.base import FGMBase, has_probabilities
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import probabilities
@@ -86,7 +86,7 @@ class BagClassifier(TransformerMixin, FGMBase):
         scores = self.decision_function(X, bags)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(is_logistic)
+    @available_if(has_probabilities)
     def predict_proba(self, X: MatrixLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Class probabilities of the bags, for ``loss="logistic"``.
 

@@ -10,7 +10,7 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.features.base import FeatureMap
 from thresher.features.instances.spec import BagSimilarity
 from thresher.optim.measures.base import Measure
-from thresher.optim.problems.losses import Loss
+from thresher.optim.problems.loss import Loss
 
 
 class MILESClassifier(BagClassifier):
@@ -41,7 +41,7 @@ class MILESClassifier(BagClassifier):
     overshoot : float, "auto" or None, default="auto"
         Elimination starts from ``overshoot`` times the requested number of instances, as in ``FGMClassifier``. None:
         growth only.
-    loss : str or Measure, default="squared_hinge"
+    loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     features_per_turn : int or "auto", default="auto"
         Number of instances taken per turn.

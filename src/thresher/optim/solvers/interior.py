@@ -16,7 +16,7 @@ import numpy as np
 
 from thresher.data.blocks.base import Block
 from thresher.optim.penalties.norms import KSupport, Piecewise
-from thresher.optim.problems.margins import Problem, QuadraticDual
+from thresher.optim.problems.margins import Problem, QuadraticDual, feasible
 from thresher.optim.solvers.barrier import SmallerSide, longest
 from thresher.optim.solvers.dual_active_set import dual_solution
 from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
@@ -154,7 +154,7 @@ class _Inside:
         """Alpha of all samples, with sum alpha y = 0 if there is an intercept."""
         alpha = np.zeros(self.rows.size)
         alpha[self.rows] = self.alpha
-        return self.problem.loss.feasible(alpha, self.problem.y) if self.shifted else alpha
+        return feasible(alpha, self.problem.y) if self.shifted else alpha
 
     def _residual(self):
         """The derivative of the Lagrange function in alpha."""
