@@ -13,7 +13,7 @@ from sklearn.base import clone
 import thresher
 from tests.models.damage import refused, write
 from tests.models.zoo import fitted, same
-from thresher.models import arrays, registry
+from thresher.state import arrays, registry
 
 
 @pytest.fixture

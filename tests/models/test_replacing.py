@@ -10,7 +10,7 @@ import pytest
 
 import thresher
 from tests.models.zoo import X, assert_same_model, fitted
-from thresher.models import arrays, files, replacing
+from thresher.state import arrays, files, replacing
 
 OLD, NEW = "logistic", "two"
 

@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 import thresher
 from tests.models.zoo import FRAME, MAKERS, WORDS, X, Y, assert_same_model, data_for, fitted
 from thresher import FGMClassifier, Source, models
-from thresher.models import arrays
 from thresher.results import Path, Trace, Turn
+from thresher.state import arrays
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.models.test_checkpoint_damage import parts, rebuilt
 from tests.models.zoo import X, assert_same_model, fitted
 from thresher import Source
 from thresher.models import checkpoint, document, files, read, read_checkpoint, registry
-from thresher.models.checks import REQUIRED, Damaged, fields, required
 from thresher.models.formats import CHECKPOINT, MODEL, Format
+from thresher.state.checks import REQUIRED, Damaged, fields, required
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ it in ``tests/models/fixtures``; a field with a default needs neither (``checks.
 from dataclasses import dataclass
 
 from thresher.io.table import Source
-from thresher.models.checks import Damaged, integer, need
+from thresher.state.checks import Damaged, integer, need
 
 
 class TooNew(Damaged):

@@ -1,10 +1,16 @@
 """``cv_results_`` of estimators that choose among candidates by cross-validation, in the form of scikit-learn."""
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from thresher.estimators.shared.saved import Attribute
+from thresher.state.arrays import ArrayReader, ArrayWriter
+from thresher.state.checks import fields, need, required
 
 
 def cv_results(params: Sequence[Mapping[str, Any]], scores: ArrayLike) -> dict[str, Any]:
@@ -51,3 +57,39 @@ def _ranks(means: np.ndarray) -> np.ndarray:
     """1 and how many candidates are better; those with mean NaN are worse than all others."""
     losses = np.where(np.isnan(means), np.inf, -means)
     return (1 + np.searchsorted(np.sort(losses), losses)).astype(np.int32)
+
+
+def put_cv_results(writer: ArrayWriter, name: str, results: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``cv_results_`` follows from: the parameters of the candidates, which are numbers, and all scores."""
+    params = results["params"]
+    axis = {key: writer.put(f"{name}.{key}", [candidate[key] for candidate in params], "<f8") for key in params[0]}
+    n_folds = sum(key.startswith("split") for key in results)
+    scores = [results[f"split{fold}_test_score"] for fold in range(n_folds)]
+    return {"axes": [axis], "scores": writer.put(f"{name}.scores", scores, "<f8")}
+
+
+def get_cv_results(reader: ArrayReader, part: Any, name: str, estimator: Any = None) -> dict[str, Any]:
+    """``cv_results_``; the candidates are the product of all axes, and an axis is a table of parameters."""
+    part = fields(part, required("axes", "scores"), name)
+    tables = part["axes"]
+    valid = isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)
+    need(valid, f"the axes of {name} must be objects")
+    axes = [_axis(reader, table, name) for table in tables]
+    count = math.prod(map(len, axes))
+    scores = reader.get(part["scores"], "<f8", (None, count), f"the scores of {name}", finite=False)
+    need(scores.size > 0, f"{name} has no scores")  # else there could be any number of candidates
+    params = [dict(itertools.chain.from_iterable(map(dict.items, each))) for each in itertools.product(*axes)]
+    return cv_results(params, scores)
+
+
+def _axis(reader: ArrayReader, table: dict[str, Any], name: str) -> list[dict[str, float]]:
+    """The rows of a table with a column for each parameter."""
+    columns: dict[str, list[float]] = {}
+    count = None
+    for key, column in table.items():
+        columns[key] = reader.get(column, "<f8", (count,), f"{key} of {name}").tolist()
+        count = len(columns[key])
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+CV_RESULTS = Attribute(put_cv_results, get_cv_results, optional=True)

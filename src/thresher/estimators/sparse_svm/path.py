@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.folds import held_out_parts
 from thresher.estimators.shared.progress import PointProgress
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
+from thresher.estimators.sparse_svm.saved import SAVED
 from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import Walker, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
@@ -96,6 +97,7 @@ class SparseSVCPath(ElasticSVC):
     """
 
     path_: Grid
+    _saved: ClassVar = SAVED
 
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,

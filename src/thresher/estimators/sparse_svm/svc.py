@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,14 @@ from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.progress import StepProgress
+from thresher.estimators.shared.saved import INTEGER
 from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.families.sparse_svm import Training, fit_point
 from thresher.families.sparse_svm.rules import RULES
 from thresher.families.sparse_svm.watch import Watch
 from thresher.features.base import Base
 from thresher.features.base import Samples as RowSamples
+from thresher.features.fitted import ColumnFeatures, FittedFeatures
 from thresher.results import Selection, StopReason, Trace
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
@@ -53,6 +55,9 @@ class ElasticSVC(SelectorClassifier):
             check.positive("max_time", self.max_time)
         if not callable(self.verbose):
             check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        return type(fitted) is ColumnFeatures
 
     def _deadline(self, trace: Trace) -> float:
         """When to stop, on the clock of ``time.perf_counter``."""
@@ -200,6 +205,8 @@ class SparseSVC(ElasticSVC):
     >>> clf.features_removed_, clf.selection_.certificate.gap < 1e-6
     (1995, True)
     """
+
+    _saved: ClassVar = {"n_iter_": INTEGER, "features_removed_": INTEGER, "samples_removed_": INTEGER}
 
     def __init__(
         self, alpha: float = 1e-3, beta: float = 1e-4, *, gamma: float = 0.5, scale: str | None = "auto",

@@ -17,6 +17,7 @@ from thresher.optim.measures import rankings
 from thresher.optim.measures.base import Measure
 from thresher.optim.measures.cuts import Oracle, Rows, signs
 from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle, FixedCountOracle
+from thresher.state.values import register
 
 
 class _OfTable(Measure):
@@ -303,7 +304,7 @@ class AveragePrecision(Measure):
 
 MEASURES: dict[str, Callable[..., Measure]] = {
     measure.name: measure
-    for measure in (ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision)
+    for measure in map(register, (ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision))
 }
 
 

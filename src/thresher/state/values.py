@@ -1,19 +1,20 @@
-"""Constructor parameters as parts of a document and back.
+"""Plain values, arrays, matrices and frozen dataclasses as parts of a document and back.
 
 JSON values are written as they are, others as an object whose only key is their kind: ``float`` (nan and
 infinities), ``tuple``, ``pairs`` (a dict), ``array``, ``sparse``, ``list`` and ``tuple`` of one type (long ones) and
-``value``: a frozen dataclass of those in ``registry.VALUE_TYPES``, by the name of its class, with its fields.
+``value``: a frozen dataclass of those in ``VALUE_TYPES``, by the name of its class, with its fields.
 """
 
 import dataclasses
 import numbers
+from typing import Any, TypeVar
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.io.arrays import PARTS, compressed_of, compressed_parts
-from thresher.models import arrays as store
-from thresher.models.checks import (
+from thresher.state import arrays as store
+from thresher.state.arrays import ArrayReader, ArrayWriter
+from thresher.state.checks import (
     INT64,
     REQUIRED,
     Damaged,
@@ -26,8 +27,8 @@ from thresher.models.checks import (
     shown,
     string,
 )
-from thresher.models.registry import VALUE_TYPES
-from thresher.models.values import get_typed, put_typed
+from thresher.state.matrices import PARTS, compressed_of, compressed_parts
+from thresher.state.typed import get_typed, put_typed
 
 MOST_NESTED = 8  # levels
 SPARSE = required("type", "shape", *PARTS)
@@ -35,23 +36,40 @@ VALUE = required("type", "fields")
 SCALARS = (type(None), bool, int, float, str)
 
 
-class Unwritable(Exception):
-    """A parameter that cannot be written to a model file."""
+T = TypeVar("T", bound=type)
+VALUE_TYPES: dict[str, type] = {}  # the registered classes, by name
 
 
-def put_parameter(writer, name, value):
-    """A constructor parameter; one that cannot be written is marked as left out."""
-    members = dict(writer.members)
-    try:
-        return _put(writer, f"parameters.{name}", value, MOST_NESTED)
-    except Unwritable:
-        writer.members = members  # without the arrays of a parameter that is left out
-        return {"left_out": repr(value)[:200]}
+def register(cls: T) -> T:
+    """Let values of a frozen dataclass be written to files and read from them; a class is known by its name.
+
+    Every field of ``__init__`` is written, in the same forms as a parameter. A field that a file lacks has the default
+    of the class. A ValueError of ``__post_init__`` is reported as damage.
+
+    Parameters
+    ----------
+    cls : type
+        A frozen dataclass.
+
+    Returns
+    -------
+    type
+        The same, so that this can be used as a decorator.
+    """
+    if not (dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+        raise TypeError(f"{cls.__name__} must be a frozen dataclass")
+    if VALUE_TYPES.setdefault(cls.__name__, cls) is not cls:
+        raise ValueError(f"another class is already registered as {cls.__name__}")
+    return cls
 
 
-def _put(writer, name, value, depth):
+def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NESTED) -> Any:
+    """A value as a part of a document; large arrays go to ``writer`` as ``name``.
+
+    Raises TypeError for a value that has no form, or is nested too deeply.
+    """
     if depth == 0:
-        raise Unwritable
+        raise TypeError(f"it is nested more than {MOST_NESTED} levels deep")
     if value is None or isinstance(value, (bool, np.bool_)):
         return value if value is None else bool(value)
     if isinstance(value, str):
@@ -63,18 +81,18 @@ def _put(writer, name, value, depth):
     if type(value) in (list, tuple):
         return _put_sequence(writer, name, value, depth)
     if type(value) is dict:
-        return {"pairs": [[_put(writer, name, part, depth - 1) for part in pair] for pair in value.items()]}
+        return {"pairs": [[put_value(writer, name, part, depth - 1) for part in pair] for pair in value.items()]}
     if type(value) is np.ndarray:
-        return {"array": _put_array(writer, name, value)}
+        return {"array": put_typed(writer, name, value)}
     if (matrix := compressed_parts(value)) is not None:
-        parts = {key: _put_array(writer, f"{name}.{key}", part) for key, part in matrix[1].items()}
+        parts = {key: put_typed(writer, f"{name}.{key}", part) for key, part in matrix[1].items()}
         return {"sparse": {"type": matrix[0], "shape": [int(length) for length in value.shape]} | parts}
     kind = type(value).__name__
     if VALUE_TYPES.get(kind) is type(value):
         init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
-        written = {key: _put(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
+        written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
         return {"value": {"type": kind, "fields": written}}
-    raise Unwritable
+    raise TypeError(f"a value of the type {kind} cannot be written to a file")
 
 
 def _put_sequence(writer, name, value, depth):
@@ -82,27 +100,20 @@ def _put_sequence(writer, name, value, depth):
     kind, types = type(value).__name__, set(map(type, value)) if 8 * len(value) > store.INLINE else ()
     dtype = {int: np.int64, float: np.float64, str: object}.get(next(iter(types))) if len(types) == 1 else None
     if dtype is not None and (dtype is not np.int64 or max(map(abs, value)) < INT64):
-        return {kind: _put_array(writer, name, np.array(value, dtype=dtype))}
-    entries = [_put(writer, name, entry, depth - 1) for entry in value]
+        return {kind: put_typed(writer, name, np.array(value, dtype=dtype))}
+    entries = [put_value(writer, name, entry, depth - 1) for entry in value]
     return entries if kind == "list" else {kind: entries}
 
 
-def _put_array(writer, name, array):
-    try:
-        return put_typed(writer, name, array)
-    except TypeError as error:
-        raise Unwritable from error
-
-
-def get_parameter(reader, value, what, depth=MOST_NESTED):
-    """The parameter that ``put_parameter`` was given, unless it was left out."""
+def get_value(reader: ArrayReader, value: Any, what: str, depth: int = MOST_NESTED) -> Any:
+    """The value that ``put_value`` was given."""
     need(depth > 0, f"{what} is nested too deeply")
     if value is None or type(value) in (bool, str):
         return value
     if type(value) in (int, float):
         return value if type(value) is int and abs(value) < INT64 else real(value, what)
     if isinstance(value, list):
-        return [get_parameter(reader, entry, what, depth - 1) for entry in value]
+        return [get_value(reader, entry, what, depth - 1) for entry in value]
     known = len(value) == 1 and next(iter(value)) in READERS
     need(known, f"{what} is {shown(value)}, of unknown kind")
     (kind, content), *_ = value.items()
@@ -127,12 +138,12 @@ def _tuple(reader, content, what, depth):
     if isinstance(content, dict):
         return tuple(_list(reader, content, what, depth))
     need(isinstance(content, list), f"{what} must be a list, got {shown(content)}")
-    return tuple(get_parameter(reader, entry, what, depth - 1) for entry in content)
+    return tuple(get_value(reader, entry, what, depth - 1) for entry in content)
 
 
 def _dict(reader, content, what, depth):
     need(isinstance(content, list), f"{what} must be a list of pairs, got {shown(content)}")
-    pairs = [get_parameter(reader, pair, what, depth - 1) for pair in content]
+    pairs = [get_value(reader, pair, what, depth - 1) for pair in content]
     valid = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], SCALARS) for pair in pairs)
     need(valid, f"{what} must contain pairs of key and value only")
     entries = dict(pairs)
@@ -160,7 +171,7 @@ def _value(reader, content, what, depth):
     init = [field for field in dataclasses.fields(cls) if field.init]
     table = {field.name: None if _has_default(field) else REQUIRED for field in init}
     fields(content["fields"], table, f"{kind} of {what}")
-    given = {key: get_parameter(reader, part, f"{key} of {what}", depth - 1) for key, part in content["fields"].items()}
+    given = {key: get_value(reader, part, f"{key} of {what}", depth - 1) for key, part in content["fields"].items()}
     try:
         return cls(**given)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
