@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from tests.models.damage import refused, resealed, saved, write
-from thresher.state import arrays, container, files, json_text
+from thresher.models import container, files, json_text
+from thresher.state import arrays
 from thresher.state.checks import Damaged
 
 

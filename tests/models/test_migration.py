@@ -61,4 +61,4 @@ def test_what_is_not_understood_is_left_unchanged(document):
 
 
 def test_the_table_names_types_that_can_be_saved():
-    assert set(CHANGES) <= set(thresher.models.registry.KINDS)
+    assert set(CHANGES) <= set(thresher.models.registry.ESTIMATORS)
