@@ -2,12 +2,13 @@
 
 A model identifies its features by ids. Its FittedFeatures say what an id means in new data, its name and its place in
 X, how much it varied over the training samples, and what belongs to it in a model file. Each kind of feature has its
-own, in the package of that kind, and a name of it for model files: ``class MyFeatures(FittedFeatures, kind="mine")``.
+own, in the package of that kind.
 """
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,11 +20,18 @@ from thresher.data.input.validation import count_columns
 from thresher.data.rows.entries import Entries, entries_of, hashed_matrix
 from thresher.errors import InvalidDataError
 from thresher.results import GroupLabels, Spread
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import INT64, Damaged, in_one_line, integer, required
-from thresher.state.checks import fields as checked_fields
-from thresher.state.kinds import OfKind
-from thresher.state.values import get_value, put_value
+from thresher.state import (
+    INT64,
+    ArrayReader,
+    ArrayWriter,
+    OfKind,
+    fields,
+    get_value,
+    integer,
+    put_value,
+    reported,
+    required,
+)
 
 Label = Callable[[int], str]  # the name of a column of X
 
@@ -243,7 +251,8 @@ class FittedFeatures(OfKind, ABC):
             What ``from_state`` takes.
         """
         own = {name: put_value(writer, f"{STATE}.{name}", getattr(self, name)) for name in self._own_names()}
-        return self.kind_state | {
+        return {
+            "kind": self.kind,
             "n_candidates": None if self.n_candidates is None else int(self.n_candidates),
             **own,
             "labels": None if self.labels is None else self.labels.to_state(writer, "labels"),
@@ -253,7 +262,7 @@ class FittedFeatures(OfKind, ABC):
     @classmethod
     def _own_names(cls) -> list[str]:
         """Names of the fields that a subclass adds."""
-        return [own.name for own in fields(cls) if own.init and own.name not in COMMON]
+        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in COMMON]
 
     @classmethod
     def from_state(
@@ -278,26 +287,25 @@ class FittedFeatures(OfKind, ABC):
             Of the class whose kind the state names.
         """
         made = cls.class_of(state, STATE)
-        table = required("kind", *made._own_names()) | dict.fromkeys(("module", "n_candidates", "labels", "spread"))
-        state = checked_fields(state, table, STATE)
+        table = required("kind", *made._own_names()) | dict.fromkeys(("n_candidates", "labels", "spread"))
+        state = fields(state, table, STATE)
         own = {name: get_value(reader, state[name], f"{name} of {STATE}") for name in made._own_names()}
-        try:
+        with reported(f"{STATE} are invalid"):
             fitted = made(n_columns, **own, column_names=column_names)
             fitted.check_parts()
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise Damaged(f"{STATE} are not valid ({in_one_line(error)})") from error
+            width = fitted.width
         count, labels, spread = state["n_candidates"], state["labels"], state["spread"]
         if count is not None:
-            count = integer(count, "n_candidates", 1, fitted.width if labels is None else INT64 - 1)
+            count = integer(count, "n_candidates", 1, width if labels is None else INT64 - 1)
         if labels is not None:
             labels = GroupLabels.from_state(reader, labels, "labels of the groups")
         if spread is not None:
-            spread = Spread.from_state(reader, spread, fitted.width, "spread")
-        return replace(fitted, n_candidates=count, labels=labels, spread=spread)
+            spread = Spread.from_state(reader, spread, width, "spread")
+        return dataclasses.replace(fitted, n_candidates=count, labels=labels, spread=spread)
 
 
 STATE = "fitted_features"  # the key in model documents
-COMMON = tuple(common.name for common in fields(FittedFeatures))
+COMMON = tuple(common.name for common in dataclasses.fields(FittedFeatures))
 
 
 def named_column(j: int, column_names: Sequence[str] | np.ndarray | None) -> str:

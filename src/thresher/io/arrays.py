@@ -5,7 +5,6 @@ from scipy import sparse
 from thresher.errors import InvalidDataError
 from thresher.io.npz import read_npy, read_npz
 from thresher.io.table import Table, tidy_bags, tidy_labels
-from thresher.state.matrices import PARTS
 
 COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 
@@ -28,7 +27,7 @@ def read_matrix_npz(path, bag_column=None):
 
 def _bags(path, arrays, name):
     """The array ``name``, with the bag of each row."""
-    if name not in arrays or name in (*PARTS, "X", "format", "shape"):
+    if name not in arrays or name in ("data", "indices", "indptr", "X", "format", "shape"):
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: no array of bags named {name!r} (--bag-column); arrays: {names}")
     bags = arrays.pop(name)

@@ -22,11 +22,24 @@ from thresher.models.registry import type_of
 from thresher.models.replacing import move, replaceable, scratch_names, write_synced
 from thresher.results import Milestone
 from thresher.results.trace import get_milestones
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import Damaged, fields, in_one_line, integer, need, real, required, shown_path
-from thresher.state.records import put_records
-from thresher.state.typed import get_strings, put_strings, put_typed
-from thresher.state.values import get_value, put_value
+from thresher.state import (
+    ArrayReader,
+    ArrayWriter,
+    Damaged,
+    fields,
+    get_strings,
+    get_value,
+    integer,
+    need,
+    put_records,
+    put_strings,
+    put_typed,
+    put_value,
+    real,
+    reported,
+    required,
+    shown_path,
+)
 from thresher.targets.classes import get_classes
 
 DOCUMENT = required(
@@ -156,16 +169,11 @@ def _read(path):
         CHECKPOINT.check(document)
         document = fields(CHECKPOINT.migrated(document), DOCUMENT, "the document")
         need(isinstance(document["position"], dict), "position must be an object")
-        clf = _restored(_state(reader, document))
+        state = _state(reader, document)
+        with reported("its parts are inconsistent", InconsistentResultError):
+            clf = classifier_of(state)
         reader.check_all_read()
     return clf, document["position"]
-
-
-def _restored(state):
-    try:
-        return classifier_of(state)
-    except InconsistentResultError as error:
-        raise Damaged(in_one_line(error)) from error
 
 
 def _state(reader, document):

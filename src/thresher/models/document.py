@@ -15,16 +15,28 @@ from thresher.models import selections
 from thresher.models.formats import MODEL
 from thresher.models.json_text import json_dict
 from thresher.models.registry import ESTIMATORS, type_of
-from thresher.state.checks import REQUIRED, Damaged, fields, in_one_line, integer, need, required, shown, string
-from thresher.state.typed import get_strings, put_strings
-from thresher.state.values import get_value, put_value
+from thresher.state import (
+    REQUIRED,
+    fields,
+    get_strings,
+    get_value,
+    integer,
+    need,
+    put_strings,
+    put_value,
+    reported,
+    required,
+    shown,
+    string,
+)
 from thresher.targets.base import Labels
 from thresher.targets.classes import ClassLabels
 
 MOST_FEATURES = 2**63 - 1
-LIBRARIES = ("thresher", "numpy", "scipy", "scikit-learn", "python")
-LONG = ("trace", "path")  # written last, so that a reader finds the rest first
-VERSIONS = required(*LIBRARIES)
+VERSIONS = {
+    "thresher": __version__, "numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__,
+    "python": platform.python_version(),
+}  # fmt: skip
 FINGERPRINT = required("rows", "columns", "digest")
 SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of the class
 DOCUMENT = required(
@@ -48,38 +60,36 @@ class Model:
 
 def put_model(writer, estimator, names, source):
     """The document of a fitted estimator, without "arrays" and "checksum"; large arrays go to ``writer``."""
-    name, selection = type_of(estimator), estimator.selection_
+    name, selection, fitted = type_of(estimator), estimator.selection_, estimator.fitted_features_
     names_in = getattr(estimator, "feature_names_in_", None)
     names = _checked_names(names, estimator.n_features_in_, names_in)
-    if names is not None and not estimator.fitted_features_.named:
+    if names is not None and not fitted.named:
         raise ValueError("hashed columns have no names: names must be None")
-    parts = selections.put_selection(writer, selection)
-    chosen = None if names is None else estimator.fitted_features_.names(selection.features, names.__getitem__)
-    fitted = selection.fitted_features
+    chosen = None if names is None else fitted.names(selection.features, names.__getitem__)
     try:
         target = ClassLabels(estimator.classes_).to_state(writer)
     except TypeError as error:
         raise TypeError(f"classes_: {error}; fit on labels that are numbers, booleans or strings") from error
-    given = estimator.get_params(deep=False)
+    attributes = {key: getattr(estimator, key, None) for key in estimator._saved}
     return {
         **MODEL.head,
         "type": name,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": dict(zip(LIBRARIES, _versions(), strict=True)),
-        "parameters": {key: _put_parameter(writer, key, value) for key, value in given.items()},
+        "versions": VERSIONS,
+        "parameters": {key: _put_parameter(writer, key, value) for key, value in estimator.get_params(False).items()},
         "n_features_in": int(estimator.n_features_in_),
         "target": target,
-        "features": parts.pop("features"),
-        "names": None if chosen is None else put_strings(writer, "names", chosen),
-        **{key: value for key, value in parts.items() if key not in LONG},
-        "fitted": {key: _put_attribute(writer, key, estimator) for key in estimator._saved},
-        "named_in_fit": names_in is not None,
+        "fitted": {
+            key: estimator._saved[key].put(writer, key, value) for key, value in attributes.items() if value is not None
+        },
         "source": _put_source(source),
         "data": getattr(estimator, "fingerprint_", None),
         "arrays": None,
         "checksum": None,
-        **{key: parts[key] for key in LONG},
-        "fitted_features": None if fitted is None else fitted.to_state(writer),
+        "named_in_fit": names_in is not None,
+        "names": None if chosen is None else put_strings(writer, "names", chosen),
+        **selections.put_selection(writer, selection),  # what is long comes last, so that people find the rest first
+        "fitted_features": None if selection.fitted_features is None else fitted.to_state(writer),
         "all_names": None if names is None else put_strings(writer, "all_names", names),
     }
 
@@ -92,16 +102,6 @@ def _put_parameter(writer, name, value):
     except TypeError:
         writer.members = members  # without the arrays of a parameter that is left out
         return {"left_out": repr(value)[:200]}
-
-
-def _put_attribute(writer, name, estimator):
-    """A fitted attribute; None if it is missing."""
-    value = getattr(estimator, name, None)
-    return None if value is None else estimator._saved[name].put(writer, name, value)
-
-
-def _versions():
-    return __version__, np.__version__, scipy.__version__, sklearn.__version__, platform.python_version()
 
 
 def _checked_names(names, n_features, names_in):
@@ -120,52 +120,43 @@ def _checked_names(names, n_features, names_in):
 
 
 def _put_source(source):
-    if not isinstance(source, (Source, type(None))):
+    source = Source() if source is None else source
+    if not isinstance(source, Source):
         got = type(source).__name__
         raise TypeError(f"source must be a thresher.Source, got {got}; other information can be put into its notes")
-    source = Source() if source is None else source
     return vars(source) | {"notes": json_dict(source.notes, "notes of source")}
-
-
-def _source(value):
-    value = fields(value, SOURCE, "source")
-    try:
-        return Source(**value)
-    except (TypeError, ValueError) as error:
-        raise Damaged(f"invalid source ({in_one_line(error)})") from error
 
 
 def get_model(reader, document):
     """(the Model in a document of the current version, parameters that were not saved), validated."""
-    document = fields(document, DOCUMENT, "the document")
+    with reported("its parts are inconsistent", ValueError):
+        return _model(reader, fields(document, DOCUMENT, "the document"))
+
+
+def _model(reader, document):
     name = document["type"]
     need(isinstance(name, str) and name in ESTIMATORS, f"unknown type {shown(name)}")
     string(document["written"], "written", 100)
-    for key, version in fields(document["versions"], VERSIONS, "versions").items():
+    for key, version in fields(document["versions"], required(*VERSIONS), "versions").items():
         string(version, f"the version of {key}", 100)
     estimator, left_out = _estimator(reader, ESTIMATORS[name], document)
     estimator.n_features_in_ = integer(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
     labels = Labels.from_state(reader, document["target"])
     estimator.classes_ = labels.classes
     names = _names(reader, document, estimator)
-    try:
-        fitted = _fitted_features(reader, document, estimator)
-        known = estimator.fitted_features_ if fitted is None else fitted
-    except ValueError as error:  # kernels of columns that there are not
-        raise Damaged(f"its parts are inconsistent ({in_one_line(error)})") from error
+    fitted = _fitted_features(reader, document, estimator)
+    known = estimator.fitted_features_ if fitted is None else fitted
     across = (labels.n_outputs,) if estimator._linear and labels.n_outputs > 1 else ()
     selection = selections.get_selection(reader, document, fitted, known.width, across)
     proven = selection.certificate is not None
     need(proven == estimator._proven, f"the certificate does not match the type {name}")
     _check_names(reader, document, names, selection.features, known)
-    source = _source(document["source"])
+    with reported("invalid source"):
+        source = Source(**fields(document["source"], SOURCE, "source"))
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
     estimator._set_selection(selection)
-    try:
-        _set_attributes(reader, estimator, document)
-    except ValueError as error:
-        raise Damaged(f"its parts are inconsistent ({in_one_line(error)})") from error
+    _set_attributes(reader, estimator, document["fitted"])
     reader.check_all_read()
     return Model(estimator, None if names is None else tuple(names), source, document), left_out
 
@@ -216,20 +207,17 @@ def _estimator(reader, cls, document):
         else:
             saved[key] = get_value(reader, value, f"parameter {key}")
     estimator = cls(**saved)
-    try:
+    with reported("invalid parameter"):
         estimator._checked_options()
-    except (TypeError, ValueError) as error:
-        raise Damaged(f"invalid parameter ({in_one_line(error)})") from error
     return estimator, left_out
 
 
-def _set_attributes(reader, estimator, document):
+def _set_attributes(reader, estimator, fitted):
     """Set the fitted attributes other than the selection."""
     saved = estimator._saved
     table = {name: None if attribute.optional else REQUIRED for name, attribute in saved.items()}
-    for name, part in fields(document["fitted"], table, "fitted").items():
-        need(part is not None or saved[name].optional, f"{name} is missing")
-        if part is not None:
+    for name, part in fields(fitted, table, "fitted").items():
+        if part is not None or not saved[name].optional:
             setattr(estimator, name, saved[name].get(reader, part, name, estimator))
     estimator._restore()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from thresher.io.table import Source
 from thresher.models.migration import with_features_and_target
-from thresher.state.checks import Damaged, integer, need
+from thresher.state import Damaged, integer, need
 
 
 class TooNew(Damaged):

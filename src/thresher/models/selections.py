@@ -5,11 +5,22 @@ import dataclasses
 import numpy as np
 
 from thresher.data.input.scaling import SCALES
-from thresher.errors import InconsistentResultError
 from thresher.results import Certificate, Path, Selection, Station, StopReason, Trace
-from thresher.state.checks import Damaged, boolean, fields, integer, need, real, required, shown, string
-from thresher.state.ids import get_ids, get_parts, put_parts
-from thresher.state.typed import get_strings, put_strings
+from thresher.state import (
+    boolean,
+    fields,
+    get_ids,
+    get_parts,
+    get_strings,
+    integer,
+    need,
+    put_parts,
+    put_strings,
+    real,
+    required,
+    shown,
+    string,
+)
 
 PHASES = ("grow", "thresh")
 BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
@@ -38,13 +49,16 @@ def put_selection(writer, selection):
         "forced": writer.put("forced", selection.forced, "<i8"),
         "interrupted": bool(selection.interrupted),
         "units": None if selection.units is None else writer.put("units", selection.units, "<i8"),
-        "path": _put_path(writer, selection.path, selection.weights.shape[1:]),
         "trace": selection.trace.to_state(writer),
+        "path": _put_path(writer, selection.path, selection.weights.shape[1:]),
     }
 
 
 def get_selection(reader, document, fitted, width, across):
-    """The selection in a document, of FittedFeatures or None, with ids below ``width``; weights (features, *across)."""
+    """The selection in a document, with ids below ``width``; ValueError for parts that are inconsistent.
+
+    ``fitted`` are its FittedFeatures or None; weights have the shape (features, *across).
+    """
     features = get_ids(reader, document["features"], "features", width)
     scale, units, certificate = document["scale"], document["units"], document["certificate"]
     known = scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto")
@@ -70,10 +84,7 @@ def get_selection(reader, document, fitted, width, across):
         fitted_features=fitted,
     )
     _check_covered(selection)
-    try:
-        selection.check()
-    except InconsistentResultError as error:
-        raise Damaged(f"its parts are inconsistent ({error})") from error
+    selection.check()
     return selection
 
 
@@ -81,7 +92,8 @@ def _check_covered(selection):
     """Raise Damaged unless all that is known of features covers the selection and its path."""
     fitted, units, labels = selection.fitted_features, selection.units, selection.labels
     need((units is None) == (labels is None), "units and labels of groups do not agree")
-    need(all((station.units is None) == (units is None) for station in selection.path), "the path lacks units or labels")
+    same = all((station.units is None) == (units is None) for station in selection.path)
+    need(same, "units of the path and of the selection do not agree")
     if fitted is None:
         return
     models = [selection, *selection.path]

@@ -8,9 +8,7 @@ import numpy as np
 
 from thresher.results.spread import Spread, WithImportance
 from thresher.results.weights import SparseRows, sparse_rows
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, integer, need, required
-from thresher.state.ids import get_begins, get_parts
+from thresher.state import ArrayReader, ArrayWriter, fields, get_begins, get_parts, integer, need, required
 
 RULES = ("gap", "iss", "ifs", "ends")
 COUNTS = ("features_removed", "samples_removed", "inactive_samples", "steps")

@@ -6,10 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from thresher.errors import InconsistentResultError
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, need, required, string
-from thresher.state.ids import get_ids
-from thresher.state.values import get_value, put_value
+from thresher.state import ArrayReader, ArrayWriter, fields, get_ids, get_value, need, put_value, required, string
 
 STATE = required("units", "labels") | {"noun": "group"}
 

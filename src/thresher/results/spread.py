@@ -6,9 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from thresher.errors import InconsistentResultError
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, need, required
-from thresher.state.ids import get_ids
+from thresher.state import ArrayReader, ArrayWriter, fields, get_ids, need, required
 
 STATE = required("columns", "std")
 

@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, need, required
-from thresher.state.records import get_records, put_records
+from thresher.state import ArrayReader, ArrayWriter, fields, get_records, need, put_records, required
 
 
 def relative(difference: float, yardstick: float) -> float:

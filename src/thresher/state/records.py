@@ -4,8 +4,9 @@ import dataclasses
 from typing import Any, TypeVar
 
 from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import REQUIRED, fields
+from thresher.state.checks import fields
 from thresher.state.typed import get_strings, put_strings
+from thresher.state.values import default_of
 
 DTYPES = {int: "<i8", float: "<f8"}  # of the types of fields
 R = TypeVar("R")
@@ -27,16 +28,15 @@ def put_records(writer: ArrayWriter, name: str, cls: type, records: list[Any]) -
 def get_records(reader: ArrayReader, value: Any, cls: type[R], what: str, *, finite: bool = False) -> list[R]:
     """The records that ``put_records`` was given; a column that is absent has the default of its field."""
     known: Any = {field.name: field for field in dataclasses.fields(cls)}
-    defaults = {name: field.default for name, field in known.items()}
-    table = {name: REQUIRED if default is dataclasses.MISSING else None for name, default in defaults.items()}
+    value = fields(value, {name: default_of(field) for name, field in known.items()}, what)
     columns, count = {}, None
-    for name, part in fields(value, table, what).items():
-        if part is None and table[name] is None:
+    for name, field in known.items():
+        if value[name] is None and default_of(field) is None:
             continue
-        owner = f"{name} of {what}"
-        if known[name].type is str:
-            columns[name] = get_strings(reader, part, count, owner)
+        if field.type is str:
+            columns[name] = get_strings(reader, value[name], count, f"{name} of {what}")
         else:
-            columns[name] = reader.get(part, DTYPES[known[name].type], (count,), owner, finite=finite).tolist()
+            column = reader.get(value[name], DTYPES[field.type], (count,), f"{name} of {what}", finite=finite)
+            columns[name] = column.tolist()
         count = len(columns[name])
     return [cls(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]

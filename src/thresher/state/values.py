@@ -10,37 +10,37 @@ import numbers
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from thresher.errors import InvalidDataError
 from thresher.state import arrays as store
 from thresher.state.arrays import ArrayReader, ArrayWriter
 from thresher.state.checks import (
     INT64,
     REQUIRED,
-    Damaged,
     fields,
-    in_one_line,
     integer,
     need,
     real,
+    reported,
     required,
     shown,
     string,
 )
-from thresher.state.matrices import PARTS, compressed_of, compressed_parts
 from thresher.state.typed import get_typed, put_typed
 
 MOST_NESTED = 8  # levels
+COMPRESSED = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
+PARTS = ("data", "indices", "indptr")  # of a compressed matrix
 SPARSE = required("type", "shape", *PARTS)
 VALUE = required("type", "fields")
+T = TypeVar("T")
 SCALARS = (type(None), bool, int, float, str)
 
 
-T = TypeVar("T", bound=type)
 VALUE_TYPES: dict[str, type] = {}  # the registered classes, by name
 
 
-def register(cls: T) -> T:
+def register(cls: type[T]) -> type[T]:
     """Let values of a frozen dataclass be written to files and read from them; a class is known by its name.
 
     Every field of ``__init__`` is written, in the same forms as a parameter. A field that a file lacks has the default
@@ -84,10 +84,10 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
         return {"pairs": [[put_value(writer, name, part, depth - 1) for part in pair] for pair in value.items()]}
     if type(value) is np.ndarray:
         return {"array": put_typed(writer, name, value)}
-    if (matrix := compressed_parts(value)) is not None:
-        parts = {key: put_typed(writer, f"{name}.{key}", part) for key, part in matrix[1].items()}
-        return {"sparse": {"type": matrix[0], "shape": [int(length) for length in value.shape]} | parts}
     kind = type(value).__name__
+    if COMPRESSED.get(kind) is type(value):
+        parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in PARTS}
+        return {"sparse": {"type": kind, "shape": [int(length) for length in value.shape]} | parts}
     if VALUE_TYPES.get(kind) is type(value):
         init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
         written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
@@ -120,14 +120,6 @@ def get_value(reader: ArrayReader, value: Any, what: str, depth: int = MOST_NEST
     return READERS[kind](reader, content, what, depth)
 
 
-def _float(reader, content, what, depth):
-    return real(content, what, finite=False)
-
-
-def _array(reader, content, what, depth):
-    return get_typed(reader, content, what)
-
-
 def _list(reader, content, what, depth):
     array = get_typed(reader, content, what)
     need(array.ndim == 1, f"{what} must be a list")
@@ -154,36 +146,41 @@ def _dict(reader, content, what, depth):
 def _sparse(reader, content, what, depth):
     content = fields(content, SPARSE, what)
     kind, shape = string(content["type"], f"the type of {what}", 20), content["shape"]
+    need(kind in COMPRESSED, f"{what} has the unknown type of sparse matrix {shown(kind)}")
     need(isinstance(shape, list) and len(shape) == 2, f"{what} has an invalid shape, {shown(shape)}")
     shape = tuple(integer(length, f"the shape of {what}") for length in shape)
     parts = [get_typed(reader, content[part], f"{part} of {what}") for part in PARTS]
-    try:
-        return compressed_of(kind, shape, *parts)
-    except InvalidDataError as error:
-        raise Damaged(f"{what} is invalid ({in_one_line(error)})") from error
+    kinds = [part.dtype.kind if part.ndim == 1 else "" for part in parts]
+    need(kinds[0] in set("biuf") and {*kinds[1:]} <= set("iu"), f"{what} is not a sparse matrix of numbers")
+    with reported(f"{what} is an invalid sparse matrix"):
+        matrix = COMPRESSED[kind](tuple(parts), shape=shape)
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _value(reader, content, what, depth):
     content = fields(content, VALUE, what)
     kind = string(content["type"], f"the type of {what}", 100)
     need(kind in VALUE_TYPES, f"{what} has the unknown type {shown(kind)}")
-    cls = VALUE_TYPES[kind]
-    init = [field for field in dataclasses.fields(cls) if field.init]
-    table = {field.name: None if _has_default(field) else REQUIRED for field in init}
-    fields(content["fields"], table, f"{kind} of {what}")
+    init = [field for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
+    fields(content["fields"], {field.name: default_of(field) for field in init}, f"{kind} of {what}")
     given = {key: get_value(reader, part, f"{key} of {what}", depth - 1) for key, part in content["fields"].items()}
-    try:
-        return cls(**given)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # a class that expects numbers may fail on a string in any of these ways
-        raise Damaged(f"{what} is not a valid {kind} ({in_one_line(error)})") from error
+    with reported(f"{what} is not a valid {kind}"):
+        return VALUE_TYPES[kind](**given)
 
 
-def _has_default(field):
-    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+def default_of(field):
+    """REQUIRED for a field of a dataclass that has no default, else None: an absent one then has that default."""
+    missing = field.default is field.default_factory is dataclasses.MISSING
+    return REQUIRED if missing else None
 
 
 READERS = {
-    "float": _float, "array": _array, "list": _list, "tuple": _tuple, "pairs": _dict, "sparse": _sparse,
+    "float": lambda reader, content, what, depth: real(content, what, finite=False),
+    "array": lambda reader, content, what, depth: get_typed(reader, content, what),
+    "list": _list,
+    "tuple": _tuple,
+    "pairs": _dict,
+    "sparse": _sparse,
     "value": _value,
-}  # fmt: skip
+}

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.optim.problems.margins import Problem
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.kinds import OfKind
+from thresher.state import ArrayReader, ArrayWriter, OfKind
 
 SMALLEST, LARGEST = 1e-60, 1e60  # of the sum of costs
 

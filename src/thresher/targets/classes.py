@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from thresher.optim.problems.margins import Problem
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, increasing, need, required
-from thresher.state.typed import get_typed, put_typed
+from thresher.state import ArrayReader, ArrayWriter, fields, get_typed, increasing, need, put_typed, required
 from thresher.targets.base import Labels, Target
 from thresher.targets.criteria import Criterion
 
@@ -37,7 +35,7 @@ class ClassLabels(Labels, kind="classes"):
 
     def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
         """See Labels."""
-        return self.kind_state | {"classes": put_typed(writer, "classes", self.classes)}
+        return {"kind": self.kind, "classes": put_typed(writer, "classes", self.classes)}
 
     @classmethod
     def from_state(cls, reader: ArrayReader, state: Any) -> "ClassLabels":

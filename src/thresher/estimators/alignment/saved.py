@@ -9,7 +9,7 @@ from thresher.estimators.alignment.kernel_machine import Machine, Training
 from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.features.kernels.explicit import TrainingColumns
 from thresher.results import AlignmentPath
-from thresher.state.checks import Damaged, fields, increasing, integer, need, real, required
+from thresher.state import Damaged, fields, increasing, integer, need, real, required
 
 ARRAYS = {"p": "<f8", "begins": "<i8", "ids": "<i8", "values": "<f8", "objective": "<f8", "deviation_bound": "<f8",
           "alignments": "<f8"}  # fmt: skip

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.estimators.shared.saved import Attribute
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, need, required
+from thresher.state import ArrayReader, ArrayWriter, fields, need, required
 
 
 def cv_results(params: Sequence[Mapping[str, Any]], scores: ArrayLike) -> dict[str, Any]:
@@ -74,22 +73,15 @@ def get_cv_results(reader: ArrayReader, part: Any, name: str, estimator: Any = N
     tables = part["axes"]
     valid = isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)
     need(valid, f"the axes of {name} must be objects")
-    axes = [_axis(reader, table, name) for table in tables]
+    axes = []
+    for table in tables:
+        columns = [reader.get(column, "<f8", (None,), f"{key} of {name}").tolist() for key, column in table.items()]
+        axes.append([dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)])
     count = math.prod(map(len, axes))
     scores = reader.get(part["scores"], "<f8", (None, count), f"the scores of {name}", finite=False)
     need(scores.size > 0, f"{name} has no scores")  # else there could be any number of candidates
     params = [dict(itertools.chain.from_iterable(map(dict.items, each))) for each in itertools.product(*axes)]
     return cv_results(params, scores)
-
-
-def _axis(reader: ArrayReader, table: dict[str, Any], name: str) -> list[dict[str, float]]:
-    """The rows of a table with a column for each parameter."""
-    columns: dict[str, list[float]] = {}
-    count = None
-    for key, column in table.items():
-        columns[key] = reader.get(column, "<f8", (count,), f"{key} of {name}").tolist()
-        count = len(columns[key])
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 CV_RESULTS = Attribute(put_cv_results, get_cv_results, optional=True)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import integer, real
+from thresher.state import ArrayReader, ArrayWriter, integer, real
 
 
 class Attribute(NamedTuple):

@@ -6,9 +6,7 @@ import numpy as np
 
 from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.results import Grid
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import fields, integer, need, required
-from thresher.state.ids import get_parts
+from thresher.state import ArrayReader, ArrayWriter, fields, get_parts, integer, need, required
 
 Supports = list[tuple[np.ndarray, np.ndarray]]
 
@@ -45,8 +43,8 @@ def get_supports(reader: ArrayReader, part: Any, name: str, path: Any) -> Suppor
     """The features of a SparseSVCPath that has its grid."""
     need(isinstance(part, list), f"{name} must be a list")
     folds = [fields(fold, required("begins", "ids"), name) for fold in part]
-    size, count = path.path_.alphas.size, path.n_features_in_
-    return [get_parts(reader, fold["begins"], fold["ids"], size, f"the features of {name}", count=count) for fold in folds]
+    what, size, count = f"the features of {name}", path.path_.alphas.size, path.n_features_in_
+    return [get_parts(reader, fold["begins"], fold["ids"], size, what, count=count) for fold in folds]
 
 
 def get_point(reader: ArrayReader, part: Any, name: str, path: Any) -> tuple[int, int]:

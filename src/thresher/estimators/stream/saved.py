@@ -5,9 +5,7 @@ from typing import Any
 from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.results import Milestone
 from thresher.results.trace import get_milestones
-from thresher.state.arrays import ArrayReader
-from thresher.state.checks import need, real, string
-from thresher.state.records import put_records
+from thresher.state import ArrayReader, need, put_records, real, string
 
 
 def get_setting(reader: ArrayReader, part: Any, name: str, stream: Any) -> dict[str, float]:

@@ -12,8 +12,7 @@ from thresher.data.input.validation import check_columns, stored_block
 from thresher.features.additive.design import MOST_NUMBERS
 from thresher.features.additive.maps import Inputs, check_signs
 from thresher.features.fitted import Label, MadeFeatures
-from thresher.state.checks import INT64, integer, need
-from thresher.state.ids import need_ids
+from thresher.state import INT64, integer, need, need_ids
 
 if TYPE_CHECKING:
     from thresher.features.additive.spec import InputMap

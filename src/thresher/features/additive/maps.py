@@ -9,9 +9,7 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
 from thresher.errors import InvalidDataError
-from thresher.state.checks import need
-from thresher.state.ids import need_floats
-from thresher.state.values import register
+from thresher.state import need, need_floats, register
 
 
 @register
@@ -33,7 +31,7 @@ class Inputs:
         return Inputs(self.factor[ids], self.centre[ids], self.largest[ids], edges)
 
     def check(self, count: int, size: int) -> None:
-        """Raise Damaged unless the fields, which may be of any type, are those of ``count`` maps to ``size`` numbers."""
+        """Raise Damaged unless the fields, which may be of any type, belong to ``count`` maps to ``size`` numbers."""
         need_floats(self.factor, "factor of the inputs", (count,), least=0.0)
         need_floats(self.centre, "centre of the inputs", (count,))
         need_floats(self.largest, "largest of the inputs", (count,), least=0.0)

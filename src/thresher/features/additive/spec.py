@@ -34,7 +34,7 @@ from thresher.features.base import (
 from thresher.features.fitted import FittedFeatures
 from thresher.features.regrouped import start_of_groups
 from thresher.results import Selection
-from thresher.state.values import register
+from thresher.state import register
 
 PERIOD, MARGIN = 1.8, 3.5  # of AdditiveGaussian, in sigma: period for each frequency, and how much of it is left free
 # Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.

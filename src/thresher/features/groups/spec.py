@@ -9,7 +9,7 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.features.base import Grouping
 from thresher.features.groups.units import ListedGroups, TreeGroups
-from thresher.state.values import register
+from thresher.state import register
 
 WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")
 ColumnNumbers = Callable[[str, Any], np.ndarray]  # (what, numbers or names of columns) to unique numbers

@@ -11,7 +11,7 @@ from thresher.features.fitted import FittedFeatures, Label, named_column
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import on_scale, similarities
 from thresher.features.instances.prototypes import Prototypes
-from thresher.state.checks import need
+from thresher.state import need
 
 AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
 

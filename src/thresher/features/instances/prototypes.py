@@ -7,9 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.input.validation import all_finite
-from thresher.state.checks import integer, need
-from thresher.state.ids import need_floats, need_ids
-from thresher.state.values import register
+from thresher.state import integer, need, need_floats, need_ids, register
 
 MOST_ROWS = 2**48
 

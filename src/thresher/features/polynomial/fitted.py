@@ -14,8 +14,7 @@ from thresher.data.scan.reducers import distinct
 from thresher.features.fitted import Label, MadeFeatures
 from thresher.features.polynomial.design import MOST_ENTRIES, product_block
 from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, pairs_of
-from thresher.state.checks import need
-from thresher.state.ids import need_floats, need_ids
+from thresher.state import need, need_floats, need_ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from thresher.features.polynomial.fitted import ProductFeatures
 from thresher.features.polynomial.heredity import HereditaryTerms
 from thresher.features.polynomial.numbers import n_numbers, numbers_of
 from thresher.features.polynomial.terms import terms_of
-from thresher.state.values import register
+from thresher.state import register
 
 TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
 HEREDITY = (None, "strong", "weak")

@@ -17,7 +17,7 @@ from thresher.optim.measures import rankings
 from thresher.optim.measures.base import Measure
 from thresher.optim.measures.cuts import Oracle, Rows, signs
 from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle, FixedCountOracle
-from thresher.state.values import register
+from thresher.state import register
 
 
 class _OfTable(Measure):
