@@ -84,7 +84,7 @@ def test_every_measure_of_the_confusion_matrix_has_an_exact_search(form, seed):
 @pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("most", [1, 1000, 1 << 20])
 def test_the_search_over_all_counts_finds_what_that_of_f1_does(scale, most, monkeypatch):
-    monkeypatch.setattr(labellings, "MOST_AT_ONCE", most)
+    monkeypatch.setattr(labellings, "MOST_PAIRS", most)
     y, scores = random_problem(5, 200)
     ours, general = F1().prepare(y), OfCounts("F1").prepare(y)
     assert general.cut(scale * scores) == ours.cut(scale * scores)
@@ -93,7 +93,7 @@ def test_the_search_over_all_counts_finds_what_that_of_f1_does(scale, most, monk
         assert found.counts == expected.counts
         assert found.value == pytest.approx(expected.value, abs=1e-12)
     assert general.threshold(scores, 0.1) == ours.threshold(scores, 0.1)
-    assert [general.everything(each) for each in (True, False)] == [ours.everything(each) for each in (True, False)]
+    assert [general.uniform_cut(each) for each in (True, False)] == [ours.uniform_cut(each) for each in (True, False)]
 
 
 class NotFrozen(ConfusionMeasure):

@@ -12,9 +12,10 @@ import thresher
 from tests.models.zoo import data_for, fitted
 from thresher.cli.commands.inspect import own_facts
 from thresher.errors import ModelFileError
-from thresher.models import arrays, files, json_text
-from thresher.models.checks import Damaged
+from thresher.models import files, json_text
 from thresher.results.grid import RULES
+from thresher.state import arrays
+from thresher.state.checks import Damaged
 
 
 def saved(folder, kind="two", limit=arrays.INLINE):

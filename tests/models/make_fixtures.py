@@ -13,8 +13,8 @@ import pandas as pd
 from scipy import sparse
 
 import thresher
-from thresher.models import arrays
 from thresher.models.formats import CHECKPOINT, MODEL
+from thresher.state import arrays
 
 HERE = pathlib.Path(__file__).parent / "fixtures"
 VERSION = MODEL.version
@@ -46,13 +46,13 @@ def models():
     yield "overlaps", thresher.FGMClassifier(groups=overlapping, **few).fit(X, three), {}
     tree = thresher.Tree(np.concatenate([12 + np.arange(12) // 3, [16, 16, 16, -1, -1]]), names=[*"abcdefghijklmnopq"])
     yield "tree", thresher.FGMClassifier(groups=tree, **few).fit(X, two), {}
-    yield "intersection", thresher.FGMClassifier(features=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
+    yield "intersection", thresher.FGMClassifier(feature_map=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
     yield "exact", thresher.FGMClassifier(2, feature_map="intersection", elimination=False).fit(np.abs(X), two), {}
-    yield "gaussian", thresher.FGMClassifier(features=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
-    yield "chi2", thresher.FGMClassifier(features=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
+    yield "gaussian", thresher.FGMClassifier(feature_map=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
+    yield "chi2", thresher.FGMClassifier(feature_map=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
     yield "products", thresher.FGMClassifier(feature_map="polynomial", **few).fit(X, two), {}
     kernel = thresher.Polynomial(0.5, 2.0, interaction_only=True)
-    yield "products_three", thresher.FGMClassifier(features=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
+    yield "products_three", thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from tests.models.damage import refused, resealed, saved, write
-from thresher.models import arrays, container, files, json_text
-from thresher.models.checks import Damaged
+from thresher.models import container, files, json_text
+from thresher.state import arrays
+from thresher.state.checks import Damaged
 
 
 def with_member(tmp_path, array_bytes, name="features", document_says=None, compress=zipfile.ZIP_STORED):
@@ -164,8 +165,8 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     """Not "damaged": upgrade."""
     path, document, _ = saved(tmp_path)
     document["versions"]["thresher"] = "9.1"
-    write(path, document | {"format_version": 3, "unheard": "of"})
-    told = refused(path, re.escape("written by thresher 9.1, which is newer (format 3): upgrade"))
+    write(path, document | {"format_version": 4, "unheard": "of"})
+    told = refused(path, re.escape("written by thresher 9.1, which is newer (format 4): upgrade"))
     assert "valid" not in told
 
 

@@ -12,10 +12,11 @@ from tests.models.checkpoints import saved as saved_checkpoint
 from tests.models.make_fixtures import HERE
 from tests.models.test_checkpoint_damage import parts, rebuilt
 from tests.models.zoo import X, assert_same_model, fitted
-from thresher import Source
-from thresher.models import checkpoint, document, files, read, read_checkpoint, registry
-from thresher.models.checks import REQUIRED, Damaged, fields, required
+from thresher import FGMClassifier, Source
+from thresher.estimators.shared.saved import REAL
+from thresher.models import checkpoint, document, files, read, read_checkpoint
 from thresher.models.formats import CHECKPOINT, MODEL, Format
+from thresher.state.checks import REQUIRED, Damaged, fields, required
 
 
 @pytest.fixture
@@ -70,12 +71,10 @@ def test_a_field_that_is_added_later_is_one_entry_with_a_default(saved, monkeypa
 def test_an_attribute_of_fit_that_is_added_later_may_be_absent(saved, monkeypatch):
     """If it is optional; it is then not set."""
     path, _ = saved
-    kind = registry.KINDS["FGMClassifier"]
-    extras, optional = kind.extras | {"later_": "number"}, (*kind.optional, "later_")
-    later = type(kind)(kind.cls, extras, optional, kind.check)
-    monkeypatch.setitem(registry.KINDS, "FGMClassifier", later)
+    later = REAL._replace(optional=True)
+    monkeypatch.setattr(FGMClassifier, "_saved", FGMClassifier._saved | {"later_": later})
     assert not hasattr(thresher.load(path), "later_")
-    monkeypatch.setitem(registry.KINDS, "FGMClassifier", type(kind)(kind.cls, extras, kind.optional, kind.check))
+    monkeypatch.setattr(FGMClassifier, "_saved", FGMClassifier._saved | {"later_": REAL})
     damage.refused(path, "fitted is missing the field 'later_'")
 
 
@@ -86,7 +85,7 @@ def renamed(old):
 
 
 def test_a_step_is_run_before_fields_are_checked(saved, monkeypatch):
-    """Version 2 of the test calls ``n_features_in`` "width", and the present table does not know that."""
+    """Version 3 calls ``n_features_in`` "width", and the present table does not know that."""
     path, held = saved
     held["width"] = held.pop("n_features_in")
     damage.write(path, held)
@@ -96,11 +95,11 @@ def test_a_step_is_run_before_fields_are_checked(saved, monkeypatch):
     for module in (files, document):
         monkeypatch.setattr(module, "MODEL", longer)
     assert_same_model(fitted("two"), thresher.load(path), X)
-    assert read(path).document["format_version"] == 3
+    assert read(path).document["format_version"] == 4
     assert renamed(held)["n_features_in"] == 40
     assert held == before  # a step does not change what it is given
-    thresher.save(fitted("two"), path)  # and version 3 is what is written
-    assert json.loads(path.read_text())["format_version"] == 3
+    thresher.save(fitted("two"), path)  # and version 4 is what is written
+    assert json.loads(path.read_text())["format_version"] == 4
     assert_same_model(fitted("two"), thresher.load(path), X)
 
 

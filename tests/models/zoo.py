@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,6 @@ from scipy import sparse
 from tests.problems import many_classes, problem
 from thresher import (
     AdditiveGaussian,
-    AlignmentPath,
     AlignmentPathClassifier,
     FBeta,
     FGMClassifier,
@@ -27,13 +26,6 @@ from thresher import (
     Tree,
 )
 from thresher.engine import growing as machines
-from thresher.estimators.alignment.kernel_machine import Machine, Training
-from thresher.features.additive.design import Expansion
-from thresher.features.additive.maps import Inputs
-from thresher.features.instances.prototypes import Prototypes
-from thresher.features.kernels.alignment import UnitKernels
-from thresher.features.kernels.explicit import TrainingColumns
-from thresher.results import GroupLabels, Products, Spread
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -160,7 +152,7 @@ def data_for(kind):
 def same(a, b):
     """Whether two values are equal, with types and dtypes, to the last bit."""
     if isinstance(a, np.ndarray):
-        alike = type(b) is np.ndarray and a.dtype == b.dtype and a.shape == b.shape
+        alike = type(b) is type(a) and a.dtype == b.dtype and a.shape == b.shape
         return alike and (a.tolist() == b.tolist() or (a.dtype.kind == "f" and a.tobytes() == b.tobytes()))
     if isinstance(a, (list, tuple)):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
@@ -169,9 +161,7 @@ def same(a, b):
     if sparse.issparse(a):
         parts = ((each.shape, each.data, each.indices.tolist(), each.indptr.tolist()) for each in (a, b))
         return type(a) is type(b) and same(*parts)
-    plain = (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products, AlignmentPath, Training, TrainingColumns,
-             UnitKernels, Machine, Prototypes)  # fmt: skip
-    if isinstance(a, plain):
+    if is_dataclass(a):
         return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number
         return a.item() == b
@@ -221,8 +211,8 @@ def as_array(matrix):
 
 
 def _assert_same_selection(a, b):
-    plain = ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted", "spread")
-    plain += ("units", "labels", "groups", "products", "pairs")
+    plain = ("features", "weights", "intercept", "stop_reason", "scale", "budget", "forced", "interrupted", "units")
+    plain += ("fitted_features", "groups", "pairs")
     for name in plain:
         assert same(getattr(a, name), getattr(b, name)), name
     assert a.certificate == b.certificate

@@ -305,9 +305,9 @@ def spread_on(design: Design, ids: np.ndarray, std: np.ndarray | Callable[[np.nd
     return Spread(design.ids_in_X(ids), std(ids) if callable(std) else std[ids])
 
 
-def labels_of(units: Units, chosen: np.ndarray, labels: np.ndarray, n_candidates: int) -> GroupLabels:
+def labels_of(units: Units, chosen: np.ndarray, labels: np.ndarray) -> GroupLabels:
     """The GroupLabels of the units ``chosen``; ``labels`` has those of all."""
-    return GroupLabels(chosen, labels[chosen], n_candidates, units.noun)
+    return GroupLabels(chosen, labels[chosen], units.noun)
 
 
 @dataclass(frozen=True)

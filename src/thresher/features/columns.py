@@ -35,7 +35,7 @@ class SelectedColumns(Features):
         """See Features."""
         labels = None
         if self.grouping is not None:
-            labels = labels_of(self.units, units, self.grouping.labels, self.n_candidates)
+            labels = labels_of(self.units, units, self.grouping.labels)
         return ColumnFeatures(
             self.columns.n_columns,
             n_candidates=self.n_candidates,

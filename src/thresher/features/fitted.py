@@ -5,10 +5,11 @@ X, how much it varied over the training samples, and what belongs to it in a mod
 own, in the package of that kind.
 """
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -19,13 +20,28 @@ from thresher.data.input.validation import count_columns
 from thresher.data.rows.entries import Entries, entries_of, hashed_matrix
 from thresher.errors import InvalidDataError
 from thresher.results import GroupLabels, Spread
+from thresher.state import (
+    INT64,
+    ArrayReader,
+    ArrayWriter,
+    OfKind,
+    fields,
+    get_value,
+    integer,
+    put_value,
+    reported,
+    required,
+)
 
 Label = Callable[[int], str]  # the name of a column of X
 
 
 @dataclass(frozen=True, eq=False)
-class FittedFeatures(ABC):
+class FittedFeatures(OfKind, ABC):
     """All features of a fit. X is a validated array, CSR or CSC matrix, or a Design.
+
+    Fields that a subclass adds are what a model file has of it. They may be numbers, strings, arrays, sparse matrices,
+    lists, dicts and frozen dataclasses that ``thresher.features.register`` knows; ``check_parts`` validates them.
 
     Parameters
     ----------
@@ -41,6 +57,7 @@ class FittedFeatures(ABC):
         Names of the columns of X, for messages.
     """
 
+    kinds: ClassVar[dict[str, type]] = {}
     n_columns: int
     n_candidates: int | None = field(default=None, kw_only=True)
     spread: Spread | None = field(default=None, kw_only=True, repr=False)
@@ -197,6 +214,99 @@ class FittedFeatures(ABC):
         """The inverse of ``input_columns``: a matrix with all inputs, zero except for ``ids``."""
         return put_columns(columns, ids, self.n_inputs)
 
+    # model files
+
+    def covers(self, ids: np.ndarray) -> bool:
+        """Whether all that new data needs of some features is known: by default nothing has to be.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Features, from 0 to ``width`` - 1.
+
+        Returns
+        -------
+        bool
+            Of features on the path of the fit: True.
+        """
+        return True
+
+    def check_parts(self) -> None:
+        """Raise ValueError if the fields that a subclass adds, which may be of any type, are not valid.
+
+        They come from a file, which may be damaged or malicious.
+        """
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a model document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
+        own = {name: put_value(writer, f"{STATE}.{name}", getattr(self, name)) for name in self._own_names()}
+        return {
+            "kind": self.kind,
+            "n_candidates": None if self.n_candidates is None else int(self.n_candidates),
+            **own,
+            "labels": None if self.labels is None else self.labels.to_state(writer, "labels"),
+            "spread": None if self.spread is None else self.spread.to_state(writer, "spread"),
+        }
+
+    @classmethod
+    def _own_names(cls) -> list[str]:
+        """Names of the fields that a subclass adds."""
+        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in COMMON]
+
+    @classmethod
+    def from_state(
+        cls, reader: ArrayReader, state: Any, n_columns: int, column_names: np.ndarray | None = None
+    ) -> "FittedFeatures":
+        """The FittedFeatures that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+        n_columns : int
+            Number of columns of X.
+        column_names : ndarray of str, default=None
+            Their names, if X was a data frame.
+
+        Returns
+        -------
+        FittedFeatures
+            Of the class whose kind the state names.
+        """
+        made = cls.class_of(state, STATE)
+        table = required("kind", *made._own_names()) | dict.fromkeys(("n_candidates", "labels", "spread"))
+        state = fields(state, table, STATE)
+        own = {name: get_value(reader, state[name], f"{name} of {STATE}") for name in made._own_names()}
+        with reported(f"{STATE} are invalid"):
+            fitted = made(n_columns, **own, column_names=column_names)
+            fitted.check_parts()
+            width = fitted.width
+        count, labels, spread = state["n_candidates"], state["labels"], state["spread"]
+        if count is not None:
+            count = integer(count, "n_candidates", 1, width if labels is None else INT64 - 1)
+        if labels is not None:
+            labels = GroupLabels.from_state(reader, labels, "labels of the groups")
+        if spread is not None:
+            spread = Spread.from_state(reader, spread, width, "spread")
+        return dataclasses.replace(fitted, n_candidates=count, labels=labels, spread=spread)
+
+
+STATE = "fitted_features"  # the key in model documents
+COMMON = tuple(common.name for common in dataclasses.fields(FittedFeatures))
+
 
 def named_column(j: int, column_names: Sequence[str] | np.ndarray | None) -> str:
     """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
@@ -231,7 +341,7 @@ class MadeFeatures(FittedFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnFeatures(FittedFeatures):
+class ColumnFeatures(FittedFeatures, kind="columns"):
     """Every column of X is a feature."""
 
     def called(self, j: int) -> str:

@@ -9,7 +9,8 @@ it in ``tests/models/fixtures``; a field with a default needs neither (``checks.
 from dataclasses import dataclass
 
 from thresher.io.table import Source
-from thresher.models.checks import Damaged, integer, need
+from thresher.models.migration import with_features_and_target
+from thresher.state import Damaged, integer, need
 
 
 class TooNew(Damaged):
@@ -69,5 +70,5 @@ def with_typed_source(document):
     return document | {"source": known | {"notes": rest}}
 
 
-MODEL = Format("thresher-model", (with_typed_source,))
+MODEL = Format("thresher-model", (with_typed_source, with_features_and_target))
 CHECKPOINT = Format("thresher-checkpoint")

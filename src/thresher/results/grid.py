@@ -2,14 +2,21 @@
 
 import numbers
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from thresher.results.spread import Spread, WithImportance
 from thresher.results.weights import SparseRows, sparse_rows
+from thresher.state import ArrayReader, ArrayWriter, fields, get_begins, get_parts, integer, need, required
 
 RULES = ("gap", "iss", "ifs", "ends")
-PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
+COUNTS = ("features_removed", "samples_removed", "inactive_samples", "steps")
+PER_POINT = ("gap", "objective", *COUNTS)
+ARRAYS = dict.fromkeys(("betas", "alphas", "gap", "objective", "weights"), "<f8") | dict.fromkeys(
+    (*COUNTS, "begins", "ids", "test_begins", "tests"), "<i8"
+)
+STATE = required(*ARRAYS, "intercepts", "n_samples") | {"spread": None}
 RULE, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
 
 
@@ -61,7 +68,8 @@ class Grid:
     alphas : ndarray of shape (n_betas, n_alphas)
         The values of alpha.
     gap : ndarray of shape (n_betas, n_alphas)
-        Duality gaps of the whole problem as shares of 1 - gamma/2; with many classes the largest of them.
+        Duality gaps of the whole problem as shares of 1 - smoothing/2, the objective at w = 0; with many classes the
+        largest of them.
     objective : ndarray of shape (n_betas, n_alphas)
         Objectives; with many classes their sum.
     features_removed, samples_removed : ndarray of int of shape (n_betas, n_alphas)
@@ -195,6 +203,70 @@ class Grid:
             float(self.gap.flat[s]),
             float(self.objective.flat[s]),
             self.spread,
+        )
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        state = {name: writer.put(f"grid.{name}", getattr(self, name), dtype) for name, dtype in ARRAYS.items()}
+        state["intercepts"] = writer.put("grid.intercepts", self.intercepts.reshape(-1, *self.across), "<f8")
+        state["n_samples"] = int(self.n_samples)
+        state["spread"] = None if self.spread is None else self.spread.to_state(writer, "grid.spread")
+        return state
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any, n_features: int, across: tuple[int, ...]) -> Self:
+        """The Grid that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+        n_features : int
+            Number of columns of X.
+        across : tuple of int
+            As the attribute of that name.
+
+        Returns
+        -------
+        Grid
+            With arrays of the right shapes, and ids in range.
+        """
+        state = fields(state, STATE, "path_")
+        betas = reader.get(state["betas"], "<f8", (None,), "betas")
+        alphas = reader.get(state["alphas"], "<f8", (betas.size, None), "alphas")
+        size = alphas.size
+        valid = size > 0 and bool((betas > 0).all() and (alphas > 0).all())
+        need(valid, "betas and alphas of the grid must be positive and not empty")
+        per_point = {
+            name: reader.get(state[name], ARRAYS[name], alphas.shape, f"{name} of the grid", finite=name in COUNTS)
+            for name in PER_POINT
+        }
+        need(all(bool((per_point[name] >= 0).all()) for name in COUNTS), "the grid contains a negative count")
+        intercepts = reader.get(state["intercepts"], "<f8", (size, *across), "intercepts of the grid")
+        begins, ids = get_parts(
+            reader, state["begins"], state["ids"], size, "the features of the grid", count=n_features
+        )
+        tests = reader.get(state["tests"], "<i8", (None, 3), "tests of the grid")
+        need(bool(((tests >= 0) & (tests[:, :1] < len(RULES))).all()), "the grid contains an unknown test")
+        spread = state["spread"]
+        if spread is not None:
+            spread = Spread.from_state(reader, spread, n_features, "spread of the grid")
+            need(spread.covers(ids), "the spread of the grid lacks a feature")
+        return cls(
+            betas,
+            alphas,
+            **per_point,
+            intercepts=intercepts.reshape(*alphas.shape, *across),
+            begins=begins,
+            ids=ids,
+            weights=reader.get(state["weights"], "<f8", (ids.size, *across), "weights of the grid"),
+            test_begins=get_begins(reader, state["test_begins"], size, len(tests), "the tests of the grid"),
+            tests=tests,
+            n_samples=integer(state["n_samples"], "n_samples of the grid", 1),
+            n_features_in=n_features,
+            spread=spread,
         )
 
     @property

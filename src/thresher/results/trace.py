@@ -4,6 +4,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, Self
+
+from thresher.state import ArrayReader, ArrayWriter, fields, get_records, need, put_records, required
 
 
 def relative(difference: float, yardstick: float) -> float:
@@ -104,6 +107,14 @@ class Milestone:
     truncation_error: float
 
 
+def get_milestones(reader: ArrayReader, value: Any, what: str) -> list[Milestone]:
+    """Milestones from a document, where ``put_records`` has put them."""
+    milestones = get_records(reader, value, Milestone, what, finite=True)
+    counts = [count for milestone in milestones for count in (milestone.examples, milestone.features)]
+    need(min(counts, default=0) >= 0, f"{what} contain a negative count")
+    return milestones
+
+
 @dataclass
 class Trace:
     """The record of a fit: every scan, take and solve. Progress bars, plots and benchmarks read nothing else.
@@ -201,6 +212,21 @@ class Trace:
     def elapsed(self) -> float:
         """Seconds since the record was begun."""
         return time.perf_counter() - self.begun
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        return {
+            "steps": put_records(writer, "steps", Step, self.steps),
+            "turns": put_records(writer, "turns", Turn, self.turns),
+        }
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any) -> Self:
+        """The Trace that ``to_state`` was called on, begun as long ago as its last turn took."""
+        state = fields(state, required("steps", "turns"), "trace")
+        steps = get_records(reader, state["steps"], Step, "the steps")
+        turns = get_records(reader, state["turns"], Turn, "the turns")
+        return cls(steps, turns, time.perf_counter() - (turns[-1].seconds if turns else 0.0))
 
     def __repr__(self) -> str:
         by_kind = ", ".join(f"{kind} {seconds:.3g} s" for kind, seconds in self.seconds.items())

@@ -2,16 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from thresher.optim.problems.margins import Problem
+from thresher.state import ArrayReader, ArrayWriter, OfKind
 
 SMALLEST, LARGEST = 1e-60, 1e60  # of the sum of costs
 
 
-class Labels(ABC):
-    """What a fitted model predicts: turns scores into predictions."""
+class Labels(OfKind, ABC):
+    """What a fitted model predicts: turns scores into predictions. In model files it has the key ``target``."""
+
+    kinds: ClassVar[dict[str, type]] = {}
 
     @property
     @abstractmethod
@@ -32,6 +36,39 @@ class Labels(ABC):
         ndarray of shape (n_samples,)
             One prediction for each.
         """
+
+    @abstractmethod
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a model document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any) -> "Labels":
+        """The Labels that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+
+        Returns
+        -------
+        Labels
+            Of the class whose kind the state names.
+        """
+        return cls.class_of(state, "target").from_state(reader, state)
 
 
 class Target(ABC):

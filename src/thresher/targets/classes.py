@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from thresher.optim.problems.margins import Problem
+from thresher.state import ArrayReader, ArrayWriter, fields, get_typed, increasing, need, put_typed, required
 from thresher.targets.base import Labels, Target
 from thresher.targets.criteria import Criterion
 
 
 @dataclass(frozen=True, eq=False)
-class ClassLabels(Labels):
+class ClassLabels(Labels, kind="classes"):
     """Class labels.
 
     Parameters
@@ -30,6 +32,15 @@ class ClassLabels(Labels):
     def predict(self, scores: np.ndarray) -> np.ndarray:
         """See Labels."""
         return self.classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """See Labels."""
+        return {"kind": self.kind, "classes": put_typed(writer, "classes", self.classes)}
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any) -> "ClassLabels":
+        """See Labels."""
+        return cls(get_classes(reader, fields(state, required("kind", "classes"), "target")["classes"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +127,14 @@ class ClassTarget(Target):
     def score(self, scores: np.ndarray, test: np.ndarray) -> float:
         """See Target."""
         return self.criterion.score(scores, test, self.codes, self.weights)
+
+
+def get_classes(reader: ArrayReader, value: Any) -> np.ndarray:
+    """Labels from a document, sorted and unique, at least two."""
+    classes = get_typed(reader, value, "classes")
+    need(classes.ndim == 1, "classes must be a 1D array")
+    need(classes.size >= 2, "there must be at least two classes")
+    return increasing(classes, "classes")
 
 
 def signs_of(codes: np.ndarray, n_classes: int) -> np.ndarray:

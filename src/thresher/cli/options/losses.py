@@ -66,9 +66,8 @@ def check_loss(loss, features, balanced):
             f"--features all needs the --loss of a measure, such as f1; got {loss}, which LIBLINEAR fits on all columns"
         )
     if balanced and isinstance(criterion, MeasureCriterion) and not criterion.measure.is_weighted:
-        raise WrongUsage(
-            f"--balanced cannot be combined with --loss {criterion.measure.name}: the measure takes no weights of classes"
-        )
+        name = criterion.measure.name
+        raise WrongUsage(f"--balanced cannot be combined with --loss {name}: the measure takes no weights of classes")
 
 
 def title_of(loss):
@@ -108,7 +107,9 @@ def loss_facts(loss):
 def measure_of(loss):
     """The measure that a model was fitted for; None for others, and for the error rate: accuracy is always told."""
     criterion = criterion_of(loss)
-    return None if not isinstance(criterion, MeasureCriterion) or isinstance(criterion.measure, ErrorRate) else criterion.measure
+    if not isinstance(criterion, MeasureCriterion) or isinstance(criterion.measure, ErrorRate):
+        return None
+    return criterion.measure
 
 
 def little_gained(clf):

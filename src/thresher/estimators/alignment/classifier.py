@@ -4,7 +4,7 @@ import copy
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from thresher.estimators.alignment.judging import Judge, Options, Source, chosen
 from thresher.estimators.alignment.kernel_choice import checked_kernel, checked_units, is_list, kernel_source
 from thresher.estimators.alignment.kernel_machine import Machine, Training, machine_of
 from thresher.estimators.alignment.options import check_samples, checked_options, held_out
+from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import LinearClassifier
@@ -142,6 +143,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     path_: AlignmentPath
     training_: Training
     machine_: Machine
+    _saved: ClassVar = SAVED
+    _linear: ClassVar[bool] = False
 
     def __init__(
         self, kernel: str | list = "rbf", *, gamma: float | str | ArrayLike = "scale", degree: int = 3,

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -17,9 +18,11 @@ from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.fgm.warm_start import Previous
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.cv_results import CV_RESULTS
 from thresher.estimators.shared.folds import held_out_parts
 from thresher.estimators.shared.linear import PathClassifier
 from thresher.estimators.shared.progress import Progress
+from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.estimators.shared.scoring import fold_scorer
 from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
@@ -42,6 +45,7 @@ class FGMBase(PathClassifier):
     debias: bool = False
     solver: str = "auto"
     _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
+    _saved: ClassVar[Mapping[str, Attribute]] = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
 
     # what subclasses say
 
@@ -116,6 +120,11 @@ class FGMBase(PathClassifier):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
 
     # what is asked of parameters
+
+    def _checked_options(self) -> None:
+        """Raise ValueError for parameters that can be found invalid without the data."""
+        self._checked_C()
+        self._spec(Trace())
 
     def _spec(self, trace: Trace) -> FitSpec:
         """The parameters that can be validated without the data; ValueError if one of them is invalid."""

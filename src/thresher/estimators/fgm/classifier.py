@@ -14,6 +14,7 @@ from thresher.estimators.shared.selector import ColumnSelector
 from thresher.families.fgm.spec import ALL, FitSpec
 from thresher.features.base import FeatureMap, Restrictions
 from thresher.features.columns import Columns
+from thresher.features.fitted import FittedFeatures
 from thresher.features.known import WORDS, as_feature_map
 from thresher.optim.measures.base import Measure
 from thresher.optim.problems.loss import Loss
@@ -245,6 +246,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
 
     def _feature_map(self) -> FeatureMap:
         return as_feature_map(self.feature_map)
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        return fitted is not None and fitted.of_rows
 
     def _restrictions(self) -> Restrictions:
         return restrictions_of(self.always_include, self.exclude, self.groups, self._columns)

@@ -19,6 +19,7 @@ from thresher.estimators.fgm.base import FGMBase, has_probabilities
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import probabilities
+from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import grouped
 from thresher.features.instances.design import by_rows, rows_of
 from thresher.features.instances.fitted import BagRows, InstanceFeatures
@@ -190,6 +191,9 @@ class BagClassifier(TransformerMixin, FGMBase):
         own = grouped(bags, labels.size)
         weights = own.each("sample_weight", check.sample_weights(sample_weight, labels.size))
         return float(np.average(self.predict(X, bags) == own.each("y", labels), weights=weights))
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        return isinstance(fitted, InstanceFeatures)
 
     @property
     def _ranked(self) -> np.ndarray:

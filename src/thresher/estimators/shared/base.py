@@ -1,6 +1,7 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,7 @@ from thresher.data.designs.base import Design
 from thresher.data.input.types import check_given
 from thresher.data.input.validation import check_columns, checked_sparse
 from thresher.data.workers import Workers, count_workers
+from thresher.estimators.shared.saved import Attribute
 from thresher.features.fitted import ColumnFeatures, FittedFeatures
 from thresher.results import Selection
 
@@ -25,6 +27,16 @@ class FeatureEstimator(BaseEstimator):
 
     n_features_in_: int
     selection_: Selection
+    _saved: ClassVar[Mapping[str, Attribute]] = {}  # fitted attributes that model files have besides the selection
+    _proven: ClassVar[bool] = True  # whether the selection has a certificate
+    _linear: ClassVar[bool] = True  # whether weights are coefficients: with many classes one for each
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        """Whether a model file may have these features; None: they follow from the parameters."""
+        return fitted is None
+
+    def _restore(self) -> None:
+        """Set what follows from the attributes that were read; ValueError if they are inconsistent."""
 
     @property
     def fitted_features_(self) -> FittedFeatures:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.progress import StreamProgress
 from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.estimators.stream.options import class_factors, learner_options, number_of_passes
+from thresher.estimators.stream.saved import SAVED
 from thresher.families.online.learners import Learners
 from thresher.features.fitted import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
@@ -116,6 +117,9 @@ class StreamClassifier(SelectorClassifier):
     """
 
     _state: Any  # StreamLearners, or Frozen where it came from a model file
+
+    _saved: ClassVar = SAVED
+    _proven: ClassVar[bool] = False
 
     def __init__(
         self, budget: int | None = 100, method: str = "b-arda", *, loss: str | None = None,

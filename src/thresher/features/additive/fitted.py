@@ -12,13 +12,14 @@ from thresher.data.input.validation import check_columns, stored_block
 from thresher.features.additive.design import MOST_NUMBERS
 from thresher.features.additive.maps import Inputs, check_signs
 from thresher.features.fitted import Label, MadeFeatures
+from thresher.state import INT64, integer, need, need_ids
 
 if TYPE_CHECKING:
     from thresher.features.additive.spec import InputMap
 
 
 @dataclass(frozen=True, eq=False)
-class ExpandedFeatures(MadeFeatures):
+class ExpandedFeatures(MadeFeatures, kind="inputs"):
     """Numbers that a kernel makes of columns of X, and what its maps of the selected ones learnt from the data.
 
     Parameters
@@ -37,6 +38,19 @@ class ExpandedFeatures(MadeFeatures):
     size: int
     known: np.ndarray
     maps: Inputs = field(repr=False)
+
+    def check_parts(self) -> None:
+        """See FittedFeatures."""
+        size = integer(self.size, "size of the inputs", 1)
+        need(self.n_columns * size < INT64, "there are too many numbers of inputs")
+        need(size in self.kernel.sizes(), f"size {size} of the inputs does not match their kernel")
+        known = need_ids(self.known, "columns of the inputs", self.n_columns)
+        need(isinstance(self.maps, Inputs), "the maps of the inputs are missing")
+        self.maps.check(known.size, size)
+
+    def covers(self, ids: np.ndarray) -> bool:
+        """See FittedFeatures."""
+        return bool(np.isin(ids // self.size, self.known).all())
 
     @property
     def width(self) -> int:

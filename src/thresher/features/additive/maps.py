@@ -9,8 +9,10 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.compressed import CscBlock
 from thresher.data.blocks.dense import DenseBlock
 from thresher.errors import InvalidDataError
+from thresher.state import need, need_floats, register
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What the maps of some inputs need: x is (x - centre) * factor on its scale, and ``largest`` the training max |x|.
@@ -27,6 +29,16 @@ class Inputs:
         """Those of the inputs ``ids``."""
         edges = None if self.edges is None else self.edges[ids]
         return Inputs(self.factor[ids], self.centre[ids], self.largest[ids], edges)
+
+    def check(self, count: int, size: int) -> None:
+        """Raise Damaged unless the fields, which may be of any type, belong to ``count`` maps to ``size`` numbers."""
+        need_floats(self.factor, "factor of the inputs", (count,), least=0.0)
+        need_floats(self.centre, "centre of the inputs", (count,))
+        need_floats(self.largest, "largest of the inputs", (count,), least=0.0)
+        if self.edges is not None:
+            need_floats(self.edges, "edges of the inputs", (count, size + 1))
+            rising = bool((self.edges[:, 0] == 0.0).all() and (np.diff(self.edges, axis=1) >= 0.0).all())
+            need(rising, "edges of the inputs must begin at 0 and not decrease")
 
 
 def check_signs(word: str, columns: Block, called: Callable[[int], str]) -> None:

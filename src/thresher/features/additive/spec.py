@@ -33,6 +33,7 @@ from thresher.features.base import (
 from thresher.features.fitted import FittedFeatures
 from thresher.features.regrouped import start_of_groups
 from thresher.results import Selection
+from thresher.state import register
 
 PERIOD, MARGIN = 1.8, 3.5  # of AdditiveGaussian, in sigma: period for each frequency, and how much of it is left free
 # Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.
@@ -155,7 +156,7 @@ class ExpandedColumns(Features):
             known,
             maps,
             n_candidates=self.n_candidates,
-            labels=labels_of(self.units, units, self.labels, self.n_candidates),
+            labels=labels_of(self.units, units, self.labels),
             column_names=self.columns.column_names,
         )
 
@@ -205,6 +206,7 @@ class AdditiveKernel(InputMap):
         return written(columns, inputs, size, self.numbers)
 
 
+@register
 @dataclass(frozen=True)
 class Intersection(InputMap):
     """Histogram intersection: the kernel sum_j min(x_j^power, z_j^power), for values that are not negative.
@@ -272,6 +274,7 @@ class Intersection(InputMap):
         return Inputs(inputs.factor, inputs.centre, inputs.largest, edges)
 
 
+@register
 @dataclass(frozen=True)
 class AdditiveChi2(AdditiveKernel):
     """Additive chi-squared: the kernel sum_j 2 x_j z_j / (x_j + z_j), for values that are not negative.
@@ -310,6 +313,7 @@ class AdditiveChi2(AdditiveKernel):
         return out
 
 
+@register
 @dataclass(frozen=True)
 class AdditiveGaussian(AdditiveKernel):
     """Additive Gaussian: the kernel sum_j exp(-gamma (x_j - z_j)^2), by cosines and sines of fixed frequencies.

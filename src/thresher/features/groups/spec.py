@@ -9,11 +9,13 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.features.base import Grouping
 from thresher.features.groups.units import ListedGroups, TreeGroups
+from thresher.state import register
 
 WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")
 ColumnNumbers = Callable[[str, Any], np.ndarray]  # (what, numbers or names of columns) to unique numbers
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Groups:
     """Groups of columns, by the label of each column or as lists of columns.
@@ -53,6 +55,7 @@ class Groups:
             raise ValueError(f"ungrouped must be one of {UNGROUPED}, got {self.ungrouped!r}")
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Groups from a tree: every node is the group of all columns at or below it.

@@ -329,9 +329,8 @@ class BagDesign(Design):
         X = self.distances.X
         values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
         return Prototypes(
-            rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.width,
-            self.shape[0],
-        )  # fmt: skip
+            rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.shape[0]
+        )
 
     def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Standard deviations of the columns ``ids`` over the bags."""

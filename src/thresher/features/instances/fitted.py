@@ -11,6 +11,7 @@ from thresher.features.fitted import FittedFeatures, Label, named_column
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import on_scale, similarities
 from thresher.features.instances.prototypes import Prototypes
+from thresher.state import need
 
 AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
 
@@ -35,7 +36,7 @@ class Nearest(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class InstanceFeatures(FittedFeatures):
+class InstanceFeatures(FittedFeatures, kind="instances"):
     """Similarities of bags to training instances: feature k is row k of the training data.
 
     Parameters
@@ -45,6 +46,15 @@ class InstanceFeatures(FittedFeatures):
     """
 
     prototypes: Prototypes = field(repr=False)
+
+    def check_parts(self) -> None:
+        """See FittedFeatures."""
+        need(isinstance(self.prototypes, Prototypes), "the training instances are missing")
+        self.prototypes.check(self.n_columns)
+
+    def covers(self, ids: np.ndarray) -> bool:
+        """See FittedFeatures."""
+        return bool(np.isin(ids, self.prototypes.rows).all())
 
     @property
     def candidate(self) -> str:

@@ -13,11 +13,12 @@ from thresher.data.input.validation import check_columns, stored_block
 from thresher.data.scan.reducers import distinct
 from thresher.features.fitted import Label, MadeFeatures
 from thresher.features.polynomial.design import MOST_ENTRIES, product_block
-from thresher.features.polynomial.numbers import n_numbers, pairs_of
+from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, pairs_of
+from thresher.state import need, need_floats, need_ids
 
 
 @dataclass(frozen=True, eq=False)
-class ProductFeatures(MadeFeatures):
+class ProductFeatures(MadeFeatures, kind="products"):
     """Linear terms, squares and products of columns x as (x - shift) * factor, without the factors of the kernel.
 
     Parameters
@@ -33,6 +34,17 @@ class ProductFeatures(MadeFeatures):
     known: np.ndarray = field(repr=False)
     shift: np.ndarray = field(repr=False)
     factor: np.ndarray = field(repr=False)
+
+    def check_parts(self) -> None:
+        """See FittedFeatures."""
+        need(self.n_columns <= MOST_INPUTS, "there are too many columns for products")
+        known = need_ids(self.known, "columns of the products", self.n_columns)
+        need_floats(self.shift, "shift of the products", known.shape)
+        need_floats(self.factor, "factor of the products", known.shape, least=0.0)
+
+    def covers(self, ids: np.ndarray) -> bool:
+        """See FittedFeatures: the constant is no feature."""
+        return bool((ids > 0).all() and np.isin(self.inputs(ids), self.known).all())
 
     @property
     def candidate(self) -> str:

@@ -19,11 +19,13 @@ from thresher.features.polynomial.fitted import ProductFeatures
 from thresher.features.polynomial.heredity import HereditaryTerms
 from thresher.features.polynomial.numbers import n_numbers, numbers_of
 from thresher.features.polynomial.terms import terms_of
+from thresher.state import register
 
 TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
 HEREDITY = (None, "strong", "weak")
 
 
+@register
 @dataclass(frozen=True)
 class Polynomial(FeatureMap):
     """Products of two columns, squares and linear terms: the features of the kernel (gamma x'z + coef0)^2.

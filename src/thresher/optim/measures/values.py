@@ -18,8 +18,10 @@ from thresher.optim.measures.confusion import ConfusionMeasure
 from thresher.optim.measures.cuts import Oracle, Rows
 from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle
 from thresher.optim.named_values import is_positive
+from thresher.state import register
 
 
+@register
 @dataclass(frozen=True)
 class ErrorRate(ConfusionMeasure):
     """The error rate: with C, ``loss="error"`` is the support vector machine (hinge loss) with the same C.
@@ -69,6 +71,7 @@ class _OfPrecisionAndRecall(ConfusionMeasure):
         return FBetaOracle(rows, self.loss_of_counts, self._beta)
 
 
+@register
 @dataclass(frozen=True)
 class F1(_OfPrecisionAndRecall):
     """The harmonic mean of precision and recall; 0 without true positives.
@@ -90,6 +93,7 @@ class F1(_OfPrecisionAndRecall):
         return 1.0
 
 
+@register
 @dataclass(frozen=True)
 class FBeta(_OfPrecisionAndRecall):
     """The weighted harmonic mean of precision and recall, (1 + beta^2) a / (a + b + beta^2 P); 0 if a is.
@@ -126,6 +130,7 @@ class FBeta(_OfPrecisionAndRecall):
         return self.beta
 
 
+@register
 @dataclass(frozen=True)
 class PRBEP(ConfusionMeasure):
     """Precision where it equals recall: of as many samples with the largest scores as there are positives.
@@ -199,6 +204,7 @@ class _AtK(ConfusionMeasure):
         return self
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class PrecisionAtK(_AtK):
     """The share of positives among the k samples with the largest scores.
@@ -224,6 +230,7 @@ class PrecisionAtK(_AtK):
         return 1.0 - true / (true + false)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class RecallAtK(_AtK):
     """The share of all positives that are among the k samples with the largest scores.
@@ -249,6 +256,7 @@ class RecallAtK(_AtK):
         return 1.0 - true / n_positive
 
 
+@register
 @dataclass(frozen=True)
 class RocArea(Measure):
     """The area under the ROC curve: the share of pairs of a positive and a negative sample in right order.
@@ -286,6 +294,7 @@ class RocArea(Measure):
         return rankings.RocOracle(rows)
 
 
+@register
 @dataclass(frozen=True)
 class AveragePrecision(Measure):
     """The mean over the positives of the precision among the samples that are ranked no worse.

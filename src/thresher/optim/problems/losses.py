@@ -9,11 +9,13 @@ from scipy.special import expit, xlogy
 from thresher.loops import hinge
 from thresher.optim.named_values import is_positive
 from thresher.optim.problems.loss import Loss
+from thresher.state import register
 
 # Shares of the cost that have logarithms on both sides.
 INSIDE = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg
 
 
+@register
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
     """l(m) = max(0, 1 - m)^2 / 2.
@@ -68,6 +70,7 @@ class SquaredHinge(Loss):
         return hinge.slope(y, z, cost, b)
 
 
+@register
 @dataclass(frozen=True)
 class Logistic(Loss):
     """l(m) = log(1 + exp(-m)); models fitted with it have ``predict_proba``.
@@ -139,6 +142,7 @@ class Logistic(Loss):
         return self.dual_total(np.minimum(best * alpha, cost), cost) - 0.5 * best * best * square
 
 
+@register
 @dataclass(frozen=True)
 class SmoothedHinge(Loss):
     """l(m) = 0 for m >= 1, (1 - m)^2 / (2 smoothing) for 1 - smoothing <= m < 1, and 1 - m - smoothing / 2 below.

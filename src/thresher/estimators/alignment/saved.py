@@ -6,9 +6,10 @@ import numpy as np
 
 from thresher.errors import InconsistentResultError
 from thresher.estimators.alignment.kernel_machine import Machine, Training
+from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.features.kernels.explicit import TrainingColumns
-from thresher.models.checks import Damaged, fields, increasing, integer, need, real, required
 from thresher.results import AlignmentPath
+from thresher.state import Damaged, fields, increasing, integer, need, real, required
 
 ARRAYS = {"p": "<f8", "begins": "<i8", "ids": "<i8", "values": "<f8", "objective": "<f8", "deviation_bound": "<f8",
           "alignments": "<f8"}  # fmt: skip
@@ -149,3 +150,30 @@ def get_results(reader, value):
         out[name] = reader.get(array, dtype, (count,), f"{name} of cv_results_", finite=False)
         count = out[name].size
     return out
+
+
+SAVED = {
+    "C_": REAL,
+    "point_": INTEGER,
+    "path_": Attribute(
+        lambda writer, name, path: put_path(writer, path),
+        lambda reader, part, name, clf: get_path(reader, part, clf.fitted_features_.width),
+    ),
+    "training_": Attribute(
+        lambda writer, name, training: put_training(writer, training),
+        lambda reader, part, name, clf: get_training(reader, part, clf),
+        optional=True,
+    ),
+    "machine_": Attribute(
+        lambda writer, name, machine: put_machine(writer, machine),
+        lambda reader, part, name, clf: get_machine(reader, part, clf),
+        optional=True,
+    ),
+    "cv_results_": Attribute(
+        lambda writer, name, results: put_results(writer, results),
+        lambda reader, part, name, clf: get_results(reader, part),
+        optional=True,
+    ),
+    "best_index_": INTEGER._replace(optional=True),
+    "best_score_": REAL._replace(optional=True),
+}

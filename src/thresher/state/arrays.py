@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thresher.models.checks import INT64, fields, integer, need, real, required, shown
+from thresher.state.checks import INT64, fields, integer, need, real, required, shown
 
 INLINE = 1_000_000  # bytes, eight for each entry: larger arrays go into the container
 INLINE_TOTAL = 16_000_000  # bytes of all lists together: documents stay far below the limit for reading
@@ -67,6 +67,12 @@ class ArrayReader:
         valid = not finite or array.dtype.kind != "f" or bool(np.isfinite(array).all())
         need(valid, f"{what} contains NaN or infinity")
         return array
+
+    def get_flat(self, value, dtype, what):
+        """The entries, perhaps not finite, of a list or of a member of any shape, in C order."""
+        if isinstance(value, dict):
+            return self._member(value, dtype, what).reshape(-1)
+        return self.get(value, dtype, (None,), what, finite=False)
 
     def _member(self, value, dtype, what):
         value = fields(value, REFERENCE, what)

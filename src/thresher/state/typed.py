@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
-from thresher.models import arrays as store
-from thresher.models.checks import Damaged, fields, increasing, integer, need, required, shown, string
+from thresher.state import arrays as store
+from thresher.state.checks import Damaged, fields, integer, need, required, shown, string
 
 DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
 MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, however small they are in the file
@@ -85,7 +85,7 @@ def get_typed(reader, value, what):
     if dtype.kind in "UO":
         flat = _string_array(get_strings(reader, value["values"], None, what), dtype, what)
     else:
-        wide = reader.get(value["values"], STORED_AS[dtype.kind], (None,), what, finite=False)
+        wide = reader.get_flat(value["values"], STORED_AS[dtype.kind], what)
         with np.errstate(over="ignore"):
             flat = wide.astype(dtype)
         need(np.array_equal(flat, wide, equal_nan=dtype.kind == "f"), f"{what} has values that do not fit its dtype")
@@ -110,11 +110,3 @@ def _reshaped(flat, shape, what):
         return flat.reshape(lengths)
     except ValueError as error:  # no entries, but dimensions too large for any array
         raise Damaged(f"{what} has an invalid shape, {shown(shape)}") from error
-
-
-def get_classes(reader, value):
-    """Labels, sorted and unique, at least two."""
-    classes = get_typed(reader, value, "classes")
-    need(classes.ndim == 1, "classes must be a 1D array")
-    need(classes.size >= 2, "there must be at least two classes")
-    return increasing(classes, "classes")

@@ -1,5 +1,6 @@
 """Validation of what is read from a model file, value by value, before it is used."""
 
+import contextlib
 import copy
 import reprlib
 
@@ -10,20 +11,25 @@ class Damaged(Exception):
     """What is wrong with a model file; becomes a ModelFileError once the file's name is known."""
 
 
+INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what code may raise for odd values
+
+
+@contextlib.contextmanager
+def reported(what, errors=INVALID):
+    """Raise Damaged, which says ``what`` is wrong, for errors of these types."""
+    try:
+        yield
+    except errors as error:
+        raise Damaged(f"{what} ({in_one_line(error)})") from error
+
+
 def need(valid, message):
     """Raise Damaged with ``message`` unless ``valid``."""
     if not valid:
         raise Damaged(message)
 
 
-class _Required:
-    """The default of a field that has none."""
-
-    def __repr__(self):
-        return "REQUIRED"
-
-
-REQUIRED = _Required()
+REQUIRED = object()  # the default of a field that has none
 
 
 def required(*names):
