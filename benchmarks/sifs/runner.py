@@ -15,7 +15,7 @@ from thresher.families.sparse_svm import solver as shrinking
 from thresher.families.sparse_svm.rules import RULES
 
 CONTESTANTS = (None, "ifs", "iss", "sifs", "sifs+gap", "gap", "auto")
-GAMMA, TOL = 0.5, 1e-6
+SMOOTHING, TOL = 0.5, 1e-6
 SHORT, REPEATS = 10.0, 3  # runs of fewer seconds are repeated
 
 
@@ -155,18 +155,18 @@ def _found(log):
     return np.array([entry[1:] for entry in log], dtype=np.float64).reshape(-1, 2).sum(axis=0)
 
 
-def svm_of(X, y, gamma=GAMMA):
+def svm_of(X, y, smoothing=SMOOTHING):
     """(sides, Svm) of two classes with equal costs, on one thread."""
     sides = as_design(checked_sparse(X)).sides()
-    (svm,) = problems(sides, np.atleast_2d(y), np.full(y.size, 1.0 / y.size), gamma, False)
+    (svm,) = problems(sides, np.atleast_2d(y), np.full(y.size, 1.0 / y.size), smoothing, False)
     return sides, svm
 
 
-def walked(data, grid, name, limit=np.inf, gamma=GAMMA):
+def walked(data, grid, name, limit=np.inf, smoothing=SMOOTHING):
     """One Run over the grid, from the arranging of X on; ended after ``limit`` seconds of the processor."""
     with ONE_BLAS_THREAD, screening_clock() as clock:
         begun = time.process_time()
-        sides, svm = svm_of(data.X, data.y, gamma)
+        sides, svm = svm_of(data.X, data.y, smoothing)
         betas, alphas = grid_of([svm], grid.betas, grid.alphas, grid.beta_ratio, grid.alpha_ratio)
         counts, spent, screening = Counts(svm), time.process_time() - begun, 0.0
         points = walk([svm], betas, alphas, TOL * svm.at_zero, RULES[name])

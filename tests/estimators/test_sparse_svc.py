@@ -268,7 +268,7 @@ def test_scales_equal_scaling_by_hand_without_centring(scale, shift):
 @SHIFT
 def test_the_certificate_is_the_objective_of_the_weights(shift):
     weights = np.random.default_rng(0).integers(1, 4, 80).astype(float)
-    clf = SparseSVC(ALPHA, BETA, gamma=0.3, fit_intercept=shift, scale=None).fit(X, y, weights)
+    clf = SparseSVC(ALPHA, BETA, smoothing=0.3, fit_intercept=shift, scale=None).fit(X, y, weights)
     found = objective(X, y, weights / weights.sum(), 0.3, ALPHA, BETA, weights_of(clf)[0], clf.intercept_[0])
     assert clf.selection_.certificate.objective == pytest.approx(found, rel=1e-12)
     assert 0.0 <= clf.selection_.certificate.gap <= 1e-6
@@ -338,9 +338,9 @@ def test_wrong_data_is_refused(clf, case):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": 0}, "gamma must be a positive number, got 0"),
-        ({"gamma": 1}, "gamma must be between 0 and 1 \\(exclusive\\), got 1"),
-        ({"gamma": "wide"}, "gamma must be a positive number"),
+        ({"smoothing": 0}, "smoothing must be a positive number, got 0"),
+        ({"smoothing": 1}, "smoothing must be between 0 and 1 \\(exclusive\\), got 1"),
+        ({"smoothing": "wide"}, "smoothing must be a positive number"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
         ({"screening": "all"}, "screening must be one of 'auto', 'sifs\\+gap', .*, None; got 'all'"),
@@ -541,7 +541,7 @@ def test_a_tolerance_out_of_reach_is_said():
 
 
 def test_the_grid_is_that_of_the_paper():
-    path = SparseSVCPath(4, 5, gamma=0.4, scale=None, fit_intercept=False).fit(X, y)
+    path = SparseSVCPath(4, 5, smoothing=0.4, scale=None, fit_intercept=False).fit(X, y)
     grid, share = path.path_, y / 80
     pull = X.T @ share
     beta_max = np.abs(pull).max()
@@ -604,7 +604,7 @@ def test_betas_and_alphas_can_be_given_in_any_order(betas, alphas, shape, shift)
 
 @SHIFT
 def test_a_point_is_the_model_of_one_fit(shift):
-    path = SparseSVCPath(3, 4, fit_intercept=shift, gamma=0.3, scale="std", class_weight="balanced").fit(X, y)
+    path = SparseSVCPath(3, 4, fit_intercept=shift, smoothing=0.3, scale="std", class_weight="balanced").fit(X, y)
     for i, j in ((1, 0), (1, 3), (2, 1), (-1, -1)):
         point = path.at(i, j)
         alone = clone(point).fit(X, y)

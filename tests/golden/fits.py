@@ -20,13 +20,13 @@ FGM = {
     "verbose": 0,
 }  # fmt: skip
 SVC = {
-    "alpha": 1e-2, "beta": 0.05, "gamma": 0.5, "scale": None, "fit_intercept": False, "screening": "auto", "tol": 1e-6,
-    "class_weight": None, "n_jobs": 1,
+    "alpha": 1e-2, "beta": 0.05, "smoothing": 0.5, "scale": None, "fit_intercept": False, "screening": "auto",
+    "tol": 1e-6, "class_weight": None, "n_jobs": 1,
 }  # fmt: skip
 GRID = {
-    "n_betas": 3, "n_alphas": 4, "betas": None, "alphas": None, "beta_ratio": 0.05, "alpha_ratio": 0.01, "gamma": 0.5,
-    "scale": None, "fit_intercept": False, "screening": "auto", "tol": 1e-6, "cv": None, "scoring": "accuracy",
-    "class_weight": None, "max_time": None, "n_jobs": 1, "verbose": 0,
+    "n_betas": 3, "n_alphas": 4, "betas": None, "alphas": None, "beta_ratio": 0.05, "alpha_ratio": 0.01,
+    "smoothing": 0.5, "scale": None, "fit_intercept": False, "screening": "auto", "tol": 1e-6, "cv": None,
+    "scoring": "accuracy", "class_weight": None, "max_time": None, "n_jobs": 1, "verbose": 0,
 }  # fmt: skip
 STREAM = {
     "budget": 8, "method": "b-arda", "loss": None, "step_size": None, "l2": None, "l1": None, "gamma": None,

@@ -48,7 +48,7 @@ def drawn(seed, shapes=SHAPES):
     options = {
         "alpha": 2.0 * most * longest * 10.0 ** rng.uniform(-6, 0),
         "beta": most * 10.0 ** rng.uniform(-6, 0),
-        "gamma": float(rng.choice([0.5, 0.05, 0.95])),
+        "smoothing": float(rng.choice([0.5, 0.05, 0.95])),
         "fit_intercept": bool(rng.integers(2)),
         "scale": None,
     }
@@ -88,7 +88,7 @@ def conic_optimum(X, y, weights, options):
     w, b, slack = cp.Variable(p), cp.Variable(), cp.Variable(n)
     # the smoothed hinge is the least of  slack + part^2 / (2 gamma)  over ways to split the lack, see SmoothedHinge
     part = cp.Variable(n)
-    gamma = options["gamma"]
+    gamma = options["smoothing"]
     lack = 1.0 - cp.multiply(y, X @ w + (b if options["fit_intercept"] else 0.0))
     loss = cost @ (slack + cp.square(part) / (2.0 * gamma))
     penalty = 0.5 * options["alpha"] * cp.sum_squares(w) + options["beta"] * cp.norm1(w)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from thresher.io.table import Source
 from thresher.models.checks import Damaged, integer, need
+from thresher.models.migration import with_current_parameters
 
 
 class TooNew(Damaged):
@@ -69,5 +70,5 @@ def with_typed_source(document):
     return document | {"source": known | {"notes": rest}}
 
 
-MODEL = Format("thresher-model", (with_typed_source,))
+MODEL = Format("thresher-model", (with_typed_source, with_current_parameters))
 CHECKPOINT = Format("thresher-checkpoint")

@@ -61,7 +61,8 @@ class Grid:
     alphas : ndarray of shape (n_betas, n_alphas)
         The values of alpha.
     gap : ndarray of shape (n_betas, n_alphas)
-        Duality gaps of the whole problem as shares of 1 - gamma/2; with many classes the largest of them.
+        Duality gaps of the whole problem as shares of 1 - smoothing/2, the objective at w = 0; with many classes the
+        largest of them.
     objective : ndarray of shape (n_betas, n_alphas)
         Objectives; with many classes their sum.
     features_removed, samples_removed : ndarray of int of shape (n_betas, n_alphas)

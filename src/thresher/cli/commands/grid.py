@@ -13,7 +13,7 @@ FEATURES_SHOWN = 20
 
 
 def run(
-    file, betas, alphas, cv, scoring, gamma, no_intercept, scale, screening, tol, max_time, out, reading, fitting,
+    file, betas, alphas, cv, scoring, smoothing, no_intercept, scale, screening, tol, max_time, out, reading, fitting,
     reporting,
 ):  # fmt: skip
     """Read the data, solve all points, save the models, and report."""
@@ -22,7 +22,7 @@ def run(
     check_usage(file, out, None, path_of(reading.labels), None, path_of(reading.names))
     table = training_data(reporter, file, reading, fitting.jobs)
     path = SparseSVCPath(
-        betas, alphas, cv=cv, scoring=scoring, gamma=gamma, fit_intercept=not no_intercept,
+        betas, alphas, cv=cv, scoring=scoring, smoothing=smoothing, fit_intercept=not no_intercept,
         scale=None if scale == "none" else scale, class_weight="balanced" if fitting.balanced else None,
         screening=None if screening == "none" else screening, tol=tol, max_time=max_time, n_jobs=fitting.jobs,
     )  # fmt: skip

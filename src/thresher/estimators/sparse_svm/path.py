@@ -20,7 +20,7 @@ from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import Walker, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 
-SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
+SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
 class SparseSVCPath(ElasticSVC):
@@ -41,8 +41,8 @@ class SparseSVCPath(ElasticSVC):
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float, default=0.05, 0.01
         Smallest over largest value of beta and of alpha.
-    gamma : float in (0, 1), default=0.5
-        Width of the smooth part of the hinge, as in SparseSVC.
+    smoothing : float in (0, 1), default=0.5
+        Width of the smooth part of the hinge loss, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
     fit_intercept : bool, default=True
@@ -99,7 +99,7 @@ class SparseSVCPath(ElasticSVC):
 
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
-        alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, gamma: float = 0.5,
+        alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, smoothing: float = 0.5,
         scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
         cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
@@ -110,7 +110,7 @@ class SparseSVCPath(ElasticSVC):
         self.alphas = alphas
         self.beta_ratio = beta_ratio
         self.alpha_ratio = alpha_ratio
-        self.gamma = gamma
+        self.smoothing = smoothing
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.screening = screening
@@ -266,7 +266,7 @@ class SparseSVCPath(ElasticSVC):
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        at_zero = (1.0 - 0.5 * self.gamma) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
+        at_zero = (1.0 - 0.5 * self.smoothing) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
         why = stop(point.gap, self.tol)
         selection = replace(
             self.selection_,

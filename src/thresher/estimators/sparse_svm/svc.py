@@ -31,7 +31,7 @@ PARALLEL_FROM = 1 << 23  # stored values from which on more than one thread is w
 class ElasticSVC(SelectorClassifier):
     """What SparseSVC and SparseSVCPath share: parameters, data and the binary problems inside."""
 
-    gamma: float
+    smoothing: float
     scale: str | None
     fit_intercept: bool
     screening: str | None
@@ -43,7 +43,7 @@ class ElasticSVC(SelectorClassifier):
 
     def _checked_options(self) -> Any:
         """Raise ValueError for invalid parameters, before any work is done."""
-        check.fraction("gamma", self.gamma)
+        check.fraction("smoothing", self.smoothing)
         check.positive("tol", self.tol)
         check.one_of("scale", self.scale, SCALES)
         check.one_of("screening", self.screening, tuple(RULES))
@@ -82,7 +82,7 @@ class ElasticSVC(SelectorClassifier):
                     "multiply X by a constant or use scale='max'"
                 )
             training = Training(
-                design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.gamma),
+                design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.smoothing),
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
                 spread=spread,
             )  # fmt: skip
@@ -127,9 +127,9 @@ class SparseSVC(ElasticSVC):
     """Sparse linear SVM: an elastic-net penalty and a smoothed hinge loss, solved to a certified duality gap.
 
     Minimises  sum_i c_i l(1 - y_i (x_i'w + b)) + alpha/2 ||w||^2 + beta ||w||_1,  where c_i is the sample's share of
-    the total weight and l(t) is 0 for t < 0, t^2 / (2 gamma) up to gamma, and t - gamma/2 above. On request, safe
-    screening tests prove which features and samples cannot affect the solution, and remove them; the result is that on
-    all of X either way.
+    the total weight and, with s the ``smoothing``, l(t) is 0 for t < 0, t^2 / (2 s) up to s, and t - s/2 above. On
+    request, safe screening tests prove which features and samples cannot affect the solution, and remove them; the
+    result is that on all of X either way.
 
     More than two classes are fitted one-vs-rest.
 
@@ -139,8 +139,8 @@ class SparseSVC(ElasticSVC):
         Weight of the l2 penalty.
     beta : float, default=1e-4
         Weight of the l1 penalty: the larger, the fewer features.
-    gamma : float in (0, 1), default=0.5
-        Width of the smooth part of the hinge.
+    smoothing : float in (0, 1), default=0.5
+        Width of the smooth part of the hinge loss (gamma in the paper).
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
     fit_intercept : bool, default=True
@@ -152,7 +152,7 @@ class SparseSVC(ElasticSVC):
         all, as with None, since the solver reads only rows and columns that are active. "gap" costs a few per cent and
         proves the most. The result does not depend on it.
     tol : float, default=1e-6
-        Duality gap to reach, relative to the objective 1 - gamma/2 at w = 0.
+        Duality gap to reach, relative to the objective 1 - smoothing/2 at w = 0.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights.
     max_time : float, default=None
@@ -198,14 +198,14 @@ class SparseSVC(ElasticSVC):
     """
 
     def __init__(
-        self, alpha: float = 1e-3, beta: float = 1e-4, *, gamma: float = 0.5, scale: str | None = "auto",
+        self, alpha: float = 1e-3, beta: float = 1e-4, *, smoothing: float = 0.5, scale: str | None = "auto",
         fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
         class_weight: dict | str | None = None, max_time: float | None = None, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.alpha = alpha
         self.beta = beta
-        self.gamma = gamma
+        self.smoothing = smoothing
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.screening = screening
