@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score, f1_score, make_scorer, roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.estimators.test_fgm_classifier import storages
@@ -34,6 +34,7 @@ X, y = np.round(DATA.X * 64) / 64, DATA.y  # exact in float32
 FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, X, 0.0)
 Z, CODES, _, _ = many_classes(70, 20, seed=8)
 ALPHA, BETA = 0.05, 0.03
+CHOSEN = ("scores_", "supports_", "cv_results_", "best_index_", "best_score_", "best_estimator_")
 SHIFT = pytest.mark.parametrize("shift", [False, True], ids=["plain", "shift"])
 
 
@@ -629,9 +630,10 @@ def test_without_cv_the_last_point_predicts():
     path = SparseSVCPath(3, 4, scale=None, fit_intercept=False).fit(X, y)
     np.testing.assert_array_equal(path.coef_.toarray(), path.path_.coef(2, 3).toarray())
     np.testing.assert_array_equal(path.decision_function(X), path.at(-1, -1).decision_function(X))
-    for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "fold_support", "stability"):
+    after = clone(path).set_params(cv=2).fit(X, y).set_params(cv=None).fit(X, y)
+    for name in (*CHOSEN, "fold_support", "stability"):
         assert not hasattr(path, name), name
-    assert not hasattr(path.set_params(cv=2).fit(X, y).set_params(cv=None).fit(X, y), "scores_")
+        assert not hasattr(after, name), name
 
 
 @SHIFT
@@ -709,6 +711,24 @@ def test_the_best_point_is_the_first_with_the_best_mean():
     assert path.best_estimator_.alpha == path.path_.alphas[i, j]
     np.testing.assert_array_equal(path.coef_.toarray(), path.best_estimator_.coef_.toarray())
     np.testing.assert_array_equal(path.predict(X), path.best_estimator_.predict(X))
+
+
+def test_results_are_those_of_a_search_over_the_points():
+    """``cv_results_`` of GridSearchCV that fits each point alone, in the same order, but for the times."""
+    path = SparseSVCPath(n_alphas=4, betas=[0.2, 0.1, 0.03], cv=3, scoring="roc_auc", tol=1e-12, scale=None).fit(X, y)
+    betas, alphas = path.path_.betas, path.path_.alphas
+    each = [{"alpha": [alphas[i, j]], "beta": [betas[i]]} for i, j in np.ndindex(3, 4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        search = GridSearchCV(SparseSVC(scale=None), each, cv=3, scoring="roc_auc").fit(X, y)
+    found, expected = path.cv_results_, search.cv_results_
+    assert set(found) == {name for name in expected if not name.endswith("_time")}
+    assert found["params"] == expected["params"]
+    for name in set(found) - {"params"}:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-9, err_msg=name)
+    assert np.array_equal(found["split1_test_score"].reshape(3, 4), path.scores_[1])
+    best = found["params"][np.argmin(found["rank_test_score"])]
+    assert best == {name: getattr(path.best_estimator_, name) for name in ("alpha", "beta")}
 
 
 def test_of_equal_scores_the_larger_penalties_are_taken():
@@ -872,7 +892,7 @@ def test_ctrl_c_among_the_folds_keeps_the_whole_grid_without_scores():
     with pytest.raises(KeyboardInterrupt):
         path.fit(X, y)
     assert path.path_.solved.all()
-    for name in ("scores_", "best_index_", "best_estimator_", "best_score_"):
+    for name in CHOSEN:
         assert not hasattr(path, name), name
     with pytest.raises(NotFittedError):
         path.stability(1, 1)

@@ -160,7 +160,7 @@ def data_for(kind):
 def same(a, b):
     """Whether two values are equal, with types and dtypes, to the last bit."""
     if isinstance(a, np.ndarray):
-        alike = type(b) is np.ndarray and a.dtype == b.dtype and a.shape == b.shape
+        alike = type(b) is type(a) and a.dtype == b.dtype and a.shape == b.shape
         return alike and (a.tolist() == b.tolist() or (a.dtype.kind == "f" and a.tobytes() == b.tobytes()))
     if isinstance(a, (list, tuple)):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))

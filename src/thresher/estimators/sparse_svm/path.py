@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.cv_results import cv_results
 from thresher.estimators.shared.folds import held_out_parts
 from thresher.estimators.shared.progress import PointProgress
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
@@ -20,6 +21,7 @@ from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import Walker, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 
+CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
 SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
@@ -76,6 +78,10 @@ class SparseSVCPath(ElasticSVC):
         at a point, ``coef(i, j)`` its weights as a sparse matrix.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
+    cv_results_ : dict
+        The same under the keys of scikit-learn's ``GridSearchCV``, with ``cv``: ``params``, ``param_alpha``,
+        ``param_beta``, ``split{i}_test_score``, ``mean_test_score``, ``std_test_score`` and ``rank_test_score``. Point
+        (i, j) has the position i * n_alphas + j.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
         The point with the best mean score, the first if there are ties; with ``cv``. ``best_score_`` is not an estimate
         for new data, since the same folds chose the point (on pure noise it was up to 0.58): for that use
@@ -154,7 +160,7 @@ class SparseSVCPath(ElasticSVC):
             grid, selection = walker.whole()
             scored = walker.folds(folds, score) if folds and not walker.ended else None
             watch.close()
-        for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "supports_"):
+        for name in (*CHOICE, "cv_results_", "best_estimator_"):
             self.__dict__.pop(name, None)
         self.path_, self.classes_, self.fingerprint_ = grid, samples.classes, samples.fingerprint
         self._set_selection(selection)
@@ -207,18 +213,24 @@ class SparseSVCPath(ElasticSVC):
 
     def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
-        mean = scores.mean(axis=0)
-        mean = np.where(np.isnan(mean), -np.inf, mean)
         self.scores_, self.supports_ = scores, supports
-        i, j = np.unravel_index(np.argmax(mean), mean.shape)
-        self.best_index_ = int(i), int(j)
-        self.best_score_ = float(mean[self.best_index_])
+        self.cv_results_ = self._cv_results()
+        best = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_index_ = divmod(best, self.path_.shape[1])
+        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
         self.best_estimator_ = self.at(*self.best_index_)
         self._set_selection(self.best_estimator_.selection_)
 
+    def _cv_results(self) -> dict[str, Any]:
+        """``cv_results_`` from ``scores_``."""
+        betas = np.repeat(self.path_.betas, self.path_.shape[1])
+        points = zip(self.path_.alphas.ravel().tolist(), betas.tolist(), strict=True)
+        params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
+        return cv_results(params, self.scores_.reshape(len(self.scores_), -1))
+
     def _restore(self) -> None:
         """Set what follows from the other fitted attributes, as after a fit; ValueError if they are inconsistent."""
-        chosen = [hasattr(self, name) for name in ("scores_", "supports_", "best_index_", "best_score_")]
+        chosen = [hasattr(self, name) for name in CHOICE]
         if any(chosen) and not all(chosen):
             raise ValueError("a part of the cross-validation results is missing")
         grid = self.path_
@@ -231,10 +243,10 @@ class SparseSVCPath(ElasticSVC):
         if all(chosen):
             if len(self.supports_) != len(self.scores_):
                 raise ValueError("scores_ and supports_ have different numbers of folds")
-            mean = self.scores_.mean(axis=0)
-            mean = np.where(np.isnan(mean), -np.inf, mean)
-            grid.position(*self.best_index_)
-            if not (mean[self.best_index_] == self.best_score_ == mean.max()):
+            self.cv_results_ = self._cv_results()
+            best = grid.position(*self.best_index_)
+            first = self.cv_results_["rank_test_score"][best] == 1
+            if not (first and self.cv_results_["mean_test_score"][best] == self.best_score_):
                 raise ValueError("best_index_ is not the point with the best mean score")
             self.best_estimator_ = self.at(*self.best_index_)
         point, selection = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
