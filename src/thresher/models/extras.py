@@ -8,7 +8,7 @@ from thresher.models import alignments
 from thresher.models.checks import fields, integer, need, real, required, string
 from thresher.models.selections import get_spread, put_spread
 from thresher.results import Milestone
-from thresher.results.grid import PER_POINT, RULES, Grid
+from thresher.results.grid import PER_POINT, SAFE_TESTS, Grid
 
 FLOATS = ("gap", "objective")
 GRID = required(
@@ -123,7 +123,7 @@ def _grid(reader, value, estimator):
     tests = reader.get(value["tests"], "<i8", (None, 3), "tests of the grid")
     test_begins = reader.get(value["test_begins"], "<i8", (alphas.size + 1,), "test_begins of the grid")
     _check_begins(test_begins, tests.shape[0], "tests")
-    need(bool(((tests >= 0) & (tests[:, :1] < len(RULES))).all()), "the grid contains an unknown test")
+    need(bool(((tests >= 0) & (tests[:, :1] < len(SAFE_TESTS))).all()), "the grid contains an unknown test")
     n_samples = integer(value["n_samples"], "n_samples of the grid", 1)
     counts = [per_point[name] for name in PER_POINT if name not in FLOATS]
     need(all(bool((count >= 0).all()) for count in counts), "the grid contains a negative count")

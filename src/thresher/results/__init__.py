@@ -6,6 +6,7 @@ from thresher.results.grid import Grid, GridPoint
 from thresher.results.group_labels import GroupLabels
 from thresher.results.interchangeable import Interchangeable
 from thresher.results.products import Products
+from thresher.results.proven import ProvenInactive
 from thresher.results.selection import (
     Certificate,
     Path,
@@ -34,6 +35,7 @@ __all__ = [
     "Milestone",
     "Path",
     "Products",
+    "ProvenInactive",
     "Selection",
     "Spread",
     "Station",
