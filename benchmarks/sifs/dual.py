@@ -12,7 +12,7 @@ from benchmarks.sifs.runner import PAPERS, REPEATS, SHORT, SMOOTHING, TOL, Grid,
 from benchmarks.sifs.sdca import Sdca
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.families.sparse_svm import grid_of
-from thresher.families.sparse_svm.solver import closed_form, empty, largest_beta
+from thresher.families.sparse_svm.svm import closed_form, largest_beta, zero_point
 
 TINY = Grid(2, 5, 0.3, 0.3)
 ORDERS = {"alone": (), "ifs": ("ifs",), "iss": ("iss",), "sifs": ("iss", "ifs")}
@@ -62,7 +62,7 @@ def _next(solver, before, alpha, beta, costs):
     """The next point of a row: in closed form where there is one."""
     svm = solver.svm
     if beta >= largest_beta(svm):
-        return empty(svm, alpha, beta)
+        return zero_point(svm, alpha, beta)
     if before is None:
         return closed_form(svm, alpha, beta)
     point, cost = solver.solve(before, alpha, TOL * svm.at_zero)

@@ -9,8 +9,8 @@ from scipy import sparse
 from thresher import SparseSVC
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
-from thresher.families.sparse_svm import interior as inside
-from thresher.families.sparse_svm.watch import Watch
+from thresher.families.sparse_svm import interior
+from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.optim.elastic.interior import ElasticInterior
 from thresher.results import StopReason
 
@@ -114,8 +114,8 @@ def test_dense_wide_data_with_small_penalties(alpha, beta, shift):
 
 
 def test_the_working_set_of_columns_grows(monkeypatch):
-    monkeypatch.setattr(inside, "WIDE", 0.5)
-    monkeypatch.setattr(inside, "LEAST", 20)
+    monkeypatch.setattr(interior, "FIRST_COLUMNS", 0.5)
+    monkeypatch.setattr(interior, "LEAST_COLUMNS", 20)
     joined, join = [], ElasticInterior.join
     monkeypatch.setattr(ElasticInterior, "join", lambda self, X, v: (joined.append(v.size), join(self, X, v))[1])
     data = make_wide(60, 600, 20, random_state=0)
@@ -127,9 +127,9 @@ def test_the_working_set_of_columns_grows(monkeypatch):
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_rounds_may_end_before_the_working_set_is_complete(monkeypatch, rounds):
     """Newton's method then goes on from what was found."""
-    monkeypatch.setattr(inside, "WIDE", 0.5)
-    monkeypatch.setattr(inside, "LEAST", 20)
-    monkeypatch.setattr(inside, "MOST_ROUNDS", rounds)
+    monkeypatch.setattr(interior, "FIRST_COLUMNS", 0.5)
+    monkeypatch.setattr(interior, "LEAST_COLUMNS", 20)
+    monkeypatch.setattr(interior, "WORKING_SET_ROUNDS", rounds)
     data = make_wide(60, 600, 20, random_state=0)
     clf = SparseSVC(1e-3, 1e-3, scale=None).fit(data.X, data.y)
     assert clf.selection_.certificate.gap <= 1e-6
@@ -157,6 +157,6 @@ def test_verbose_tells_of_every_step(capsys):
     assert capsys.readouterr().err.count("\r") == len(turns)
 
 
-def test_a_watch_is_late_after_its_deadline():
-    assert Watch(deadline=0.0).late
-    assert not Watch().late
+def test_a_monitor_is_late_after_its_deadline():
+    assert SolveMonitor(deadline=0.0).late
+    assert not SolveMonitor().late

@@ -21,13 +21,14 @@ def put_records(writer: ArrayWriter, name: str, cls: Any, records: list[Any]) ->
         if field.type is str:
             columns[field.name] = put_strings(writer, member, column)
         else:
-            columns[field.name] = writer.put(member, column, DTYPES[field.type])
+            kind: Any = field.type
+            columns[field.name] = writer.put(member, column, DTYPES[kind])
     return columns
 
 
 def get_records(reader: ArrayReader, value: Any, cls: type[R], what: str, *, finite: bool = False) -> list[R]:
     """The records that ``put_records`` was given; a column that is absent has the default of its field."""
-    known: Any = {field.name: field for field in dataclasses.fields(cls)}
+    known: Any = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     value = fields(value, {name: default_of(field) for name, field in known.items()}, what)
     columns, count = {}, None
     for name, field in known.items():

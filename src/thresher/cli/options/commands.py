@@ -88,7 +88,8 @@ def grid(
     scale
         How features are scaled; auto does not scale data with under 30 % non-zero values.
     screening
-        Which safe screening tests remove features and samples; auto: none, which is fastest. The models are the same.
+        Which safe screening tests remove features and, with --no-intercept, samples; auto: none, which is fastest. The
+        models are the same.
     tol
         Duality gap to reach at each point, relative to the objective without features.
     max_time

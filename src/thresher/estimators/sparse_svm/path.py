@@ -19,7 +19,7 @@ from thresher.estimators.shared.progress import PointProgress
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
 from thresher.estimators.sparse_svm.saved import SAVED
 from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
-from thresher.families.sparse_svm import Walker, certified, grid_of, stop
+from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
@@ -76,7 +76,7 @@ class SparseSVCPath(ElasticSVC):
     path_ : Grid
         ``betas`` (n_betas,); ``alphas``, ``gap``, ``n_features``, ``features_removed``, ``samples_removed``, ... of
         shape (n_betas, n_alphas); ``screened`` marks the points where something was tested; ``at(i, j)`` is the model
-        at a point, ``coef(i, j)`` its weights as a sparse matrix.
+        at a point, ``at(i, j).proven_inactive`` what was proven there, ``coef(i, j)`` its weights as a sparse matrix.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
     cv_results_ : dict
@@ -154,29 +154,29 @@ class SparseSVCPath(ElasticSVC):
             folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
             score = self._scorer(samples, folds) if folds else None
             betas, alphas = grid_of(training.svms, **options)
-            watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
-            walker = Walker(
+            progress = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
+            walk = GridWalk(
                 training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace,
-                deadline=self._deadline(trace), watch=watch,
+                deadline=self._deadline(trace), progress=progress,
             )  # fmt: skip
-            grid, selection = walker.whole()
-            scored = walker.folds(folds, score) if folds and not walker.ended else None
-            watch.close()
+            grid, selection = walk.whole()
+            scored = walk.folds(folds, score) if folds and not walk.ended else None
+            progress.close()
         for name in (*CHOICE, "cv_results_", "best_estimator_"):
             self.__dict__.pop(name, None)
         self.path_, self.classes_, self.fingerprint_ = grid, samples.classes, samples.fingerprint
         self._set_selection(selection)
         if scored is not None:
             self._choose(scored.scores, scored.supports)
-        if walker.ended:
-            self._ended_early(walker.interrupted, chosen=not folds)
+        if walk.ended:
+            self._ended_early(walk.interrupted, chosen=not folds)
         self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
         worst, proven = np.nanmax(grid.gap), self.selection_.certificate
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
             count = int((grid.gap > self.tol).sum())
             message = f"{count} points did not converge: duality gaps above tol={self.tol:g}, up to {worst:.1e}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        if walker.interrupted:
+        if walk.interrupted:
             raise KeyboardInterrupt
         return self
 
@@ -279,6 +279,8 @@ class SparseSVCPath(ElasticSVC):
                 setattr(fitted, name, getattr(self, name))
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
+        if point.proven_inactive is not None:
+            fitted.proven_inactive_ = point.proven_inactive
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
         at_zero = (1.0 - 0.5 * self.smoothing) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
         why = stop(point.gap, self.tol)

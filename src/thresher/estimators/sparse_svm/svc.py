@@ -19,13 +19,13 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.progress import StepProgress
 from thresher.estimators.shared.saved import INTEGER
 from thresher.estimators.shared.selector import SelectorClassifier
-from thresher.families.sparse_svm import Training, fit_point
-from thresher.families.sparse_svm.rules import RULES
-from thresher.families.sparse_svm.watch import Watch
+from thresher.families.sparse_svm import SvmTraining, fit_point
+from thresher.families.sparse_svm.monitor import SolveMonitor
+from thresher.families.sparse_svm.rules import SCREENING_RULES
 from thresher.features.base import Base
 from thresher.features.base import Samples as RowSamples
 from thresher.features.fitted import ColumnFeatures, FittedFeatures
-from thresher.results import Selection, StopReason, Trace
+from thresher.results import ProvenInactive, Selection, StopReason, Trace
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
 SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
@@ -50,7 +50,12 @@ class ElasticSVC(SelectorClassifier):
         check.fraction("smoothing", self.smoothing)
         check.positive("tol", self.tol)
         check.one_of("scale", self.scale, SCALES)
-        check.one_of("screening", self.screening, tuple(RULES))
+        check.one_of("screening", self.screening, tuple(SCREENING_RULES))
+        if self.screening == "iss" and self.fit_intercept:
+            raise ValueError(
+                "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
+                "fit_intercept=False, or screening='ifs' or 'gap', which test features"
+            )
         if self.max_time is not None:
             check.positive("max_time", self.max_time)
         if not callable(self.verbose):
@@ -65,7 +70,7 @@ class ElasticSVC(SelectorClassifier):
 
     @property
     def _rules(self) -> Any:
-        return RULES[self.screening]
+        return SCREENING_RULES[self.screening]
 
     @contextmanager
     def _arranged(
@@ -89,7 +94,7 @@ class ElasticSVC(SelectorClassifier):
                     f"the columns of X have norms of at most {largest:.1e}, too small for squares in float64: "
                     "multiply X by a constant or use scale='max'"
                 )
-            training = Training(
+            training = SvmTraining(
                 design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.smoothing),
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
                 spread=base.spread,
@@ -120,7 +125,7 @@ def _summable(weights: np.ndarray) -> np.ndarray:
 class Samples(NamedTuple):
     """X and y as the solvers take them, the classes, the class number of each sample, and a digest of the data."""
 
-    training: Training
+    training: SvmTraining
     classes: np.ndarray
     codes: np.ndarray
     given: np.ndarray | None  # sample weights without class weights, if any were given
@@ -153,8 +158,8 @@ class SparseSVC(ElasticSVC):
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
     fit_intercept : bool, default=True
-        Whether to fit an intercept b, which is not penalised. With it samples are never screened, since the rules for
-        them need an interval for b that nobody has proven; features are. The paper's setting is False.
+        Whether to fit an intercept b, which is not penalised. With an intercept screening tests features only: the
+        tests of samples need bounds of b, and none are known. The paper's setting is False.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
         Which safe screening tests are run: static tests of samples (iss) and features (ifs) or both alternately (sifs)
         before a solve, gap-safe tests before, during and after it (gap). "auto": what is fastest, which is no test at
@@ -187,10 +192,13 @@ class SparseSVC(ElasticSVC):
     features_removed_, samples_removed_ : int
         Number of features and samples that were proven not to affect the solution (in any class). Without tests only
         columns that were left out as empty count, and what is known of a solution in closed form.
+    proven_inactive_ : ProvenInactive
+        Which these are: ``features`` with weight zero; ``samples`` off the margin, either with ``zero_loss`` or with
+        ``linear_loss``. Sorted ids, the rows and columns of X. Not in model files.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
-        Number of Newton steps.
+        Number of steps of the solver.
     fingerprint_ : dict
         ``rows``, ``columns`` and ``digest`` of the data, as in FGMClassifier.
 
@@ -204,6 +212,8 @@ class SparseSVC(ElasticSVC):
     (array([ 539,  615, 1021, 1272, 1697]), array([ 539,  615, 1021, 1272, 1697]))
     >>> clf.features_removed_, clf.selection_.certificate.gap < 1e-6
     (1995, True)
+    >>> clf.proven_inactive_.other_features
+    array([ 539,  615, 1021, 1272, 1697])
     """
 
     _saved: ClassVar = {"n_iter_": INTEGER, "features_removed_": INTEGER, "samples_removed_": INTEGER}
@@ -250,10 +260,17 @@ class SparseSVC(ElasticSVC):
         trace = Trace()
         alpha, beta = self._checked_options()
         progress = StepProgress(self.verbose, trace)
-        watch = Watch(self._deadline(trace), progress if self.verbose else None)
+        monitor = SolveMonitor(self._deadline(trace), progress if self.verbose else None)
         with self._arranged(X, y, sample_weight, trace) as samples:
-            point = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace, watch=watch)
+            point = fit_point(
+                samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
+            )
         progress.close()
-        self.features_removed_, self.samples_removed_ = point.features_removed, point.samples_removed
+        self._set_proven(point.proven)
         self._finished(samples, point.selection, max(1, point.steps))
         return self
+
+    def _set_proven(self, proven: ProvenInactive) -> None:
+        """Fitted attributes that say what screening has proven."""
+        self.proven_inactive_ = proven
+        self.features_removed_, self.samples_removed_ = proven.n_features, proven.n_samples

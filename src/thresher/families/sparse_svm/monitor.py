@@ -6,19 +6,20 @@ from collections.abc import Callable
 import numpy as np
 
 
-class Watch:
+class SolveMonitor:
     """Knows when the time of a solve is over, and passes on where it stands after each step.
 
     Parameters
     ----------
     deadline : float, default=inf
         When to stop, on the clock of ``time.perf_counter``.
-    tell : callable, default=None
+    report : callable, default=None
         Called after each step with the number of steps so far, the gap and the number of features.
     """
 
-    def __init__(self, deadline: float = np.inf, tell: Callable[[int, float, int], None] | None = None):
-        self.deadline, self.tell, self.steps = deadline, tell, 0
+    def __init__(self, deadline: float = np.inf, report: Callable[[int, float, int], None] | None = None):
+        self.deadline, self.report = deadline, report
+        self.steps = 0
 
     @property
     def late(self) -> bool:
@@ -26,7 +27,15 @@ class Watch:
         return time.perf_counter() > self.deadline
 
     def step(self, gap: float, features: int) -> None:
-        """A step was taken."""
+        """Count a step and report it.
+
+        Parameters
+        ----------
+        gap : float
+            The duality gap after the step.
+        features : int
+            Number of features with a weight.
+        """
         self.steps += 1
-        if self.tell is not None:
-            self.tell(self.steps, gap, features)
+        if self.report is not None:
+            self.report(self.steps, gap, features)

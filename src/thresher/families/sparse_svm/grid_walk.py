@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.families.sparse_svm.grid import GridMaker, ends, in_units_of_X
+from thresher.families.sparse_svm.grid import GridMaker, ends, in_units_of_X, relative_gap
 from thresher.families.sparse_svm.points import walk
 
 
@@ -15,25 +15,25 @@ class FoldScores(NamedTuple):
     supports: list
 
 
-class Walker:
-    """Walks over the grid with all samples and for each fold, until max_time or Ctrl-C.
+class GridWalk:
+    """Solves the points of a grid with all samples and for each fold, until max_time or Ctrl-C.
 
     Parameters
     ----------
-    training : Training
+    training : SvmTraining
         The training data.
     betas, alphas : ndarray of shape (n_betas,) and (n_betas, n_alphas)
         The grid.
     tol : float
         Gap to reach at each point, as a share of the objective at w = 0.
-    rules : Rules
+    rules : ScreeningRules
         Which screening tests are run.
     trace : Trace
         Where each point is recorded.
     deadline : float
         When to stop, on the clock of ``time.perf_counter``; not before the first point.
-    watch : callable
-        Called after each point with (beta, alpha, features, gap, points done, trace); ``watch.total`` is the
+    progress : callable
+        Called after each point with (beta, alpha, features, gap, points done, trace); ``progress.total`` is the
         total number of points.
 
     Attributes
@@ -42,9 +42,12 @@ class Walker:
         Whether a walk was stopped before its last point, and whether that was by Ctrl-C.
     """
 
-    def __init__(self, training, betas, alphas, *, tol, rules, trace, deadline, watch):
-        self.training, self.betas, self.alphas, self.trace, self.watch = training, betas, alphas, trace, watch
-        self.deadline, self.rules, self.tol = deadline, rules, tol
+    def __init__(self, training, betas, alphas, *, tol, rules, trace, deadline, progress):
+        self.training = training
+        self.betas, self.alphas = betas, alphas
+        self.tol, self.rules = tol, rules
+        self.trace, self.progress = trace, progress
+        self.deadline = deadline
         self.interrupted = self.ended = False
         self.done = 0
 
@@ -57,10 +60,9 @@ class Walker:
             training.record(trace, begun, passes_before)
             yield i, j, solved
             self.done += 1
-            gap = max(point.gap for point in solved) / svms[0].at_zero
             features = max(point.ids.size for point in solved)
-            self.watch(self.betas[i], self.alphas[i, j], features, gap, self.done, trace)
-            if self.done < self.watch.total and trace.begun + trace.elapsed > self.deadline:
+            self.progress(self.betas[i], self.alphas[i, j], features, relative_gap(svms, solved), self.done, trace)
+            if self.done < self.progress.total and trace.begun + trace.elapsed > self.deadline:
                 self.ended = True
                 return
             begun, passes_before = trace.elapsed, training.sides.passes
