@@ -120,7 +120,10 @@ def test_the_path_is_scored_on_bags(folder):
         (("select", "data.npz", "--bag-column", "X"), "no array of bags named 'X'"),
         (("select", "table.csv", "--bag-column", "bog"), "no column named 'bog'; set the bag column with bag_column"),
         (("select", "table.csv", "--bag-column", "label"), "cannot be both the label and the bag"),
-        (("select", "data.npz", "--bag-column", "bag", "--polynomial"), "--polynomial cannot be combined with"),
+        (
+            ("select", "data.npz", "--bag-column", "bag", "--feature-map", "polynomial"),
+            "--feature-map cannot be combined with",
+        ),
         (("select", "data.npz", "--sigma", "2"), "--sigma needs --bag-column"),
         (("select", "data.npz", "--bag-column", "bag", "--sigma", "0"), "--sigma"),
         (("predict", "m.json", "table.csv"), "no column named 'bag'"),

@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("kernel", ["intersection", "additive_chi2", "additive_gaussian"])
 def test_inputs_are_listed_by_the_length_of_their_weights(folder, kernel):
-    options = ("-k", 3, "--kernel", kernel, "-o", "m.json", "--test", "table.csv")
+    options = ("-k", 3, "--feature-map", kernel, "-o", "m.json", "--test", "table.csv")
     shown = thresh("select", "table.csv", *options, folder=folder).stdout
     expected = thresher.FGMClassifier(3, feature_map=kernel).fit(X, Y)
     inputs, size = expected.selection_.groups, expected.expansion_.size
@@ -48,12 +48,12 @@ def test_inputs_are_listed_by_the_length_of_their_weights(folder, kernel):
 
 
 def test_groups_of_inputs(folder):
-    options = ("-k", 2, "--kernel", "additive_chi2", "--groups", "groups.csv", "-o", "g.json")
+    options = ("-k", 2, "--feature-map", "additive_chi2", "--groups", "groups.csv", "-o", "g.json")
     report = as_json("select", "table.csv", *options, folder=folder)
     assert len(report["groups"]) == 2
     assert report["n_features"] == 6
 
 
 def test_negative_values_are_refused_by_name(folder):
-    run = thresh("select", "bad.csv", "-k", 2, "--kernel", "intersection", "-o", "b.json", folder=folder, check=1)
+    run = thresh("select", "bad.csv", "-k", 2, "--feature-map", "intersection", "-o", "b.json", folder=folder, check=1)
     assert "has the value -1 in row 2" in run.stderr

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     sparse.save_npz(folder / "data.npz", sparse.csr_matrix(np.where(np.abs(X) > 0.7, X, 0.0)))
     (folder / "labels.txt").write_text("\n".join(map(str, Y)))
     (folder / "groups.csv").write_text("column,group\n" + "".join(f"c{j},g{j // 3}\n" for j in range(12)))
-    thresh("select", "table.csv", "-k", 4, "--polynomial", "-o", "m.json", folder=folder)
+    thresh("select", "table.csv", "-k", 4, "--feature-map", "polynomial", "-o", "m.json", folder=folder)
     return folder
 
 
@@ -32,7 +32,9 @@ def named(pairs):
 
 
 def test_products_are_listed_by_name_and_importance(folder):
-    shown = thresh("select", "table.csv", "-k", 4, "--polynomial", "-o", "again.json", folder=folder).stdout
+    shown = thresh(
+        "select", "table.csv", "-k", 4, "--feature-map", "polynomial", "-o", "again.json", folder=folder
+    ).stdout
     expected = thresher.FGMClassifier(4, feature_map="polynomial").fit(X, Y)
     order, pairs = expected.selection_.ranking, expected.selection_.pairs
     names = named(pairs[order])
@@ -61,13 +63,36 @@ def test_models_of_the_path_and_predictions(folder):
     scores = [float(line.split("\t")[1]) for line in (folder / "p.txt").read_text().splitlines()[-80:]]
     np.testing.assert_allclose(scores, expected.decision_function(X), rtol=1e-4)
     tested = thresh(
-        "select", "table.csv", "-k", 4, "--polynomial", "-o", "t.json", "--test", "table.csv", folder=folder
+        "select",
+        "table.csv",
+        "-k",
+        4,
+        "--feature-map",
+        "polynomial",
+        "-o",
+        "t.json",
+        "--test",
+        "table.csv",
+        folder=folder,
     ).stdout
     assert ["features", "accuracy"] in [line.split() for line in tested.splitlines()]
 
 
 def test_sparse_files_and_columns_by_number(folder):
-    options = ("-k", 3, "--polynomial", "--labels", "labels.txt", "--always", 5, "--exclude", 2, "-o", "s.json")
+    options = (
+        "-k",
+        3,
+        "--feature-map",
+        "polynomial",
+        "--labels",
+        "labels.txt",
+        "--always",
+        5,
+        "--exclude",
+        2,
+        "-o",
+        "s.json",
+    )
     told = as_json("select", "data.npz", *options, folder=folder)
     assert told["scale"] == "max"
     pairs = [feature["pair"] for feature in told["features"]]
@@ -79,8 +104,7 @@ def test_sparse_files_and_columns_by_number(folder):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("--polynomial", "--kernel", "intersection"), "--polynomial and --kernel cannot be combined"),
-        (("--heredity", "strong"), "--heredity needs --polynomial"),
+        (("--heredity", "strong"), "--heredity needs --feature-map polynomial"),
     ],
 )
 def test_options_that_do_not_go_together(folder, options, match):
@@ -91,12 +115,35 @@ def test_options_that_do_not_go_together(folder, options, match):
 
 def test_groups_of_products_are_refused(folder):
     run = thresh(
-        "select", "table.csv", "-k", 2, "--polynomial", "--groups", "groups.csv", "-o", "b.json", folder=folder, check=1
+        "select",
+        "table.csv",
+        "-k",
+        2,
+        "--feature-map",
+        "polynomial",
+        "--groups",
+        "groups.csv",
+        "-o",
+        "b.json",
+        folder=folder,
+        check=1,
     )
     assert "cannot be combined: products are selected one by one" in run.stderr
 
 
 def test_a_missing_column_is_told_by_name(folder):
-    thresh("select", "table.csv", "-k", 2, "--polynomial", "--always", "c11", "-o", "c11.json", folder=folder)
+    thresh(
+        "select",
+        "table.csv",
+        "-k",
+        2,
+        "--feature-map",
+        "polynomial",
+        "--always",
+        "c11",
+        "-o",
+        "c11.json",
+        folder=folder,
+    )
     run = thresh("predict", "c11.json", "short.csv", folder=folder, check=1)
     assert "c11" in run.stderr

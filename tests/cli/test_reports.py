@@ -96,7 +96,7 @@ def test_the_proof_for_each_class(folder):
     X = TABLE.data.to_numpy()
     y = np.digitize(X[:, 0], np.quantile(X[:, 0], (0.3, 0.7)))
     np.savez(folder / "three.npz", X=X, y=y)
-    report = as_json("select", "three.npz", "-k", 3, "--support", "per_class", "-o", "each.json", folder=folder)
+    report = as_json("select", "three.npz", "-k", 3, "--per-class", "-o", "each.json", folder=folder)
     assert report["n_features"] > 3
     assert "no 3 of the 30 columns (for each class) could" in report["proof"]
 

@@ -118,7 +118,9 @@ def test_scoring_by_probabilities():
     assert values[4] == pytest.approx(get_scorer("neg_log_loss")(clf, X, y))
 
 
-@pytest.mark.parametrize("options", [{"elimination": False}, {"elimination": False, "debias": True}, {"n_candidates": 1.5}])
+@pytest.mark.parametrize(
+    "options", [{"elimination": False}, {"elimination": False, "debias": True}, {"n_candidates": 1.5}]
+)
 def test_growth_alone_and_other_overshoots(options):
     _, X, y = fitted()
     clf = FGMClassifier(6, **options).fit(X, y)

@@ -10,8 +10,7 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import STANDARD_INPUT, in_one_line
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mean
-from thresher.estimators.miles.bags import grouped
-from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.features.instances.bags import grouped
 from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
 from thresher.io.svmlight import shown
@@ -24,7 +23,7 @@ TABLES = ("csv", "parquet")
 
 def used_columns(clf):
     """Numbers of the columns of X that a model reads: all, if it compares rows."""
-    if isinstance(clf, MILESClassifier):
+    if not clf.fitted_features_.of_rows:
         return list(range(clf.n_features_in_))
     return clf.get_support(indices=True).tolist()
 

@@ -20,6 +20,7 @@ from thresher.data.input.validation import count_columns
 from thresher.data.rows.entries import Entries, entries_of, hashed_matrix
 from thresher.errors import InvalidDataError
 from thresher.results import GroupLabels, Spread
+from thresher.results.description import Listing
 from thresher.state import (
     INT64,
     ArrayReader,
@@ -163,6 +164,49 @@ class FittedFeatures(OfKind, ABC):
     def pairs_of(self, ids: np.ndarray) -> np.ndarray | None:
         """The two columns of X that each feature is made of, (n_ids, 2) with -1 for none; None: it is made of one."""
         return None
+
+    # how a selection is shown
+
+    @property
+    def n_listed(self) -> int | None:
+        """How many there were to choose from, as it is shown; None: not known."""
+        return self.n_columns
+
+    def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
+        """Where features are found in X, as JSON-serializable values."""
+        return [{"column": int(j)} for j in ids]
+
+    def listing(self, selection: Any, label: Label, unknown: str) -> Listing:
+        """A selection as it is shown, the most important feature first.
+
+        Parameters
+        ----------
+        selection : Selection
+            Features with their weights.
+        label : callable
+            Names a column of X by its number.
+        unknown : str
+            Why importance is not known, if it is not.
+
+        Returns
+        -------
+        Listing
+            Names, places, weights and importance.
+        """
+        order, importance = selection.ranking, selection.importance
+        ids = selection.features[order]
+        ranked_by = f"ranked by |weight|, which depends on the units of a column: {unknown}"
+        if importance is not None:
+            ranked_by = f"importance: |weight| x standard deviation of the {self.varies}, on the training data"
+            importance = importance[order]
+        weights = selection.weights[order]
+        names = self.names(ids, label)
+        return Listing("features", names, self.places(ids), weights, importance, self.n_listed, ranked_by=ranked_by)
+
+    @property
+    def varies(self) -> str:
+        """What importance is the standard deviation of."""
+        return "column"
 
     def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
         """(rows, ``columns`` of them in float64) for ``size`` rows at a time; a Design gives its columns as a whole."""
@@ -382,6 +426,11 @@ class NumberedFeatures(ColumnFeatures):
         """See FittedFeatures."""
         return False
 
+    @property
+    def n_listed(self) -> int | None:
+        """See FittedFeatures: there may be more."""
+        return None
+
     def columns(self, X: Any, ids: np.ndarray) -> Any:
         """See FittedFeatures."""
         columns = take_columns(self._known(X), ids)
@@ -416,6 +465,11 @@ class HashedFeatures(NumberedFeatures):
     def named(self) -> bool:
         """See FittedFeatures."""
         return False
+
+    @property
+    def n_listed(self) -> int | None:
+        """See FittedFeatures."""
+        return self.n_columns
 
     @property
     def width(self) -> int:

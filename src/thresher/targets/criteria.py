@@ -26,6 +26,11 @@ class Criterion(ABC):
 
     @property
     @abstractmethod
+    def value(self) -> Any:
+        """The loss or the measure."""
+
+    @property
+    @abstractmethod
     def score_name(self) -> str:
         """What ``score`` is, in words."""
 
@@ -56,6 +61,11 @@ class MarginCriterion(Criterion):
     loss: Loss
     score_name: ClassVar[str] = "accuracy"
 
+    @property
+    def value(self) -> Loss:
+        """See Criterion."""
+        return self.loss
+
     def default_C(self, weights: np.ndarray) -> float:
         """See Criterion."""
         return DEFAULT_C
@@ -73,6 +83,11 @@ class MeasureCriterion(Criterion):
 
     overshoot: ClassVar[float | None] = OVERSHOOT_OF_MEASURES
     measure: Measure
+
+    @property
+    def value(self) -> Measure:
+        """See Criterion."""
+        return self.measure
 
     @property
     def score_name(self) -> str:

@@ -19,7 +19,7 @@ from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.optim.measures.values import F1
-from thresher.results import counted, rounded
+from thresher.results import rounded
 
 SAMPLES, COLUMNS, RELEVANT = 4096, 32_768, 100
 FIRST_C = 0.0035  # where the search for LIBLINEAR's C starts, close to its end on this data
@@ -223,8 +223,7 @@ def bags():
     right = np.isin(clf.selection_.features, telling).sum()
     accuracy = clf.score(X[new], y[of_row[new]], bags=of_row[new])
     say_text(
-        f"Of {counted(clf.instances_.n_candidates, 'training row')} 5 were selected, {right} of them telling ones. On "
-        f"200 new bags the accuracy is {accuracy:.1%}; in {found} of {y[200:].sum()} positive ones the row that adds "
+        f"Of {len(of_row[train]):,} training rows 5 were selected, {right} of them telling ones. On 200 new bags the accuracy is {accuracy:.1%}; in {found} of {y[200:].sum()} positive ones the row that adds "
         f"most is the telling one. Fitted in {seconds:.2f} s."
     )
     say_text(clf.proof())

@@ -9,14 +9,13 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, path_of, used_columns
-from thresher.cli.options.losses import measure_of, title_of, undefined
+from thresher.cli.options.losses import undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
 from thresher.errors import ModelFileError
-from thresher.estimators.fgm.classifier import FGMClassifier
-from thresher.estimators.miles.bags import grouped
-from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.shared.scoring import PrecomputedScores
+from thresher.features.instances.bags import grouped
 from thresher.models import read as read_model
+from thresher.targets.words import measure_of, title_of
 
 
 def run(
@@ -32,7 +31,7 @@ def run(
     clf = loaded.estimator
     if probabilities and not hasattr(clf, "predict_proba"):
         raise ValueError(f"{model}: --probabilities needs a model fitted with --loss logistic")
-    of_bags = isinstance(clf, MILESClassifier)
+    of_bags = not clf.fitted_features_.of_rows
     if not of_bags and (instances or bag_column is not None):
         raise WrongUsage("--instances and --bag-column are for models of bags (thresher select --bag-column)")
     table = more_data(
@@ -140,15 +139,16 @@ def measures(y, known, predicted, decided, classes):
 
 def of_loss(reporter, clf, decided, y):
     """The measure that the model was fitted for, if it was, with its name."""
-    measure = measure_of(clf.loss) if isinstance(clf, (FGMClassifier, MILESClassifier)) else None
+    criterion = clf._criterion
+    measure = None if criterion is None else measure_of(criterion)
     if measure is None:
         return {}
     value = None
     try:
         value = measure.scorer()(PrecomputedScores(clf.classes_, decided), np.arange(len(y)), y)
     except ValueError as error:
-        undefined(reporter, clf.loss, error)
-    return {"measure": title_of(clf.loss), "value": value}
+        undefined(reporter, criterion, error)
+    return {"measure": title_of(criterion), "value": value}
 
 
 def show(reporter, report, classes):

@@ -2,6 +2,8 @@
 
 import os
 import time
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,94 +21,132 @@ from thresher.cli.files import (
     used_columns,
 )
 from thresher.cli.options.group_files import read_groups, read_tree
-from thresher.cli.options.losses import check_at, check_loss, loss_of, measure_of, title_of, undefined
+from thresher.cli.options.losses import check_at, check_loss, loss_of, undefined
 from thresher.cli.show import Reporter, Turns, add, counted, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm.classifier import FGMClassifier
-from thresher.estimators.miles.bags import grouped as grouped_bags
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.shared.scoring import PrecomputedScores
+from thresher.features.instances.bags import grouped as grouped_bags
 from thresher.features.polynomial.spec import Polynomial
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.report.path_display import path_scores
+from thresher.targets.criteria import criterion_of
+from thresher.targets.words import measure_of, title_of
 
+KERNELS = ("intersection", "additive_chi2", "additive_gaussian")
 FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers of features on the path
 
 
-def run(
-    file, features, C, loss, at, beta, support, sigma, growth_alone, scale, kernel, polynomial, heredity, groups, tree,
-    ungrouped, always, exclude, tol, max_time, out, test, test_labels, reading, fitting, reporting, bag_column,
-):  # fmt: skip
-    """Read the data, fit and save the model, and report."""
-    reporter, jobs = Reporter(reporting.quiet, reporting.json), fitting.jobs
-    file, out, test, test_labels, groups, tree = map(path_of, (file, out, test, test_labels, groups, tree))
-    check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names), groups, tree)
-    if ungrouped != "error" and groups is None:
-        raise WrongUsage("--ungrouped needs --groups")
-    made_by, loss = features_of(kernel, polynomial, heredity), loss_of(loss, at, beta)
-    check_loss(loss, features, fitting.balanced)
-    check_bags(bag_column, {
-        "--kernel": kernel != "linear", "--polynomial": polynomial, "--groups": groups, "--tree": tree,
-        "--always": always, "--exclude": exclude, "--features all": features == "all",
-    }, sigma)  # fmt: skip
-    table = training_data(reporter, file, reading, jobs, bag_column)
-    if bag_column is None:
-        check_at(loss, table.X.shape[0], "row", file)
-    else:
-        check_at(loss, np.unique(table.bags).size, "bag", file)
-    names = Names(table.names, table.index_base)
-    grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
-    how = {
-        "C": C, "loss": loss, "support": support, "elimination": False if growth_alone else "auto",
-        "scale": None if scale == "none" else scale, "class_weight": "balanced" if fitting.balanced else None,
-        "tol": tol, "max_time": max_time, "n_jobs": jobs,
-    }  # fmt: skip
-    if bag_column is not None:
-        how["scale"] = "std" if scale == "auto" else how["scale"]
-        clf = MILESClassifier(features, sigma="auto" if sigma is None else sigma, **how)
-    else:
-        clf = FGMClassifier(
-            features, always_include=numbered(always, names, table.X.shape[1], grouping), groups=grouping,
-            exclude=numbered(exclude, names, table.X.shape[1], grouping), feature_map=made_by, **how,
-        )  # fmt: skip
-    bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
-    bar.noun = "group" if grouping is not None else "input" if kernel != "linear" else bar.noun
-    bar.noun = bar.noun if bag_column is None else "instance"
-    interrupted, model, lost = fitted(reporter, clf, table, bar, out, file, reading.label_column, bag_column)
-    describe(reporter, model, top=FEATURES_SHOWN)
+def run(file, out, test, test_labels, reading, fitting, reporting, bag_column, **model):
+    """Read the data, fit and save the model, and report; ``model`` are the options of the model."""
+    reporter = Reporter(reporting.quiet, reporting.json)
+    file, out, test, test_labels = map(path_of, (file, out, test, test_labels))
+    asked = Asked(**model | {"groups": path_of(model["groups"]), "tree": path_of(model["tree"])})
+    check_usage(file, out, test, path_of(reading.labels), test_labels, path_of(reading.names), asked.groups, asked.tree)
+    loss = asked.checked_loss(balanced=fitting.balanced)
+    asked.check_bags(bag_column)
+    table = training_data(reporter, file, reading, fitting.jobs, bag_column)
+    samples = np.arange(table.X.shape[0]) if bag_column is None else np.unique(table.bags)
+    check_at(loss, samples.size, "row" if bag_column is None else "bag", file)
+    clf = asked.estimator(loss, table, fitting, bag_column)
+    bar = Turns(reporter.prints, "choosing C" if asked.C == "auto" else "reading columns")
+    bar.noun = asked.noun(bag_column) or bar.noun
+    interrupted, fitted_model, lost = fitted(reporter, clf, table, bar, out, file, reading.label_column, bag_column)
+    describe(reporter, fitted_model, top=FEATURES_SHOWN)
     scored, failed = {}, None
     if test is not None and not interrupted:
+        ignore = tuple(reading.ignore or ())
         try:
-            scored = tested(reporter, model, test, reading.kind, test_labels, tuple(reading.ignore or ()), jobs)
+            scored = tested(reporter, fitted_model, test, reading.kind, test_labels, ignore, fitting.jobs)
         except (ValueError, TypeError, OSError) as error:  # raised when the model has been reported
             scored, failed = {"test_error": in_one_line(error)}, error
     if lost is None:
         reporter.say(f"\n{'interrupted; the best model so far' if interrupted else 'the model'} is in {out}")
-    reporter.report(**where(out, lost), interrupted=interrupted, **facts(model), **scored)
+    reporter.report(**where(out, lost), interrupted=interrupted, **facts(fitted_model), **scored)
     for problem in (lost, failed):
         if problem is not None:
             raise problem
     return INTERRUPTED if interrupted else DONE
 
 
-def features_of(kernel, polynomial, heredity):
-    """The parameter ``feature_map`` of the estimator."""
-    if polynomial and kernel != "linear":
-        raise WrongUsage("--polynomial and --kernel cannot be combined")
-    if heredity != "none" and not polynomial:
-        raise WrongUsage("--heredity needs --polynomial")
-    return Polynomial(heredity=None if heredity == "none" else heredity) if polynomial else kernel
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The options of ``select`` that describe the model, as given."""
 
+    features: Any
+    C: Any
+    loss: str
+    at: str | None
+    beta: float | None
+    per_class: bool
+    sigma: Any
+    elimination: bool
+    n_candidates: Any
+    scale: str
+    feature_map: str
+    heredity: str
+    groups: str | None
+    tree: str | None
+    ungrouped: str
+    always: list[str] | None
+    exclude: list[str] | None
+    tol: float
+    max_time: float | None
 
-def check_bags(bag_column, others, sigma):
-    """Raise an error for options that make no sense with bags, or only with them."""
-    given = next((option for option, value in others.items() if value), None)
-    if bag_column is not None and given is not None:
-        raise WrongUsage(f"{given} cannot be combined with --bag-column, which selects training rows")
-    if bag_column is None and sigma is not None:
-        raise WrongUsage("--sigma needs --bag-column")
+    def checked_loss(self, *, balanced):
+        """The loss; WrongUsage if options do not go together."""
+        if self.ungrouped != "error" and self.groups is None:
+            raise WrongUsage("--ungrouped needs --groups")
+        if self.heredity != "none" and self.feature_map != "polynomial":
+            raise WrongUsage("--heredity needs --feature-map polynomial")
+        loss = loss_of(self.loss, self.at, self.beta)
+        check_loss(loss, self.features, balanced)
+        return loss
+
+    def check_bags(self, bag_column):
+        """Raise an error for options that make no sense with bags, or only with them."""
+        others = {
+            "--feature-map": self.feature_map != "columns", "--groups": self.groups, "--tree": self.tree,
+            "--always": self.always, "--exclude": self.exclude, "--features all": self.features == "all",
+        }  # fmt: skip
+        given = next((option for option, value in others.items() if value), None)
+        if bag_column is not None and given is not None:
+            raise WrongUsage(f"{given} cannot be combined with --bag-column, which selects training rows")
+        if bag_column is None and self.sigma is not None:
+            raise WrongUsage("--sigma needs --bag-column")
+
+    def noun(self, bag_column):
+        """What is counted, for the progress bar; None: columns."""
+        if bag_column is not None:
+            return "instance"
+        if self.groups is not None or self.tree is not None:
+            return "group"
+        return "input" if self.feature_map in KERNELS else None
+
+    def estimator(self, loss, table, fitting, bag_column):
+        """The estimator that the options describe."""
+        how = {
+            "C": self.C, "loss": loss, "per_class": self.per_class, "elimination": self.elimination,
+            "n_candidates": self.n_candidates, "scale": None if self.scale == "none" else self.scale,
+            "class_weight": "balanced" if fitting.balanced else None, "tol": self.tol, "max_time": self.max_time,
+            "n_jobs": fitting.jobs,
+        }  # fmt: skip
+        if bag_column is not None:
+            how["scale"] = "std" if self.scale == "auto" else how["scale"]
+            return MILESClassifier(self.features, sigma="auto" if self.sigma is None else self.sigma, **how)
+        names = Names(table.names, table.index_base)
+        n_columns = table.X.shape[1]
+        groups = grouped(self.groups, self.tree, names, n_columns, self.ungrouped)
+        feature_map: Any = self.feature_map
+        if self.heredity != "none":
+            feature_map = Polynomial(heredity=self.heredity)
+        always, exclude = (numbered(given, names, n_columns, groups) for given in (self.always, self.exclude))
+        return FGMClassifier(
+            self.features, feature_map=feature_map, groups=groups, always_include=always, exclude=exclude, **how
+        )
 
 
 def grouped(groups, tree, names, n_columns, ungrouped):
@@ -198,7 +238,7 @@ def where(out, lost):
 def tested(reporter, model, test, kind, labels, ignore, jobs):
     """Accuracy of every model of the path on test data: some of them in a table, all of them in the JSON report."""
     clf = model.estimator
-    of_bags = isinstance(clf, MILESClassifier)
+    of_bags = not clf.fitted_features_.of_rows
     used = np.unique(np.concatenate([station.features for station in clf.path_] or [clf.selection_.features]))
     used = used_columns(clf) if of_bags else clf.fitted_features_.inputs(used).tolist()
     table = more_data(reporter, model, test, used, kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
@@ -230,13 +270,14 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
 
 def of_measure(reporter, clf, X, y):
     """{name: the measure that the model was fitted for, of every model of the path}; empty if there is none."""
-    measure = measure_of(clf.loss)
+    criterion = criterion_of(clf.loss)
+    measure = measure_of(criterion)
     if measure is None:
         return {}
     try:
-        return {title_of(clf.loss): path_scores(clf, X, y, scoring=measure.scorer())}
+        return {title_of(criterion): path_scores(clf, X, y, scoring=measure.scorer())}
     except ValueError as error:
-        undefined(reporter, clf.loss, error)
+        undefined(reporter, criterion, error)
         return {}
 
 
@@ -247,12 +288,13 @@ def of_bag_path(reporter, clf, table, y):
     known = [PrecomputedScores(clf.classes_, each) for each in decided]
     rows = np.arange(y.size)
     scores = {"accuracy": np.array([np.mean(each.predict(rows) == y) for each in known])}
-    measure = measure_of(clf.loss)
+    criterion = criterion_of(clf.loss)
+    measure = measure_of(criterion)
     if measure is not None:
         try:
-            scores[title_of(clf.loss)] = np.array([measure.scorer()(each, rows, y) for each in known])
+            scores[title_of(criterion)] = np.array([measure.scorer()(each, rows, y) for each in known])
         except ValueError as error:
-            undefined(reporter, clf.loss, error)
+            undefined(reporter, criterion, error)
     return scores
 
 

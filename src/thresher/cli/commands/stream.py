@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.commands.inspect import describe, facts, say_settings
+from thresher.cli.commands.inspect import describe, description_of, facts
 from thresher.cli.commands.select import check_usage, where
 from thresher.cli.files import check_out, not_written, path_of, saved
 from thresher.cli.show import Examples, Reporter, add, counted, new_table
@@ -273,7 +273,8 @@ def report(reporter, work, model, progressive, file, lost):
     if progressive:
         show_trace(reporter, clf)
     describe(reporter, model, top=FEATURES_SHOWN)
-    say_settings(reporter, clf)
+    for line in description_of(model).origin:
+        reporter.say(line)
     more = {} if work.checkpoint is None else {"checkpoint": work.checkpoint}
     trace = {"trace": [vars(milestone) for milestone in record_of(clf)]} if progressive else {}
     reporter.report(**where(work.out, lost), lines=work.lines, bad_lines=work.bad, features_seen=clf.n_features_seen_,

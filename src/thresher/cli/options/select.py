@@ -39,6 +39,14 @@ def at_least_one_or_all(kind, value):
         at_least_one(kind, value)
 
 
+def candidates(kind, tokens):
+    """An integer, a number with a decimal point, or the word auto."""
+    text = tokens[0].value
+    if text == "auto":
+        return text
+    return int(text) if text.isdigit() else float(text)
+
+
 @app.command
 def select(
     file: str,
@@ -52,14 +60,16 @@ def select(
     loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge",
     at: Annotated[str | None, Parameter(group=MODEL)] = None,
     beta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
-    support: Annotated[Literal["shared", "per_class"], Parameter(group=MODEL)] = "shared",
+    per_class: Annotated[bool, Parameter(group=MODEL, negative="")] = False,
     sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive)] = None,
-    growth_alone: Annotated[bool, Parameter(group=MODEL)] = False,
+    elimination: Annotated[bool, Parameter(group=MODEL)] = True,
+    n_candidates: Annotated[
+        Literal["auto"] | int | float, Parameter(group=MODEL, converter=candidates, validator=positive)
+    ] = "auto",
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
-    kernel: Annotated[
-        Literal["linear", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
-    ] = "linear",
-    polynomial: Annotated[bool, Parameter(group=MODEL)] = False,
+    feature_map: Annotated[
+        Literal["columns", "polynomial", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
+    ] = "columns",
     heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none",
     groups: Annotated[str | None, Parameter(group=MODEL)] = None,
     tree: Annotated[str | None, Parameter(group=MODEL)] = None,
@@ -108,22 +118,25 @@ def select(
         multiple of the number of positives: 50, 2p, 0.5p.
     beta
         With --loss fbeta: recall counts beta times as much as precision.
-    support
-        With more than two classes: one set of features shared by all, or one per class.
+    per_class
+        With more than two classes: one set of features for each, instead of one that all share.
     sigma
         With --bag-column: width of the similarity of rows; auto, the median distance, if not given; search: chosen from
         multiples of it by cross-validation.
-    growth_alone
-        Grow without elimination: several times faster, but only the turns of growth are on the path.
+    elimination
+        Gather more features than wanted and eliminate; without, growth alone selects: several times faster, but only
+        its turns are on the path.
+    n_candidates
+        Where elimination starts: a number of features, or a multiple of --features such as 2.0.
     scale
         How features are scaled; auto does not scale data with under 30 % non-zero values (with --bag-column: std).
-    kernel
-        An additive kernel, which makes several numbers of each column: intersection and additive_chi2, for values that
-        are not negative, or additive_gaussian. --features counts columns then, too.
-    polynomial
-        Select from products of two columns, squares and columns: a model that is quadratic in the columns.
+    feature_map
+        What is selected: columns; polynomial: products of two columns, squares and columns, a model that is quadratic
+        in the columns; or columns of which an additive kernel makes several numbers each: intersection and
+        additive_chi2, for values that are not negative, or additive_gaussian.
     heredity
-        With --polynomial: select a product only if both (strong) or one (weak) of its columns are selected, too.
+        With --feature-map polynomial: select a product only if both (strong) or one (weak) of its columns are selected,
+        too.
     groups
         A csv file of groups of columns that are selected together, with the header column,group and a line for each
         column of each group. Columns are named as for --always.

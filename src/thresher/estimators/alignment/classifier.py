@@ -24,6 +24,7 @@ from thresher.estimators.alignment.options import check_samples, checked_options
 from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.described import Described, chosen_by, scoring_name
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.scoring import fold_scorer
 from thresher.estimators.shared.selector import ColumnSelector
@@ -32,13 +33,14 @@ from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.alignment import UnitKernels
 from thresher.features.kernels.explicit import TrainingColumns, columns_of
 from thresher.features.kernels.units import UnitFeatures, kernels_of
-from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
+from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace, rounded
+from thresher.results.description import Listing
 from thresher.results.words import proof
 
 UNTRAINED = "; there was no time to train the SVM: at(k) trains it, or fit again with more time"
 
 
-class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
+class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
     """Non-linear selection of features: one kernel for each, weighted by its alignment with the labels; an SVM on top.
 
     Generalised lp-KTA. Weights eta >= 0 of the kernels K_i, each centred and of unit trace, minimise
@@ -398,3 +400,36 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         return columns.take(np.searchsorted(inputs, space.units.columns(features)))
 
     predict = available_if(lambda self: self.svm is not None)(LinearClassifier.predict)
+
+    _chosen_by = "--features"
+
+    def _listing(self, label: Callable[[int], str]) -> Listing:
+        listing = super()._listing(label)
+        noun = "kernels" if self.fitted_features_.width != self.n_features_in_ or is_list(self.kernel) else listing.noun
+        ranked_by = "ranked by the weight of the feature's kernel"
+        return replace(listing, noun=noun, weight="kernel weight", ranked_by=ranked_by)
+
+    def _sentences(self) -> list[str]:
+        path, point, selection = self.path_, self.point_, self.selection_
+        return [
+            f"stop reason: {selection.stop_reason}",
+            f"certificate: {self.proof()}",
+            f"objective: {path.objective[point]:.6g}, at most {path.deviation_bound[point]:.2g} above its minimum",
+            f"cost: {rounded(selection.trace.passes)} passes over the data",
+        ]
+
+    def _score_sentence(self) -> str:
+        if not hasattr(self, "best_score_") or self.point_ != self.best_index_:
+            return ""
+        n_judged = np.count_nonzero(~np.isnan(self.cv_results_["mean_test_score"]))
+        return chosen_by(scoring_name(self.scoring), self.best_score_, f"the best of {n_judged:,} models")
+
+    def _origin(self) -> list[str]:
+        return [f"C = {self.C_:g}; path: {self.path_}; p = {self.path_.p[self.point_]:g}"]
+
+    def _own_facts(self) -> dict[str, Any]:
+        names = ("p", "n_features", "objective", "deviation_bound", "cv_score")
+        scores = {"best_score": self.best_score_} if hasattr(self, "best_score_") else {}
+        chosen = {"C": self.C_, "p": self.path_.p[self.point_]} | scores
+        return chosen | {"path": {name: getattr(self.path_, name) for name in names}}
+

@@ -19,6 +19,7 @@ from thresher.estimators.fgm.warm_start import Previous
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.cv_results import CV_RESULTS
+from thresher.estimators.shared.described import Described, chosen_by, scoring_name
 from thresher.estimators.shared.folds import held_out_parts
 from thresher.estimators.shared.linear import PathClassifier
 from thresher.estimators.shared.progress import Progress
@@ -28,14 +29,15 @@ from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
 from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
 from thresher.optim.problems.named import is_logistic
-from thresher.results import Path, Selection, Trace
+from thresher.results import Path, Selection, Trace, format_ranges
+from thresher.targets import words
 from thresher.targets.classes import ClassLabels, ClassTarget
-from thresher.targets.criteria import criterion_of
+from thresher.targets.criteria import Criterion, criterion_of
 
 SOLVERS = ("auto", "apg")
 
 
-class FGMBase(PathClassifier):
+class FGMBase(Described, PathClassifier):
     """A classifier that selects by FGM. Subclasses have the parameters read here, and ``_feature_map``."""
 
     loss: Any
@@ -44,6 +46,7 @@ class FGMBase(PathClassifier):
     fit_intercept: bool = True
     debias: bool = False
     solver: str = "auto"
+    _chosen_by = "--features"
     _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
     _saved: ClassVar[Mapping[str, Attribute]] = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
 
@@ -229,6 +232,45 @@ class FGMBase(PathClassifier):
         wanted, always_include = getattr(self, self.number_parameter), getattr(self, "always_include", None)
         each = bool(self.per_class) and self.classes_.size > 2
         return proven(self.selection_, wanted, always_include, each=each) + self._feature_map().proof_note
+
+    @property
+    def _criterion(self) -> Criterion:
+        """What is minimised."""
+        return criterion_of(self.loss)
+
+    def _notes(self) -> list[str]:
+        certificate: Any = self.selection_.certificate
+        note = words.little_gained(self._criterion, certificate.pick_objective, certificate.at_zero)
+        return [note] if note else []
+
+    def _score_sentence(self) -> str:
+        if not hasattr(self, "cv_results_"):
+            return ""
+        params, means = self.cv_results_["params"], self.cv_results_["mean_test_score"]
+        measure = words.measure_of(self._criterion)
+        name = "accuracy" if measure is None else words.title_of(self._criterion)
+        name = name if self.scoring is None else scoring_name(self.scoring)
+        tried = f"{len(params)} values of C" if len(params[0]) == 1 else f"{len(params)} pairs of sigma and C"
+        return chosen_by(name, float(means.max()), f"the best of {tried}")
+
+    def _origin(self) -> list[str]:
+        numbers = format_ranges(self.path_.numbers)
+        return [
+            f"loss: {words.in_words(self._criterion, self.classes_)}",
+            f"{self._settings()}; path: {numbers} {self._noun}s",
+        ]
+
+    @property
+    def _noun(self) -> str:
+        """What is counted on the path."""
+        return self.selection_.noun
+
+    def _settings(self) -> str:
+        """The values that were chosen or follow from rules."""
+        return f"C = {self.C_:g}"
+
+    def _own_facts(self) -> dict[str, Any]:
+        return words.facts_of(self._criterion) | {"C": self.C_, "path": self.path_.numbers}
 
 
 def has_probabilities(estimator: FGMBase) -> bool:

@@ -18,7 +18,10 @@ from thresher.features.fitted import FittedFeatures
 from thresher.features.known import WORDS, as_feature_map
 from thresher.optim.measures.base import Measure
 from thresher.optim.problems.loss import Loss
+from thresher.results import counted
 from thresher.targets.criteria import MarginCriterion, criterion_of
+
+GROUPS_SHOWN = 50
 
 
 class FGMClassifier(ColumnSelector, FGMBase):
@@ -243,6 +246,19 @@ class FGMClassifier(ColumnSelector, FGMBase):
             In the order of ``classes_``; with more than two classes normalised so that each row sums to 1.
         """
         return probabilities(self.decision_function(X))
+
+    def _sentences(self) -> list[str]:
+        selection = self.selection_
+        if selection.groups is None or selection.noun != "group":
+            return super()._sentences()
+        labels = [str(label) for label in selection.groups.tolist()]
+        more = f", ... and {len(labels) - GROUPS_SHOWN} more" if len(labels) > GROUPS_SHOWN else ""
+        groups = f"{counted(len(labels), 'group')}: {', '.join(labels[:GROUPS_SHOWN])}{more}"
+        return [groups, *super()._sentences()]
+
+    def _own_facts(self) -> dict[str, Any]:
+        groups = self.selection_.groups
+        return super()._own_facts() | ({} if groups is None else {"groups": groups.tolist()})
 
     def _feature_map(self) -> FeatureMap:
         return as_feature_map(self.feature_map)

@@ -187,5 +187,16 @@ class MILESClassifier(BagClassifier):
         """
         return self.fit(X, y, sample_weight=sample_weight, bags=bags).transform(X, bags=bags)
 
+    @property
+    def _noun(self) -> str:
+        return "instance"
+
+    def _settings(self) -> str:
+        return f"sigma = {self.sigma_:g}; {super()._settings()}"
+
+    def _own_facts(self) -> dict[str, Any]:
+        own = {"sigma": self.sigma_, "n_candidates": self.fitted_features_.n_candidates}
+        return super()._own_facts() | own
+
     def _feature_map(self) -> FeatureMap:
         return BagSimilarity(self.sigma)

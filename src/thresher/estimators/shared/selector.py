@@ -19,6 +19,7 @@ from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.estimators.shared.correlated import interchangeable
+from thresher.estimators.shared.described import Described
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.results import Interchangeable
 from thresher.results.words import proof
@@ -175,7 +176,7 @@ class ColumnSelector(TransformerMixin, FeatureEstimator):
         return tags
 
 
-class SelectorClassifier(ColumnSelector, LinearClassifier):
+class SelectorClassifier(Described, ColumnSelector, LinearClassifier):
     """A linear classifier that is also a selector of its features."""
 
     def proof(self) -> str:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.cv_results import cv_results
+from thresher.estimators.shared.described import chosen_by, scoring_name
 from thresher.estimators.shared.folds import held_out_parts
 from thresher.estimators.shared.progress import PointProgress
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
@@ -22,6 +23,7 @@ from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
 from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 
+SCREENING = ("features_removed", "samples_removed", "screened")  # of a grid
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
 SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -341,3 +343,30 @@ class SparseSVCPath(ElasticSVC):
         features, counts = np.unique(selected, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         return features[order], counts[order] / len(self.supports_)
+
+    _chosen_by = "--point"
+
+    @property
+    def _point(self) -> tuple[int, int]:
+        """The point that is predicted with: the best, or the last one solved."""
+        return self.best_index_ if hasattr(self, "best_index_") else self.path_.last
+
+    def _score_sentence(self) -> str:
+        if not hasattr(self, "scores_"):
+            return ""
+        name = scoring_name(self.scoring)
+        return chosen_by(name, self.best_score_, f"the best of {self.path_.alphas.size:,} points")
+
+    def _origin(self) -> list[str]:
+        i, j = self._point
+        return [f"grid: {self.path_}; chosen: point {i}, {j}"]
+
+    def _own_facts(self) -> dict[str, Any]:
+        grid, (i, j) = self.path_, self._point
+        arrays = {name: getattr(grid, name) for name in ("betas", "alphas", "gap", *SCREENING)}
+        facts = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
+        facts |= {"grid": arrays | {"selected": grid.n_features}}
+        if hasattr(self, "scores_"):
+            facts |= {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
+        return facts
+

@@ -274,3 +274,12 @@ class SparseSVC(ElasticSVC):
         """Fitted attributes that say what screening has proven."""
         self.proven_inactive_ = proven
         self.features_removed_, self.samples_removed_ = proven.n_features, proven.n_samples
+
+    def _origin(self) -> list[str]:
+        tested = "" if self.screening not in ("auto", None) else "; no screening tests were run"
+        return [f"removed: {self.features_removed_:,} features, {self.samples_removed_:,} samples{tested}"]
+
+    def _own_facts(self) -> dict[str, Any]:
+        removed = {"features_removed": self.features_removed_, "samples_removed": self.samples_removed_}
+        return {"alpha": self.alpha, "beta": self.beta} | removed
+

@@ -370,6 +370,27 @@ class StreamClassifier(SelectorClassifier):
             return NumberedFeatures(n_columns)
         return ColumnFeatures(n_columns, column_names=getattr(self, "feature_names_in_", None))
 
+    _why_no_importance = "a stream keeps no statistics of columns"
+
+    def _sentences(self) -> list[str]:
+        setting = ", ".join(f"{name} {value:g}" for name, value in self.setting_.items())
+        progressive = (
+            f"progressive accuracy {self.progressive_accuracy_:.4f}, progressive loss {self.progressive_loss_:.4g} "
+            f"({setting})"
+        )
+        return [*super()._sentences(), progressive]
+
+    def _origin(self) -> list[str]:
+        if len(self.settings_) < 2:
+            return []
+        shown = (", ".join(f"{name} {value:.6g}" for name, value in each.items()) for each in self.settings_)
+        return [f"setting: {setting}" for setting in shown]
+
+    def _own_facts(self) -> dict[str, Any]:
+        names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
+        return {name: getattr(self, f"{name}_") for name in names}
+
+
 
 class StreamLearners(Learners):
     """Learners with what a StreamClassifier adds: validated options, labels, and the progress of the stream."""

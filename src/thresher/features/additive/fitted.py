@@ -12,6 +12,7 @@ from thresher.data.input.validation import check_columns, stored_block
 from thresher.features.additive.design import MOST_NUMBERS
 from thresher.features.additive.maps import Inputs, check_signs
 from thresher.features.fitted import Label, MadeFeatures
+from thresher.results.description import Listing
 from thresher.state import INT64, integer, need, need_ids
 
 if TYPE_CHECKING:
@@ -56,6 +57,23 @@ class ExpandedFeatures(MadeFeatures, kind="inputs"):
     def width(self) -> int:
         """See FittedFeatures."""
         return self.n_columns * self.size
+
+    def listing(self, selection: Any, label: Label, unknown: str) -> Listing:
+        """See FittedFeatures: columns, by the length of their weights."""
+        inputs = self.inputs(selection.features)
+        place = np.searchsorted(inputs, selection.features // self.size)
+        squares = np.square(selection.weights).reshape(place.size, -1).sum(axis=1)
+        lengths = np.sqrt(np.bincount(place, weights=squares, minlength=inputs.size))
+        order = np.argsort(-lengths, kind="stable")
+        return Listing(
+            "columns",
+            self.input_names(inputs[order], label),
+            self.places(inputs[order]),
+            lengths[order],
+            n_candidates=self.n_listed,
+            weight="length of weights",
+            ranked_by=f"ranked by the length of the weights of the {self.size} numbers that the kernel makes of each",
+        )
 
     def inputs(self, ids: np.ndarray) -> np.ndarray:
         """See FittedFeatures."""

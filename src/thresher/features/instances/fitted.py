@@ -11,8 +11,11 @@ from thresher.features.fitted import FittedFeatures, Label, named_column
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import on_scale, similarities
 from thresher.features.instances.prototypes import Prototypes
+from thresher.results.description import Listing
 from thresher.state import need
 
+VALUES_SHOWN = 3
+RANKED_BY = "ranked by |weight|; importance: |weight| x standard deviation of the similarity over the training bags"
 AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
 
 
@@ -76,6 +79,24 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
         """See FittedFeatures: the rows of the training data."""
         return self.prototypes.n_rows
 
+    def listing(self, selection: Any, label: Label, unknown: str) -> Listing:
+        """See FittedFeatures: training rows, with their first values."""
+        lengths = np.linalg.norm(selection.weights.reshape(selection.features.size, -1), axis=1)
+        order = np.argsort(-lengths, kind="stable")
+        rows, importance = selection.features[order], selection.importance
+        values = self.prototypes.take_dense(rows) if rows.size else np.zeros((0, self.n_columns))
+        return Listing(
+            "different training instances",
+            [f"row {row}" for row in rows.tolist()],
+            [{"row": row, "values": own} for row, own in zip(rows.tolist(), values.tolist(), strict=True)],
+            selection.weights[order],
+            None if importance is None else importance[order],
+            self.n_candidates,
+            head="instance",
+            details=[_in_few(row) for row in values],
+            ranked_by=RANKED_BY,
+        )
+
     def called(self, j: int) -> str:
         """See FittedFeatures: the column ``j`` of X."""
         return named_column(j, self.column_names)
@@ -127,6 +148,11 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
     def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures."""
         return self.names(ids, label)
+
+
+def _in_few(values: np.ndarray) -> str:
+    """The first numbers of a row."""
+    return " ".join(f"{value:.4g}" for value in values[:VALUES_SHOWN]) + " ..." * (values.size > VALUES_SHOWN)
 
 
 def squared_distances(rows: Any, centres: Any) -> np.ndarray:

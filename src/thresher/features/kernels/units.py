@@ -205,6 +205,15 @@ class UnitFeatures(MadeFeatures):
         """See FittedFeatures."""
         return len(self.units.kernels)
 
+    @property
+    def n_listed(self) -> int | None:
+        """See FittedFeatures."""
+        return self.width
+
+    def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
+        """See FittedFeatures."""
+        return [{"kernel": int(k), "columns": self.units.columns(np.array([k])).tolist()} for k in ids]
+
     def inputs(self, ids: np.ndarray) -> np.ndarray:
         """See FittedFeatures."""
         return np.unique(self.units.columns(ids))

@@ -56,6 +56,20 @@ class ProductFeatures(MadeFeatures, kind="products"):
         """See FittedFeatures."""
         return False
 
+    @property
+    def n_listed(self) -> int | None:
+        """See FittedFeatures."""
+        return self.n_candidates
+
+    @property
+    def varies(self) -> str:
+        """See FittedFeatures."""
+        return "product"
+
+    def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
+        """See FittedFeatures."""
+        return [{"pair": pair} for pair in pairs_of(ids).tolist()]
+
     def pairs_of(self, ids: np.ndarray) -> np.ndarray:
         """See FittedFeatures."""
         return pairs_of(ids)
