@@ -52,7 +52,11 @@ def models():
     yield "chi2", thresher.FGMClassifier(feature_map=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
     yield "products", thresher.FGMClassifier(feature_map="polynomial", **few).fit(X, two), {}
     kernel = thresher.Polynomial(0.5, 2.0, interaction_only=True)
-    yield "products_three", thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
+    yield (
+        "products_three",
+        thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three),
+        {},
+    )
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (

@@ -1,13 +1,12 @@
 """Strings, and arrays with their dtype, as parts of a document and back."""
 
 import itertools
-import math
 import re
 
 import numpy as np
 
 from thresher.state import arrays as store
-from thresher.state.checks import Damaged, fields, integer, need, required, shown, string
+from thresher.state.checks import fields, integer, need, reported, required, shown, string
 
 DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
 MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, however small they are in the file
@@ -42,11 +41,8 @@ def get_strings(reader, value, count, what):
         begins = reader.get(value["begins"], "<i8", (None,), f"the begins of {what}")
         need(begins.size > 0 and begins[0] == 0 and begins[-1] == len(data), f"{what} do not cover their bytes")
         need(bool((begins[1:] >= begins[:-1]).all()), f"the begins of {what} decrease")
-        ends = begins.tolist()
-        try:
-            strings = [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]
-        except UnicodeDecodeError as error:
-            raise Damaged(f"{what} are not UTF-8") from error
+        with reported(f"{what} are not UTF-8"):
+            strings = [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(begins.tolist())]
     need(count is None or len(strings) == count, f"expected {count} {what}, got {len(strings)}")
     return strings
 
@@ -78,10 +74,8 @@ def get_typed(reader, value, what):
     value = fields(value, TYPED, what)
     name = string(value["dtype"], f"the dtype of {what}", 20)
     need(DTYPE.fullmatch(name), f"{what} has the unsupported dtype {shown(name)}")
-    try:
+    with reported(f"{what} has an unsupported dtype"):
         dtype = np.dtype(name)
-    except TypeError as error:
-        raise Damaged(f"{what} has the unsupported dtype {shown(name)}") from error
     if dtype.kind in "UO":
         flat = _string_array(get_strings(reader, value["values"], None, what), dtype, what)
     else:
@@ -105,8 +99,5 @@ def _string_array(strings, dtype, what):
 def _reshaped(flat, shape, what):
     need(isinstance(shape, list) and len(shape) <= MOST_AXES, f"{what} has an invalid shape, {shown(shape)}")
     lengths = [integer(length, f"the shape of {what}") for length in shape]
-    need(math.prod(lengths) == flat.size, f"{what} has {flat.size} entries, expected the shape {shown(shape)}")
-    try:
+    with reported(f"{what} has another shape"):
         return flat.reshape(lengths)
-    except ValueError as error:  # no entries, but dimensions too large for any array
-        raise Damaged(f"{what} has an invalid shape, {shown(shape)}") from error
