@@ -81,6 +81,9 @@ def models():
     bags, chosen = rows // 4 + 100 * three, {"sigma": "search", "cv": 2, "scale": "max"}
     yield "bags_three", thresher.MILESClassifier(**few, **chosen).fit(sparse.csr_array(X), three, bags=bags), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
+    yield "stream_hashed", thresher.StreamClassifier(3, hash_bits=4, random_state=0).fit(X, words), {}
+    units = [("rbf", [0, 4]), ("linear", [1]), ("laplace", [2, 3])]
+    yield "kernels_units", thresher.AlignmentPathClassifier(units, step=0.5, cv=None).fit(X, words), {}
 
 
 def odd_parameter():

@@ -91,7 +91,7 @@ def _fitted_features(document):
 
 
 def _n_excluded(exclude):
-    """How many columns the parameter ``exclude`` names: one, or those of a list or array (in an .npz with duplicates)."""
+    """How many columns ``exclude`` names: one, or those of a list or array, which is not read if it is in an .npz."""
     if isinstance(exclude, dict):
         (exclude,) = exclude.values()
     entries = exclude["values"] if isinstance(exclude, dict) else exclude

@@ -2,10 +2,14 @@
 
 import itertools
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.state import arrays as store
+from thresher.state.arrays import ArrayReader, ArrayWriter
 from thresher.state.checks import fields, integer, need, reported, required, shown, string
 
 DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
@@ -17,7 +21,7 @@ STRINGS = required("utf8", "begins")
 TYPED = required("dtype", "values") | {"shape": None}  # None: a vector
 
 
-def put_strings(writer, name, strings):
+def put_strings(writer: ArrayWriter, name: str, strings: Sequence[str]) -> Any:
     """A list of strings or, if there are many, their UTF-8 bytes and where each begins."""
     encoded = [entry.encode("utf-8", "surrogatepass") for entry in strings]
     size = sum(map(len, encoded))
@@ -30,7 +34,7 @@ def put_strings(writer, name, strings):
     }
 
 
-def get_strings(reader, value, count, what):
+def get_strings(reader: ArrayReader, value: Any, count: int | None, what: str) -> list[str]:
     """The strings that ``put_strings`` was given; None as ``count`` is any number."""
     if isinstance(value, list):
         need(all(isinstance(entry, str) for entry in value), f"{what} must be strings")
@@ -47,7 +51,7 @@ def get_strings(reader, value, count, what):
     return strings
 
 
-def put_typed(writer, name, array):
+def put_typed(writer: ArrayWriter, name: str, array: ArrayLike) -> dict[str, Any]:
     """An array of numbers, booleans or strings with its dtype, and its shape where it is not a vector.
 
     TypeError for anything else.
@@ -69,7 +73,7 @@ def put_typed(writer, name, array):
     return {"dtype": dtype, **shape, "values": values}
 
 
-def get_typed(reader, value, what):
+def get_typed(reader: ArrayReader, value: Any, what: str) -> np.ndarray:
     """The array that ``put_typed`` was given."""
     value = fields(value, TYPED, what)
     name = string(value["dtype"], f"the dtype of {what}", 20)
@@ -86,7 +90,7 @@ def get_typed(reader, value, what):
     return flat if value["shape"] is None else _reshaped(flat, value["shape"], what)
 
 
-def _string_array(strings, dtype, what):
+def _string_array(strings: list[str], dtype: np.dtype, what: str) -> np.ndarray:
     size = sum(map(len, strings)) + 8 * len(strings)
     small = dtype.kind == "O" or len(strings) * dtype.itemsize <= max(MOST_TEXT, MOST_PADDED * size)
     need(small, f"{what} takes too much memory for its content")
@@ -96,7 +100,7 @@ def _string_array(strings, dtype, what):
     return array
 
 
-def _reshaped(flat, shape, what):
+def _reshaped(flat: np.ndarray, shape: Any, what: str) -> np.ndarray:
     need(isinstance(shape, list) and len(shape) <= MOST_AXES, f"{what} has an invalid shape, {shown(shape)}")
     lengths = [integer(length, f"the shape of {what}") for length in shape]
     with reported(f"{what} has another shape"):
