@@ -92,7 +92,10 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
         init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
         written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
         return {"value": {"type": kind, "fields": written}}
-    raise TypeError(f"a value of the type {kind} cannot be written to a file")
+    raise TypeError(
+        f"a value of the type {kind} cannot be written to a file; if it is a frozen dataclass, make its class known by "
+        f"thresher.features.register({kind})"
+    )
 
 
 def _put_sequence(writer: ArrayWriter, name: str, value: Any, depth: int) -> Any:
