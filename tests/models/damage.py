@@ -39,6 +39,18 @@ def sealed(document):
     return document | {"checksum": files.checksum(document)} if isinstance(document, dict) else document
 
 
+def with_features(document, **parts):
+    """The document with other parts of its fitted features."""
+    return document | {"fitted_features": document["fitted_features"] | parts}
+
+
+def array(entries):
+    """An array in the form of a parameter."""
+    entries = np.asarray(entries)
+    values = [entry if np.isfinite(entry) else str(entry) for entry in entries.ravel().tolist()]
+    return {"array": {"dtype": entries.dtype.str, "shape": list(entries.shape), "values": values}}
+
+
 def sound_or_refused(path, kind="two"):
     """Whether the file is loaded; a model that is must work, one that is not must say why in one line."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):

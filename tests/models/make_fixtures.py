@@ -52,7 +52,11 @@ def models():
     yield "chi2", thresher.FGMClassifier(feature_map=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
     yield "products", thresher.FGMClassifier(feature_map="polynomial", **few).fit(X, two), {}
     kernel = thresher.Polynomial(0.5, 2.0, interaction_only=True)
-    yield "products_three", thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
+    yield (
+        "products_three",
+        thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three),
+        {},
+    )
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (
@@ -77,6 +81,9 @@ def models():
     bags, chosen = rows // 4 + 100 * three, {"sigma": "search", "cv": 2, "scale": "max"}
     yield "bags_three", thresher.MILESClassifier(**few, **chosen).fit(sparse.csr_array(X), three, bags=bags), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
+    yield "stream_hashed", thresher.StreamClassifier(3, hash_bits=4, random_state=0).fit(X, words), {}
+    units = [("rbf", [0, 4]), ("linear", [1]), ("laplace", [2, 3])]
+    yield "kernels_units", thresher.AlignmentPathClassifier(units, step=0.5, cv=None).fit(X, words), {}
 
 
 def odd_parameter():

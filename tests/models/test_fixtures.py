@@ -18,6 +18,7 @@ CASES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::thresher.MissingBagsWarning")  # rows are as good as bags here
 @pytest.mark.parametrize(("file", "name", "said"), CASES, ids=[case[0] for case in CASES])
 def test_earlier_files_are_read(file, name, said):
     """Predictions, names and path as they were when the file was written."""
@@ -43,9 +44,10 @@ def test_what_stands_beside_the_estimator_is_read():
     assert read(HERE / "v2_words.json").names == tuple("abcdefghijkl")
 
 
-def test_arrays_inside_parameters_are_read():
-    """As they were in version 2, with dtypes and shapes; the large ones lie in the .npz."""
-    model, odd = read(HERE / "v2_parameters.json"), odd_parameter()
+@pytest.mark.parametrize("version", [2, 3])
+def test_arrays_inside_parameters_are_read(version):
+    """As they were, with dtypes and shapes; the large ones lie in the .npz."""
+    model, odd = read(HERE / f"v{version}_parameters.json"), odd_parameter()
     found = model.estimator.cv
     assert same({**found, "matrix": 0}, {**odd, "matrix": 0})
     assert type(found["matrix"]) is type(odd["matrix"])
@@ -55,9 +57,9 @@ def test_arrays_inside_parameters_are_read():
 
 
 def test_fixtures_are_all_there_small_and_of_their_version():
-    """Eleven models of version 1, thirty of version 2, under 550 KB."""
-    assert [len([case for case in CASES if case[0].startswith(f"v{n}_")]) for n in (1, 2)] == [11, 30]
-    assert sum(os.path.getsize(HERE / name) for name in os.listdir(HERE)) < 550_000
+    """Eleven models of version 1, thirty of version 2, thirty-two of version 3, under 950 KB."""
+    assert [len([case for case in CASES if case[0].startswith(f"v{n}_")]) for n in (1, 2, 3)] == [11, 30, 32]
+    assert sum(os.path.getsize(HERE / name) for name in os.listdir(HERE)) < 950_000
     for file, _, _ in CASES:
         document = json.loads((HERE / f"{file}.json").read_text(encoding="utf-8"))
         assert document["format_version"] == int(file[1])

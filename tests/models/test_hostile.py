@@ -170,6 +170,16 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     assert "valid" not in told
 
 
+def of_classes(dtype, values):
+    """A change of the class labels."""
+    return {"target": {"kind": "classes", "classes": {"dtype": dtype, "values": values}}}
+
+
+def of_columns(**spread):
+    """A change of the standard deviations."""
+    return {"fitted_features": {"kind": "columns", "spread": spread}}
+
+
 @pytest.mark.parametrize(("change", "why"), [
     ({"features": [3, 2, 5, 8]}, "features are not sorted"),
     ({"features": [1, 1, 5, 8]}, "features are not sorted"),
@@ -181,14 +191,17 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     ({"weights": [1.0, 2.0, 0.0, 3.0]}, "has no weight"),
     ({"n_features_in": 2**62 + 1}, "n_features_in"),
     ({"n_features_in": 0}, "n_features_in"),
-    ({"classes": {"dtype": "<i8", "values": [1, 1]}}, "classes are not sorted and unique"),
-    ({"classes": {"dtype": "<i8", "values": [0, 1, 2]}}, "weights"),
-    ({"classes": {"dtype": "<f8", "values": [0, "nan"]}}, "classes are not sorted and unique"),
-    ({"classes": {"dtype": "<f8", "values": [0]}}, "at least two"),
-    ({"classes": {"dtype": "<i1", "values": [0, 257]}}, "values that do not fit its dtype"),
-    ({"classes": {"dtype": "|b1", "values": [0, 2]}}, "values that do not fit its dtype"),
-    ({"classes": {"dtype": "<U1", "values": ["a", "bc"]}}, "longer than its dtype"),
-    ({"classes": {"dtype": "<M8[s]", "values": [0, 1]}}, "dtype"),
+    (of_classes("<i8", [1, 1]), "classes are not sorted and unique"),
+    (of_classes("<i8", [0, 1, 2]), "weights"),
+    (of_classes("<f8", [0, "nan"]), "classes are not sorted and unique"),
+    (of_classes("<f8", [0]), "at least two"),
+    (of_classes("<i1", [0, 257]), "values that do not fit its dtype"),
+    (of_classes("|b1", [0, 2]), "values that do not fit its dtype"),
+    (of_classes("<U1", ["a", "bc"]), "longer than its dtype"),
+    (of_classes("<M8[s]", [0, 1]), "dtype"),
+    ({"target": {"kind": "numbers"}}, "unknown kind 'numbers' of target"),
+    ({"target": {"classes": []}}, "the kind of target is missing"),
+    ({"target": of_classes("<i8", [0, 1])["target"] | {"more": 1}}, "target has an unknown field, 'more'"),
     ({"intercept": "inf"}, "intercept"),
     ({"type": "Pipeline"}, "type"),
     ({"parameters": {"shell": "rm"}}, "no parameter"),
@@ -207,13 +220,13 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     ({"source": {"weather": "fine"}}, "source has an unknown field, 'weather'"),
     ({"source": None}, "source must be an object, got None"),
     ({"written": 3}, "written"),
-    ({"spread": {"columns": [0], "std": [1.0]}}, "the spread lacks a column of the path"),
-    ({"spread": {"columns": list(range(40)), "std": [-1.0] * 40}}, "negative standard deviation"),
-    ({"spread": {"columns": list(range(40)), "std": ["nan"] * 40}}, "finite"),
-    ({"spread": {"columns": list(range(40)), "std": [1.0]}}, "std of the spread has shape"),
-    ({"spread": {"columns": [1, 0], "std": [1.0, 1.0]}}, "not sorted and unique"),
-    ({"spread": {"columns": list(range(41)), "std": [1.0] * 41}}, "columns of the spread must be between 0 and 39"),
-    ({"spread": {"columns": [0]}}, "spread is missing the field 'std'"),
+    (of_columns(columns=[0], std=[1.0]), "the spread lacks a column of the path"),
+    (of_columns(columns=list(range(40)), std=[-1.0] * 40), "negative standard deviation"),
+    (of_columns(columns=list(range(40)), std=["nan"] * 40), "finite"),
+    (of_columns(columns=list(range(40)), std=[1.0]), "std of the spread has shape"),
+    (of_columns(columns=[1, 0], std=[1.0, 1.0]), "not sorted and unique"),
+    (of_columns(columns=list(range(41)), std=[1.0] * 41), "columns of the spread must be between 0 and 39"),
+    (of_columns(columns=[0]), "spread is missing the field 'std'"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said(change, why, tmp_path):
     """Each rule of docs/model-files.md, broken."""
@@ -226,11 +239,11 @@ def test_what_is_wrong_is_said(change, why, tmp_path):
     ("features", 1, 39, "not sorted and unique"),
     ("features", 0, -1, "out of range"),
     ("features", -1, 40, "out of range"),
-    ("begins", 0, 1, "does not use all"),
-    ("begins", -1, 2**62, "does not use all"),
-    ("begins", 1, 0, "no features"),
-    ("begins", 1, 2**62, "no features"),
-    ("begins", 1, -(2**63), "no features"),
+    ("begins", 0, 1, "begins of the features of the path do not cover all of them"),
+    ("begins", -1, 2**62, "begins of the features of the path do not cover all of them"),
+    ("begins", 1, 0, "a part of the features of the path is empty"),
+    ("begins", 1, 2**62, "the begins of the features of the path decrease"),
+    ("begins", 1, -(2**63), "the begins of the features of the path decrease"),
     ("number", 0, 41, "a number of the path"),
     ("number", 0, 0, "a number of the path"),
     ("weights", 0, "nan", "finite"),
@@ -273,9 +286,12 @@ def popped(*way):
 WRONG_GRIDS = {
     "begins falls": (put("path_", "begins", 6, 10), "begins of the features of the grid decrease"),
     "begins is negative": (put("path_", "begins", 3, -1), "begins of the features of the grid decrease"),
-    "begins late": (put("path_", "begins", 0, 1), "does not use all of its features"),
-    "begins ends early": (put("path_", "begins", -1, 1), "does not use all of its features"),
-    "begins is short": (popped("path_", "begins"), "begins of the grid has shape"),
+    "begins late": (put("path_", "begins", 0, 1), "begins of the features of the grid do not cover"),
+    "begins ends early": (
+        put("path_", "begins", -1, 1),
+        "begins of the features of the grid do not cover",
+    ),
+    "begins is short": (popped("path_", "begins"), "the begins of the features of the grid has shape"),
     "ids too large": (put("path_", "ids", 16, 40), "out of range"),
     "ids negative": (put("path_", "ids", 0, -1), "out of range"),
     "ids twice": (put("path_", "ids", 1, 0), "not sorted and unique"),
@@ -298,7 +314,7 @@ WRONG_GRIDS = {
     "best of three": (put("best_index_", [1, 0, 0]), "must be a pair"),
     "supports out of range": (put("supports_", 0, "ids", 0, 40), "out of range"),
     "spread short": (put("path_", "spread", {"columns": [0], "std": [1.0]}), "the spread of the grid lacks a feature"),
-    "no grid": (put("path_", None), "path_ is missing"),
+    "no grid": (put("path_", None), "path_ must be an object, got None"),
 }
 
 
@@ -344,7 +360,7 @@ def test_small_files_stay_small_in_memory(tmp_path):
     (tmp_path / "npz").mkdir()
     paths = [with_member(tmp_path / "npz", members, document_says=says)]
     for number, change in enumerate([
-        {"classes": {"dtype": "<U999999", "values": ["a", "b"] * 100}},
+        {"target": {"kind": "classes", "classes": {"dtype": "<U999999", "values": ["a", "b"] * 100}}},
         {"n_features_in": 2**62, "named_in_fit": True},
         {"path": {"begins": [0, 2**62]}},
     ]):  # fmt: skip

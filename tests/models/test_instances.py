@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 
 import thresher
-from tests.models.damage import saved, write
+from tests.models.damage import array, saved, with_features, write
 from tests.models.zoo import BAGS, X, data_for, fitted
 from thresher.errors import ModelFileError
 
 
+def fields_of(document):
+    """The fields of the training instances in a document."""
+    return document["fitted_features"]["prototypes"]["value"]["fields"]
+
+
 def changed(document, **parts):
-    return document | {"instances": document["instances"] | parts}
+    fields = fields_of(document) | parts
+    return with_features(document, prototypes={"value": {"type": "Prototypes", "fields": fields}})
 
 
 def damaged(tmp_path, kind, **parts):
@@ -22,17 +28,22 @@ def damaged(tmp_path, kind, **parts):
 @pytest.mark.parametrize(
     ("parts", "match"),
     [
-        ({"rows": [0]}, r"values of the instances are invalid \(they are float64 of shape"),
+        ({"rows": array([0])}, "values of the instances have another shape or type"),
+        ({"rows": [0]}, "rows of the instances are not a list of integers"),
+        ({"rows": array([1, 0])}, "rows of the instances are not sorted and unique"),
         ({"sigma": 0.0}, "sigma of the instances must be positive"),
-        ({"sigma": "nan"}, "sigma of the instances is 'nan', not a finite number"),
+        ({"sigma": {"float": "nan"}}, "sigma of the instances must be positive"),
+        ({"sigma": {"float": "inf"}}, "sigma of the instances must be positive"),
+        ({"sigma": "1"}, "sigma of the instances must be positive"),
         ({"n_rows": 0}, "n_rows of the instances is 0"),
-        ({"n_rows": 3}, "n_candidates of the instances is 90, not an integer in the allowed range"),
-        ({"n_candidates": 1}, "n_candidates is smaller than the number of instances"),
-        ({"values": None}, "they must be an array or a sparse matrix"),
-        ({"values": [[1.0]]}, "they must be an array or a sparse matrix"),
-        ({"factor": [1.0]}, "factor of the instances has shape"),
-        ({"factor": [-1.0] * 40}, "factors of the instances must not be negative"),
-        ({"more": 1}, "instances has an unknown field, 'more'"),
+        ({"n_rows": 3}, "rows of the instances must be between 0 and 2"),
+        ({"n_bags": 0}, "n_bags of the instances is 0"),
+        ({"n_bags": 91}, "n_bags of the instances is 91"),
+        ({"values": None}, "values of the instances have another shape or type"),
+        ({"values": [[1.0]]}, "values of the instances have another shape or type"),
+        ({"factor": array([1.0])}, "factor of the instances is not an array of numbers of shape"),
+        ({"factor": array([-1.0] * 40)}, "factor of the instances contains a number below 0"),
+        ({"more": 1}, "has an unknown field, 'more'"),
     ],
 )
 def test_parts_that_do_not_fit(parts, match, tmp_path):
@@ -40,11 +51,29 @@ def test_parts_that_do_not_fit(parts, match, tmp_path):
         thresher.load(damaged(tmp_path, "bags", **parts))
 
 
-@pytest.mark.parametrize("missing", ["rows", "values", "sigma", "n_rows", "n_candidates"])
+@pytest.mark.parametrize(
+    ("parts", "match"),
+    [
+        ({"n_candidates": 1}, "n_candidates is smaller than the number of features"),
+        ({"n_candidates": 0}, "n_candidates is 0, not an integer in the allowed range"),
+        ({"n_candidates": 91}, "n_candidates is 91, not an integer in the allowed range"),
+        ({"prototypes": None}, "the training instances are missing"),
+        ({"prototypes": {"value": {"type": "Groups", "fields": {"of": [0]}}}}, "the training instances are missing"),
+        ({"more": 1}, "fitted_features has an unknown field, 'more'"),
+    ],
+)
+def test_features_that_do_not_fit(parts, match, tmp_path):
+    path, document, _ = saved(tmp_path, "bags")
+    write(path, with_features(document, **parts))
+    with pytest.raises(ModelFileError, match=match):
+        thresher.load(path)
+
+
+@pytest.mark.parametrize("missing", ["rows", "values", "sigma", "factor", "n_rows"])
 def test_parts_that_are_missing(missing, tmp_path):
     path, document, _ = saved(tmp_path, "bags")
-    kept = {name: part for name, part in document["instances"].items() if name != missing}
-    write(path, document | {"instances": kept})
+    fields = {name: part for name, part in fields_of(document).items() if name != missing}
+    write(path, with_features(document, prototypes={"value": {"type": "Prototypes", "fields": fields}}))
     with pytest.raises(ModelFileError, match=missing):
         thresher.load(path)
 
@@ -57,17 +86,18 @@ def first(change):
 @pytest.mark.parametrize(
     ("name", "change", "match"),
     [
-        ("indptr", first(lambda begins: [1, *begins[1:]]), "the instances is invalid"),
-        ("indptr", first(lambda begins: begins[:-1]), "the instances is invalid"),
-        ("indices", first(lambda columns: [30, *columns[1:]]), "the instances is invalid"),
-        ("data", first(lambda entries: entries[1:]), "the instances is invalid"),
+        ("indptr", first(lambda begins: [1, *begins[1:]]), "is an invalid sparse matrix"),
+        ("indptr", first(lambda begins: begins[:-1]), "is an invalid sparse matrix"),
+        ("indices", first(lambda columns: [30, *columns[1:]]), "is an invalid sparse matrix"),
+        ("data", first(lambda entries: entries[1:]), "is an invalid sparse matrix"),
         ("data", first(lambda entries: ["nan", *entries[1:]]), "contain NaN or infinity"),
-        ("shape", lambda shape: [shape[0], 31], "expected float64 of shape"),
+        ("shape", lambda shape: [shape[0], 31], "values of the instances have another shape or type"),
+        ("type", lambda name: "csc_array", "values of the instances have another shape or type|invalid sparse matrix"),
     ],
 )
 def test_sparse_rows_that_cannot_be(name, change, match, tmp_path):
     path, document, _ = saved(tmp_path, "bags_sparse")
-    rows = document["instances"]["values"]["sparse"]
+    rows = fields_of(document)["values"]["sparse"]
     write(path, changed(document, values={"sparse": rows | {name: change(rows[name])}}))
     with pytest.raises(ModelFileError, match=match):
         thresher.load(path)
@@ -75,36 +105,29 @@ def test_sparse_rows_that_cannot_be(name, change, match, tmp_path):
 
 def test_dense_rows_must_be_finite(tmp_path):
     path, document, _ = saved(tmp_path, "bags")
-    array = document["instances"]["values"]["array"]
-    write(path, changed(document, values={"array": array | {"values": ["inf", *array["values"][1:]]}}))
+    held = fields_of(document)["values"]["array"]
+    write(path, changed(document, values={"array": held | {"values": ["inf", *held["values"][1:]]}}))
     with pytest.raises(ModelFileError, match="contain NaN or infinity"):
         thresher.load(path)
 
 
 def test_an_instance_that_is_missing(tmp_path):
     path, document, _ = saved(tmp_path, "bags")
-    rows, chosen = document["instances"]["rows"], int(fitted("bags").selection_.features[0])
-    kept = [place for place, row in enumerate(rows) if row != chosen]
-    values = thresher.load(path).instances_.values[kept]
-    array = {"dtype": "<f8", "values": values.ravel().tolist(), "shape": list(values.shape)}
-    write(path, changed(document, rows=[rows[place] for place in kept], values={"array": array}))
-    with pytest.raises(ModelFileError, match="an instance of the model is missing"):
+    known, chosen = fitted("bags").fitted_features_.prototypes, int(fitted("bags").selection_.features[0])
+    kept = known.rows != chosen
+    write(path, changed(document, rows=array(known.rows[kept]), values=array(known.values[kept])))
+    with pytest.raises(ModelFileError, match="the fitted features lack a feature of the model or its path"):
         thresher.load(path)
 
 
-@pytest.mark.parametrize(("kind", "has"), [("bags", False), ("two", True)])
-def test_only_models_of_bags_have_instances(kind, has, tmp_path):
+@pytest.mark.parametrize(("kind", "other", "match"), [
+    ("bags", "two", "fitted_features are of the kind 'columns', which MILESClassifier cannot have"),
+    ("two", "bags", "fitted_features are of the kind 'instances', which FGMClassifier cannot have"),
+])  # fmt: skip
+def test_only_models_of_bags_have_instances(kind, other, match, tmp_path):
     path, document, _ = saved(tmp_path, kind)
-    instances = saved(tmp_path, "bags")[1]["instances"] if has else None
-    write(path, document | {"instances": instances})
-    with pytest.raises(ModelFileError, match="and its instances do not agree"):
-        thresher.load(path)
-
-
-def test_scores_need_what_was_tried(tmp_path):
-    path, document, _ = saved(tmp_path, "bags_chosen")
-    write(path, document | {"fitted": document["fitted"] | {"sigmas_": None}})
-    with pytest.raises(ModelFileError, match="scores_ is there, but not what was tried"):
+    write(path, document | {"fitted_features": saved(tmp_path, other)[1]["fitted_features"]})
+    with pytest.raises(ModelFileError, match=match):
         thresher.load(path)
 
 

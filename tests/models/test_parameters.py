@@ -136,7 +136,7 @@ def test_labels_of_fixed_width_may_be_long_if_the_file_is(path):
 
 
 WRONG_ARRAYS = {
-    "too few": ({"array": {"dtype": "<i8", "shape": [2, 3], "values": [1, 2]}}, "2 entries, expected the shape"),
+    "too few": ({"array": {"dtype": "<i8", "shape": [2, 3], "values": [1, 2]}}, "another shape .cannot reshape array"),
     "negative": ({"array": {"dtype": "<i8", "shape": [-1, -2], "values": [1, 2]}}, "not an integer in the allowed"),
     "a word": ({"array": {"dtype": "<i8", "shape": "two", "values": [1, 2]}}, "invalid shape, 'two'"),
     "many axes": ({"array": {"dtype": "<i8", "shape": [1] * 9, "values": [1]}}, "shape"),

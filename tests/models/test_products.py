@@ -4,40 +4,41 @@ import numpy as np
 import pytest
 
 import thresher
-from tests.models.damage import saved, write
+from tests.models.damage import array, saved, with_features, write
 from tests.models.zoo import data_for, fitted
 from thresher.errors import ModelFileError
 from thresher.features.polynomial.numbers import n_numbers
 
 
-def changed(document, **parts):
-    return document | {"products": document["products"] | parts}
-
-
 @pytest.mark.parametrize(
     ("parts", "match"),
     [
-        ({"columns": [0]}, r"shift of the products has shape \(40,\), expected \(1,\)"),
-        ({"factor": []}, "factor of the products has shape"),
+        ({"known": array([0])}, r"shift of the products is not an array of numbers of shape \(1,\)"),
+        ({"factor": []}, "factor of the products is not an array of numbers"),
         ({"n_candidates": 0}, "n_candidates is 0, not an integer in the allowed range"),
         ({"n_candidates": n_numbers(40) + 1}, "n_candidates is 862, not an integer in the allowed range"),
         ({"n_candidates": 3.5}, "n_candidates is 3.5"),
         ({"n_candidates": 3}, "n_candidates is smaller than the number of features"),
-        ({"more": 1}, "products has an unknown field, 'more'"),
-        ({"shift": "0"}, "shift of the products"),
+        ({"more": 1}, "fitted_features has an unknown field, 'more'"),
+        ({"shift": "0"}, "shift of the products is not an array of numbers"),
+        ({"kind": "terms"}, "unknown kind 'terms' of fitted_features;"),
+        ({"kind": ["products"]}, "the kind of fitted_features is"),
+        ({"kind": "pairs.of.Terms"}, "of fitted_features: import pairs.of, which defines it, before loading"),
+        ({"kind": "thresher.features.fitted.FittedFeatures"}, "fitted_features has an unknown field"),
     ],
 )
 def test_parts_that_do_not_fit(parts, match, tmp_path):
     path, document, _ = saved(tmp_path, "products")
-    write(path, changed(document, **parts))
+    write(path, with_features(document, **parts))
     with pytest.raises(ModelFileError, match=match):
         thresher.load(path)
 
 
-@pytest.mark.parametrize("missing", ["columns", "shift", "factor", "n_candidates"])
+@pytest.mark.parametrize("missing", ["kind", "known", "shift", "factor"])
 def test_parts_that_are_missing(missing, tmp_path):
     path, document, _ = saved(tmp_path, "products")
-    write(path, document | {"products": {name: part for name, part in document["products"].items() if name != missing}})
+    kept = {name: part for name, part in document["fitted_features"].items() if name != missing}
+    write(path, document | {"fitted_features": kept})
     with pytest.raises(ModelFileError, match=missing):
         thresher.load(path)
 
@@ -45,61 +46,61 @@ def test_parts_that_are_missing(missing, tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "match"),
     [
-        ("columns", lambda columns: columns[::-1], "columns are not sorted and unique"),
-        ("columns", lambda columns: [-1, *columns[1:]], "a column of the products is out of range"),
-        ("columns", lambda columns: [*columns[:-1], 40], "a column of the products is out of range"),
-        ("columns", lambda columns: [columns[0], *columns[:-1]], "columns are not sorted and unique"),
-        ("factor", lambda factor: [-1.0, *factor[1:]], "factors of the products must not be negative"),
-        ("factor", lambda factor: [None, *factor[1:]], "factor of the products"),
-        ("shift", lambda shift: ["nan", *shift[1:]], "shift of the products is 'nan', not a finite number"),
+        ("known", lambda columns: columns[::-1], "columns of the products are not sorted and unique"),
+        ("known", lambda columns: [-1, *columns[1:]], "columns of the products must be between 0 and 39"),
+        ("known", lambda columns: [*columns[:-1], 40], "columns of the products must be between 0 and 39"),
+        ("known", lambda columns: [columns[0], *columns[:-1]], "columns of the products are not sorted and unique"),
+        ("factor", lambda factor: [-1.0, *factor[1:]], "factor of the products contains a number below 0"),
+        ("factor", lambda factor: [None, *factor[1:]], "factor of fitted_features is None, not a finite number"),
+        ("shift", lambda shift: ["nan", *shift[1:]], "shift of the products contains NaN or infinity"),
     ],
 )
 def test_values_that_cannot_be(name, change, match, tmp_path):
     path, document, _ = saved(tmp_path, "products")
-    write(path, changed(document, **{name: change(document["products"][name])}))
+    held = document["fitted_features"][name]["array"]
+    write(path, with_features(document, **{name: {"array": held | {"values": change(held["values"])}}}))
     with pytest.raises(ModelFileError, match=match):
         thresher.load(path)
 
 
 def test_a_column_that_is_missing(tmp_path):
     path, document, _ = saved(tmp_path, "products")
-    products, chosen = document["products"], int(fitted("products").get_support(indices=True)[0])
-    kept = [place for place, column in enumerate(products["columns"]) if column != chosen]
-    write(
-        path, changed(document, **{name: [products[name][k] for k in kept] for name in ("columns", "shift", "factor")})
-    )
-    with pytest.raises(ModelFileError, match="the products lack a column"):
+    features, chosen = fitted("products").fitted_features_, int(fitted("products").get_support(indices=True)[0])
+    kept = features.known != chosen
+    parts = {name: array(getattr(features, name)[kept]) for name in ("known", "shift", "factor")}
+    write(path, with_features(document, **parts))
+    with pytest.raises(ModelFileError, match="the fitted features lack a feature of the model or its path"):
         thresher.load(path)
 
 
 def test_the_constant_is_no_feature(tmp_path):
     path, document, _ = saved(tmp_path, "products")
-    write(path, document | {"features": [0, *document["features"][1:]], "spread": None})
-    with pytest.raises(ModelFileError, match="the products lack a column"):
+    write(path, with_features(document, spread=None) | {"features": [0, *document["features"][1:]]})
+    with pytest.raises(ModelFileError, match="the fitted features lack a feature of the model or its path"):
         thresher.load(path)
 
 
 def test_a_file_without_its_products(tmp_path):
     path, document, _ = saved(tmp_path, "products")
-    write(path, document | {"products": None})
+    write(path, document | {"fitted_features": {"kind": "columns"}})
     with pytest.raises(ModelFileError, match="features must be between 0 and 39"):
         thresher.load(path)
 
 
-@pytest.mark.parametrize("kind", ["svc", "stream", "grid"])
+@pytest.mark.parametrize("kind", ["svc", "stream", "grid", "kernels_units", "bags"])
 def test_products_of_other_types_are_refused(kind, tmp_path):
     _, document, _ = saved(tmp_path, "products")
     path, other, _ = saved(tmp_path, kind)
-    write(path, other | {"products": document["products"]})
-    with pytest.raises(ModelFileError, match="cannot have products"):
+    write(path, other | {"fitted_features": document["fitted_features"]})
+    with pytest.raises(ModelFileError, match=r"are of the kind 'products', which \w+ cannot have"):
         thresher.load(path)
 
 
-def test_products_of_a_kernel_are_refused(tmp_path):
-    _, document, _ = saved(tmp_path, "products")
-    path, other, _ = saved(tmp_path, "intersection")
-    write(path, other | {"products": document["products"]})
-    with pytest.raises(ModelFileError, match="cannot have products"):
+def test_products_with_parts_of_a_kernel_are_refused(tmp_path):
+    _, document, _ = saved(tmp_path, "intersection")
+    path, other, _ = saved(tmp_path, "products")
+    write(path, with_features(other, maps=document["fitted_features"]["maps"]))
+    with pytest.raises(ModelFileError, match="fitted_features has an unknown field, 'maps'"):
         thresher.load(path)
 
 
@@ -107,8 +108,8 @@ def test_products_that_the_parameters_do_not_ask_for(tmp_path):
     """A model of columns with products, and the other way round: the parameter says what the features are."""
     path, document, _ = saved(tmp_path, "products")
     clf = thresher.load(path)
-    assert clf.features == "polynomial"
-    write(path, document | {"parameters": document["parameters"] | {"feature_map": "linear"}})
+    assert clf.feature_map == "polynomial"
+    write(path, document | {"parameters": document["parameters"] | {"feature_map": "columns"}})
     loaded = thresher.load(path)  # refitting would select columns; predictions are those of the file
     np.testing.assert_array_equal(
         loaded.decision_function(data_for("products")), clf.decision_function(data_for("products"))

@@ -19,8 +19,8 @@ DOORS = {
     "estimators/shared/base.py": "checks what users give",
     "estimators/shared/selector.py": "checks what users give",
     "estimators/stream/classifier.py": "checks batches; columns may be told apart by number alone",
-    "models/parameters.py": "a parameter may be a sparse matrix",
     "results/weights.py": "weights of a few features as sparse rows; X is never seen there",
+    "state/values.py": "a parameter may be a sparse matrix",
 }
 # Attributes of arrays and sparse matrices that differ from storage to storage. Blocks, too, have a ``toarray``: see
 # ``allowed_attributes``.

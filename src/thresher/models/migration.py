@@ -35,21 +35,20 @@ def _sparse_svm(parameters):
     return parameters
 
 
+VALUES = (("feature_map", "linear", "columns"), ("per_class", "shared", False), ("per_class", "per_class", True))
+
+
 def _fgm(parameters):
     """``features``, ``support`` and ``overshoot`` have other names and values; ``inner_tol`` is no parameter."""
     parameters = renamed(parameters, features="feature_map", support="per_class", overshoot="n_candidates")
     parameters.pop("inner_tol", None)
-    if parameters.get("feature_map") == "linear":
-        parameters["feature_map"] = "columns"
-    if parameters.get("per_class") in ("shared", "per_class"):
-        parameters["per_class"] = parameters["per_class"] == "per_class"
+    for name, old, new in VALUES:
+        if parameters.get(name, ...) == old:
+            parameters[name] = new
     factor = parameters.get("n_candidates", "auto")
-    parameters["elimination"] = factor is not None
-    if factor is None:
-        del parameters["n_candidates"]
-    elif type(factor) is int:  # an integer is a number of features now
+    if type(factor) is int:  # an integer is a number of features now
         parameters["n_candidates"] = float(factor)
-    return parameters
+    return parameters | ({"elimination": False, "n_candidates": "auto"} if factor is None else {})
 
 
 def _chosen(fitted, tried):
@@ -92,16 +91,15 @@ def _fitted_features(document):
 
 
 def _n_excluded(exclude):
-    """How many columns the parameter ``exclude`` names: one, or a list or an array in the form of a parameter."""
+    """How many columns ``exclude`` names: one, or those of a list or array, which is not read if it is in an .npz."""
     if isinstance(exclude, dict):
         (exclude,) = exclude.values()
-    if isinstance(exclude, dict):
-        exclude = exclude["values"]
-    if isinstance(exclude, dict) and "begins" in exclude:  # strings
-        return _n_excluded(exclude["begins"]) - 1
-    if isinstance(exclude, dict):  # in the .npz
-        return exclude["shape"][0]
-    return len(set(exclude)) if isinstance(exclude, list) else int(exclude is not None)
+    entries = exclude["values"] if isinstance(exclude, dict) else exclude
+    if isinstance(entries, dict):
+        begins = entries.get("begins", entries)  # strings have one more, the end
+        count = begins["shape"][0] if isinstance(begins, dict) else len(begins)
+        return count - ("begins" in entries)
+    return len(set(entries)) if isinstance(entries, list) else int(entries is not None)
 
 
 def _inputs(part):

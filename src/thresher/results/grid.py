@@ -216,7 +216,18 @@ class Grid:
         )
 
     def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
-        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        """As a part of a document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
         state = {name: writer.put(f"grid.{name}", getattr(self, name), dtype) for name, dtype in ARRAYS.items()}
         state["intercepts"] = writer.put("grid.intercepts", self.intercepts.reshape(-1, *self.across), "<f8")
         state["n_samples"] = int(self.n_samples)

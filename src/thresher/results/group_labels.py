@@ -52,7 +52,20 @@ class GroupLabels:
         return self.labels[np.searchsorted(self.units, units)]
 
     def to_state(self, writer: ArrayWriter, name: str) -> dict[str, Any]:
-        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        """As a part of a document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+        name : str
+            What they are called.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
         return {
             "units": writer.put(f"{name}.units", self.units, "<i8"),
             "labels": put_value(writer, f"{name}.labels", self.labels.tolist()),
@@ -61,7 +74,22 @@ class GroupLabels:
 
     @classmethod
     def from_state(cls, reader: ArrayReader, state: Any, what: str) -> Self:
-        """The GroupLabels that ``to_state`` was called on; the parameters are those of ``Spread.from_state``."""
+        """The GroupLabels that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+        what : str
+            What they are called in messages.
+
+        Returns
+        -------
+        GroupLabels
+            Valid ones.
+        """
         state = fields(state, STATE, what)
         units = get_ids(reader, state["units"], f"units of {what}")
         labels = get_value(reader, state["labels"], what)

@@ -214,7 +214,18 @@ class Trace:
         return time.perf_counter() - self.begun
 
     def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
-        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        """As a part of a document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
         return {
             "steps": put_records(writer, "steps", Step, self.steps),
             "turns": put_records(writer, "turns", Turn, self.turns),
@@ -222,7 +233,20 @@ class Trace:
 
     @classmethod
     def from_state(cls, reader: ArrayReader, state: Any) -> Self:
-        """The Trace that ``to_state`` was called on, begun as long ago as its last turn took."""
+        """The Trace that ``to_state`` was called on, begun as long ago as its last turn took.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+
+        Returns
+        -------
+        Trace
+            A valid one.
+        """
         state = fields(state, required("steps", "turns"), "trace")
         steps = get_records(reader, state["steps"], Step, "the steps")
         turns = get_records(reader, state["turns"], Turn, "the turns")

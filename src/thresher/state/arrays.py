@@ -1,6 +1,9 @@
 """Arrays of a document: small ones as lists in it, large ones as members of a container."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.state.checks import INT64, fields, integer, need, real, required, shown
 
@@ -15,10 +18,11 @@ class ArrayWriter:
     Arrays of up to ``inline`` bytes become lists; None: ``INLINE``, as long as all lists together are not too long.
     """
 
-    def __init__(self, inline=None):
-        self.members, self.inline, self._listed = {}, inline, 0
+    def __init__(self, inline: int | None = None):
+        self.members: dict[str, np.ndarray] = {}
+        self.inline, self._listed = inline, 0
 
-    def put(self, name, array, dtype):
+    def put(self, name: str, array: ArrayLike, dtype: str) -> Any:
         """A list or, if the array is large, a reference to the member ``name`` of the container."""
         array = np.asarray(array, dtype=dtype)
         if self.inlines(8 * array.size, INLINE if self.inline is None else self.inline):
@@ -29,21 +33,21 @@ class ArrayWriter:
         self.members[unique] = np.ascontiguousarray(array)
         return {"npz": unique, "dtype": dtype, "shape": list(array.shape)}
 
-    def inlines(self, size, limit):
+    def inlines(self, size: int, limit: int) -> bool:
         """Whether an array of ``size`` bytes becomes a list, which is then counted."""
         fits = size <= limit and self._listed + size <= INLINE_TOTAL
         self._listed += size * fits
         return fits
 
 
-def listed(array):
+def listed(array: np.ndarray) -> list:
     """The array as lists; non-finite values, which JSON lacks, as "nan", "inf", "-inf"."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return array.tolist()
     return [listed(part) for part in array] if array.ndim > 1 else [plain(entry) for entry in array.tolist()]
 
 
-def plain(value):
+def plain(value: float) -> float | str:
     """A finite float as it is, others by name."""
     return value if abs(value) < float("inf") else str(float(value))
 
@@ -51,10 +55,10 @@ def plain(value):
 class ArrayReader:
     """Reads the arrays that ``ArrayWriter.put`` wrote. ``container`` is None if no array is large."""
 
-    def __init__(self, container=None):
+    def __init__(self, container: Any = None):
         self.container = container
 
-    def get(self, value, dtype, shape, what, finite=True):
+    def get(self, value: Any, dtype: str, shape: tuple[int | None, ...], what: str, finite: bool = True) -> np.ndarray:
         """The array that ``value`` stands for; None in ``shape`` is any length."""
         if isinstance(value, dict):
             array = self._member(value, dtype, what)
@@ -68,13 +72,13 @@ class ArrayReader:
         need(valid, f"{what} contains NaN or infinity")
         return array
 
-    def get_flat(self, value, dtype, what):
+    def get_flat(self, value: Any, dtype: str, what: str) -> np.ndarray:
         """The entries, perhaps not finite, of a list or of a member of any shape, in C order."""
         if isinstance(value, dict):
             return self._member(value, dtype, what).reshape(-1)
         return self.get(value, dtype, (None,), what, finite=False)
 
-    def _member(self, value, dtype, what):
+    def _member(self, value: Any, dtype: str, what: str) -> np.ndarray:
         value = fields(value, REFERENCE, what)
         need(value["dtype"] == dtype, f"{what} has dtype {shown(value['dtype'])}, expected {dtype}")
         shape = value["shape"]
@@ -83,13 +87,13 @@ class ArrayReader:
         need(self.container is not None, f"{what} must be in an .npz, but the document names none")
         return self.container.array(value["npz"], dtype, shape, what)
 
-    def check_all_read(self):
+    def check_all_read(self) -> None:
         """Raise Damaged unless every member of the container has been read."""
         if self.container is not None:
             self.container.check_all_read()
 
 
-def _from_lists(value, dtype, dimensions, what, finite):
+def _from_lists(value: Any, dtype: str, dimensions: int, what: str, finite: bool) -> np.ndarray:
     """The array of a list, or of a list of lists of one length."""
     need(isinstance(value, list), f"{what} must be a list, got {shown(value)}")
     if dimensions == 2:

@@ -3,6 +3,10 @@
 import contextlib
 import copy
 import reprlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 INT64 = 2**63
 
@@ -15,7 +19,7 @@ INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) 
 
 
 @contextlib.contextmanager
-def reported(what, errors=INVALID):
+def reported(what: str, errors: type[Exception] | tuple[type[Exception], ...] = INVALID) -> Iterator[None]:
     """Raise Damaged, which says ``what`` is wrong, for errors of these types."""
     try:
         yield
@@ -23,7 +27,7 @@ def reported(what, errors=INVALID):
         raise Damaged(f"{what} ({in_one_line(error)})") from error
 
 
-def need(valid, message):
+def need(valid: object, message: str) -> None:
     """Raise Damaged with ``message`` unless ``valid``."""
     if not valid:
         raise Damaged(message)
@@ -32,7 +36,7 @@ def need(valid, message):
 REQUIRED = object()  # the default of a field that has none
 
 
-def required(*names):
+def required(*names: str) -> dict[str, Any]:
     """The table of an object whose fields are all required; ``required("a") | {"b": 0}`` has one that may be absent.
 
     A table lists the fields of an object of a document, each with REQUIRED or with the default that an absent one has.
@@ -41,7 +45,7 @@ def required(*names):
     return dict.fromkeys(names, REQUIRED)
 
 
-def fields(value, table, what):
+def fields(value: Any, table: dict[str, Any], what: str) -> dict[str, Any]:
     """All fields of the object ``value``, absent ones with their defaults; Damaged names unknown ones."""
     need(isinstance(value, dict), f"{what} must be an object, got {shown(value)}")
     missing = [name for name, default in table.items() if default is REQUIRED and name not in value]
@@ -51,14 +55,14 @@ def fields(value, table, what):
     return {name: value[name] if name in value else copy.deepcopy(default) for name, default in table.items()}
 
 
-def integer(value, what, least=0, most=INT64 - 1):
+def integer(value: Any, what: str, least: int = 0, most: int = INT64 - 1) -> int:
     """``value`` if it is an integer in that range."""
     valid = type(value) is int and least <= value <= most
     need(valid, f"{what} is {shown(value)}, not an integer in the allowed range")
     return value
 
 
-def real(value, what, finite=True):
+def real(value: Any, what: str, finite: bool = True) -> float:
     """A float; with ``finite=False`` also "nan", "inf" and "-inf"."""
     if not finite and value in ("nan", "inf", "-inf"):
         return float(value)
@@ -67,37 +71,37 @@ def real(value, what, finite=True):
     return float(value)
 
 
-def string(value, what, most=10_000):
+def string(value: Any, what: str, most: int = 10_000) -> str:
     """``value`` if it is a string of at most ``most`` characters."""
     need(isinstance(value, str) and len(value) <= most, f"{what} is {shown(value)}, not a string of the allowed length")
     return value
 
 
-def boolean(value, what):
+def boolean(value: Any, what: str) -> bool:
     """``value`` if it is true or false."""
     need(isinstance(value, bool), f"{what} is {shown(value)}, not true or false")
     return value
 
 
-def increasing(array, what):
+def increasing(array: np.ndarray, what: str) -> np.ndarray:
     """``array`` if each entry is larger than the one before."""
     need(bool((array[1:] > array[:-1]).all()), f"{what} are not sorted and unique")
     return array
 
 
-def shown(value):
+def shown(value: Any) -> str:
     """``value`` in a few characters on one line, whatever it is."""
     short = ascii(reprlib.repr(value))[1:-1] if not isinstance(value, str) else reprlib.repr(value)
     return short if len(short) <= 80 else short[:77] + "..."
 
 
-def in_one_line(error, most=200):
+def in_one_line(error: object, most: int = 200) -> str:
     """The message of an error, which may quote the content of a file, on one line of limited length."""
     message = " ".join(str(error).split())
     message = message if message.isprintable() else ascii(message)[1:-1]
     return message if len(message) <= most else message[: most - 3] + "..."
 
 
-def shown_path(name):
+def shown_path(name: str) -> str:
     """A file's name on one line."""
     return name if name.isprintable() else ascii(name)

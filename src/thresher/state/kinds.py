@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from thresher.state.checks import need, shown, string
+from thresher.state.checks import in_one_line, need, string
 
 
 class OfKind:
@@ -23,9 +23,9 @@ class OfKind:
     @classmethod
     def class_of(cls, state: Any, what: str) -> Any:
         """The class of the kind that a part of a document names."""
-        need(isinstance(state, dict) and "kind" in state, f"{what} have no kind")
+        need(isinstance(state, dict) and "kind" in state, f"the kind of {what} is missing")
         kind = string(state["kind"], f"the kind of {what}", 1000)
-        module = kind.rpartition(".")[0]
-        remedy = f": import {shown(module)}, which defines it, before loading" if module else ""
-        need(kind in cls.kinds, f"{what} have the unknown kind {shown(kind)}{remedy}")
+        module = in_one_line(kind).rpartition(".")[0]
+        remedy = f": import {module}, which defines it, before loading" if module else ""
+        need(kind in cls.kinds, f"unknown kind '{in_one_line(kind)}' of {what}{remedy}")
         return cls.kinds[kind]

@@ -1,15 +1,14 @@
 """Lists of records, frozen dataclasses of numbers and strings, as parts of a document: a column for each field."""
 
 import dataclasses
-from typing import Any, TypeVar
+from typing import Any
 
 from thresher.state.arrays import ArrayReader, ArrayWriter
 from thresher.state.checks import fields
 from thresher.state.typed import get_strings, put_strings
 from thresher.state.values import default_of
 
-DTYPES = {int: "<i8", float: "<f8"}  # of the types of fields
-R = TypeVar("R")
+DTYPES: dict[Any, str] = {int: "<i8", float: "<f8"}  # of the types of fields
 
 
 def put_records(writer: ArrayWriter, name: str, cls: Any, records: list[Any]) -> dict[str, Any]:
@@ -21,14 +20,13 @@ def put_records(writer: ArrayWriter, name: str, cls: Any, records: list[Any]) ->
         if field.type is str:
             columns[field.name] = put_strings(writer, member, column)
         else:
-            kind: Any = field.type
-            columns[field.name] = writer.put(member, column, DTYPES[kind])
+            columns[field.name] = writer.put(member, column, DTYPES[field.type])
     return columns
 
 
-def get_records(reader: ArrayReader, value: Any, cls: type[R], what: str, *, finite: bool = False) -> list[R]:
+def get_records(reader: ArrayReader, value: Any, cls: Any, what: str, *, finite: bool = False) -> list[Any]:
     """The records that ``put_records`` was given; a column that is absent has the default of its field."""
-    known: Any = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    known: Any = {field.name: field for field in dataclasses.fields(cls)}
     value = fields(value, {name: default_of(field) for name, field in known.items()}, what)
     columns, count = {}, None
     for name, field in known.items():

@@ -1,13 +1,16 @@
 """Strings, and arrays with their dtype, as parts of a document and back."""
 
 import itertools
-import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.state import arrays as store
-from thresher.state.checks import Damaged, fields, integer, need, required, shown, string
+from thresher.state.arrays import ArrayReader, ArrayWriter
+from thresher.state.checks import fields, integer, need, reported, required, shown, string
 
 DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
 MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, however small they are in the file
@@ -18,7 +21,7 @@ STRINGS = required("utf8", "begins")
 TYPED = required("dtype", "values") | {"shape": None}  # None: a vector
 
 
-def put_strings(writer, name, strings):
+def put_strings(writer: ArrayWriter, name: str, strings: Sequence[str]) -> Any:
     """A list of strings or, if there are many, their UTF-8 bytes and where each begins."""
     encoded = [entry.encode("utf-8", "surrogatepass") for entry in strings]
     size = sum(map(len, encoded))
@@ -31,7 +34,7 @@ def put_strings(writer, name, strings):
     }
 
 
-def get_strings(reader, value, count, what):
+def get_strings(reader: ArrayReader, value: Any, count: int | None, what: str) -> list[str]:
     """The strings that ``put_strings`` was given; None as ``count`` is any number."""
     if isinstance(value, list):
         need(all(isinstance(entry, str) for entry in value), f"{what} must be strings")
@@ -42,16 +45,13 @@ def get_strings(reader, value, count, what):
         begins = reader.get(value["begins"], "<i8", (None,), f"the begins of {what}")
         need(begins.size > 0 and begins[0] == 0 and begins[-1] == len(data), f"{what} do not cover their bytes")
         need(bool((begins[1:] >= begins[:-1]).all()), f"the begins of {what} decrease")
-        ends = begins.tolist()
-        try:
-            strings = [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]
-        except UnicodeDecodeError as error:
-            raise Damaged(f"{what} are not UTF-8") from error
+        with reported(f"{what} are not UTF-8"):
+            strings = [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(begins.tolist())]
     need(count is None or len(strings) == count, f"expected {count} {what}, got {len(strings)}")
     return strings
 
 
-def put_typed(writer, name, array):
+def put_typed(writer: ArrayWriter, name: str, array: ArrayLike) -> dict[str, Any]:
     """An array of numbers, booleans or strings with its dtype, and its shape where it is not a vector.
 
     TypeError for anything else.
@@ -73,15 +73,13 @@ def put_typed(writer, name, array):
     return {"dtype": dtype, **shape, "values": values}
 
 
-def get_typed(reader, value, what):
+def get_typed(reader: ArrayReader, value: Any, what: str) -> np.ndarray:
     """The array that ``put_typed`` was given."""
     value = fields(value, TYPED, what)
     name = string(value["dtype"], f"the dtype of {what}", 20)
     need(DTYPE.fullmatch(name), f"{what} has the unsupported dtype {shown(name)}")
-    try:
+    with reported(f"{what} has an unsupported dtype"):
         dtype = np.dtype(name)
-    except TypeError as error:
-        raise Damaged(f"{what} has the unsupported dtype {shown(name)}") from error
     if dtype.kind in "UO":
         flat = _string_array(get_strings(reader, value["values"], None, what), dtype, what)
     else:
@@ -92,7 +90,7 @@ def get_typed(reader, value, what):
     return flat if value["shape"] is None else _reshaped(flat, value["shape"], what)
 
 
-def _string_array(strings, dtype, what):
+def _string_array(strings: list[str], dtype: np.dtype, what: str) -> np.ndarray:
     size = sum(map(len, strings)) + 8 * len(strings)
     small = dtype.kind == "O" or len(strings) * dtype.itemsize <= max(MOST_TEXT, MOST_PADDED * size)
     need(small, f"{what} takes too much memory for its content")
@@ -102,11 +100,8 @@ def _string_array(strings, dtype, what):
     return array
 
 
-def _reshaped(flat, shape, what):
+def _reshaped(flat: np.ndarray, shape: Any, what: str) -> np.ndarray:
     need(isinstance(shape, list) and len(shape) <= MOST_AXES, f"{what} has an invalid shape, {shown(shape)}")
     lengths = [integer(length, f"the shape of {what}") for length in shape]
-    need(math.prod(lengths) == flat.size, f"{what} has {flat.size} entries, expected the shape {shown(shape)}")
-    try:
+    with reported(f"{what} has another shape"):
         return flat.reshape(lengths)
-    except ValueError as error:  # no entries, but dimensions too large for any array
-        raise Damaged(f"{what} has an invalid shape, {shown(shape)}") from error

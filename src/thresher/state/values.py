@@ -37,7 +37,7 @@ T = TypeVar("T")
 SCALARS = (type(None), bool, int, float, str)
 
 
-VALUE_TYPES: dict[str, type] = {}  # the registered classes, by name
+VALUE_TYPES: dict[str, Any] = {}  # the registered classes, by name
 
 
 def register(cls: type[T]) -> type[T]:
@@ -92,10 +92,13 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
         init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
         written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
         return {"value": {"type": kind, "fields": written}}
-    raise TypeError(f"a value of the type {kind} cannot be written to a file")
+    raise TypeError(
+        f"a value of the type {kind} cannot be written to a file; if it is a frozen dataclass, make its class known by "
+        f"thresher.features.register({kind})"
+    )
 
 
-def _put_sequence(writer, name, value, depth):
+def _put_sequence(writer: ArrayWriter, name: str, value: Any, depth: int) -> Any:
     """A list or tuple; a long one of integers, floats or strings only is written as an array."""
     kind, types = type(value).__name__, set(map(type, value)) if 8 * len(value) > store.INLINE else ()
     dtype = {int: np.int64, float: np.float64, str: object}.get(next(iter(types))) if len(types) == 1 else None
@@ -120,20 +123,20 @@ def get_value(reader: ArrayReader, value: Any, what: str, depth: int = MOST_NEST
     return READERS[kind](reader, content, what, depth)
 
 
-def _list(reader, content, what, depth):
+def _list(reader: ArrayReader, content: Any, what: str, depth: int) -> list:
     array = get_typed(reader, content, what)
     need(array.ndim == 1, f"{what} must be a list")
     return array.tolist()
 
 
-def _tuple(reader, content, what, depth):
+def _tuple(reader: ArrayReader, content: Any, what: str, depth: int) -> tuple:
     if isinstance(content, dict):
         return tuple(_list(reader, content, what, depth))
     need(isinstance(content, list), f"{what} must be a list, got {shown(content)}")
     return tuple(get_value(reader, entry, what, depth - 1) for entry in content)
 
 
-def _dict(reader, content, what, depth):
+def _dict(reader: ArrayReader, content: Any, what: str, depth: int) -> dict:
     need(isinstance(content, list), f"{what} must be a list of pairs, got {shown(content)}")
     pairs = [get_value(reader, pair, what, depth - 1) for pair in content]
     valid = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], SCALARS) for pair in pairs)
@@ -143,7 +146,7 @@ def _dict(reader, content, what, depth):
     return entries
 
 
-def _sparse(reader, content, what, depth):
+def _sparse(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
     content = fields(content, SPARSE, what)
     kind, shape = string(content["type"], f"the type of {what}", 20), content["shape"]
     need(kind in COMPRESSED, f"{what} has the unknown type of sparse matrix {shown(kind)}")
@@ -158,7 +161,7 @@ def _sparse(reader, content, what, depth):
     return matrix
 
 
-def _value(reader, content, what, depth):
+def _value(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
     content = fields(content, VALUE, what)
     kind = string(content["type"], f"the type of {what}", 100)
     need(kind in VALUE_TYPES, f"{what} has the unknown type {shown(kind)}")
@@ -169,7 +172,7 @@ def _value(reader, content, what, depth):
         return VALUE_TYPES[kind](**given)
 
 
-def default_of(field):
+def default_of(field: dataclasses.Field) -> Any:
     """REQUIRED for a field of a dataclass that has no default, else None: an absent one then has that default."""
     missing = field.default is field.default_factory is dataclasses.MISSING
     return REQUIRED if missing else None
