@@ -71,10 +71,12 @@ def storages(A):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize(("scale", "overshoot"), [("auto", "auto"), ("std", 2.0), (None, None)])
+@pytest.mark.parametrize(
+    "options", [{}, {"scale": "std", "n_candidates": 2.0}, {"scale": None, "elimination": False}], ids=str
+)
 @pytest.mark.parametrize("A", [EXACT32, FEW], ids=["dense", "sparse"])
-def test_one_answer_from_every_storage(loss, scale, overshoot, A):
-    clf = FGMClassifier(12, loss=loss, scale=scale, elimination=elimination)
+def test_one_answer_from_every_storage(loss, options, A):
+    clf = FGMClassifier(12, loss=loss, **options)
     reference = clone(clf).fit(A, y).selection_
     for name, stored in storages(A).items():
         if name == "pandas":
@@ -103,14 +105,14 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
 def test_integer_weights_equal_repeated_rows(loss):
     weights = np.random.default_rng(1).integers(0, 4, y.size)
     for scale in ("std", "max", "unit", None):
-        overshoot = "auto" if scale == "std" else 3.0
+        n_candidates = "auto" if scale == "std" else 3.0
         for options in (
             {},
             {"class_weight": "balanced"},
             {"debias": True, "elimination": False},
             {"fit_intercept": False},
         ):
-            clf = FGMClassifier(10, loss=loss, scale=scale, **({"overshoot": overshoot} | options))
+            clf = FGMClassifier(10, loss=loss, scale=scale, n_candidates=n_candidates, **options)
             weighed = clone(clf).fit(X, y, sample_weight=weights)
             repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
             assert np.array_equal(weighed.selection_.features, repeated.selection_.features)
@@ -259,7 +261,7 @@ def test_works_with_the_tools_of_scikit_learn():
     pipe = make_pipeline(StandardScaler(), FGMClassifier(10), LogisticRegression())
     assert cross_val_score(pipe, X, y, cv=3).mean() > 0.7
     search = GridSearchCV(
-        FGMClassifier(), {"n_features_to_select": [4, 8], "overshoot": [None, 2]}, cv=3, n_jobs=2
+        FGMClassifier(), {"n_features_to_select": [4, 8], "n_candidates": ["auto", 2.0]}, cv=3, n_jobs=2
     ).fit(X, y)
     assert search.best_score_ > 0.7
     clf = FGMClassifier(8).fit(X, y)
