@@ -84,7 +84,7 @@ def test_columns_of_zeros_that_a_design_omits():
         ({"exclude": ["a"]}, "exclude contains names, but X has no column names"),
         ({"exclude": [3, 4], "always_include": [4]}, "column 4 is in always_include and in exclude: remove it"),
         ({"exclude": range(40)}, "exclude names all 40 columns of X: at least one must be left"),
-        ({"exclude": range(38)}, "n_features_to_select=5, but exclude leaves only 2 of the 40 columns"),
+        ({"exclude": range(38)}, "n_features_to_select=5, but exclude leaves only 2 of the 40 features"),
     ],
 )
 def test_wrong_values_are_refused(options, message):

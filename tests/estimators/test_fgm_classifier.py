@@ -192,7 +192,7 @@ def test_always_include():
     for wrong, message in (([400], "from 0 to 399"), (["g5"], "no column names"), ([1.5], "column numbers or names")):
         with pytest.raises(ValueError, match=message):
             FGMClassifier(8, always_include=wrong).fit(X, y)
-    with pytest.raises(ValueError, match="names 3 columns, but n_features_to_select is 2"):
+    with pytest.raises(ValueError, match="names 3 features, but n_features_to_select is 2"):
         FGMClassifier(2, always_include=[1, 2, 3]).fit(X, y)
 
 
@@ -299,16 +299,17 @@ def test_nothing_of_size_p_is_held_after_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_features_to_select": 0}, "between 1 and the 400 features"),
+        ({"n_features_to_select": 0}, r"n_features_to_select must be None, an integer >= 1, a fraction in .* got 0"),
         ({"n_features_to_select": 401}, "between 1 and the 400 features"),
         ({"n_features_to_select": 1.5}, "a fraction in"),
-        ({"n_features_to_select": "ten"}, "an integer, a fraction in"),
+        ({"n_features_to_select": "ten"}, "an integer >= 1, a fraction in"),
         ({"C": 0}, "C must be a positive number"),
         ({"C": "big"}, "C must be a positive number"),
         ({"loss": "hinge"}, "loss must be one of 'squared_hinge', .* or a measure such as .* got 'hinge'"),
         ({"features_per_turn": 0}, "features_per_turn must be an integer >= 1"),
         ({"tol": -1}, "tol must be a non-negative number"),
-        ({"inner_tol": 0}, "inner_tol must be a positive number"),
+        ({"solver": "newton"}, "solver must be one of 'auto', 'apg'; got 'newton'"),
+        ({"solver": "apg"}, 'solver="apg" is the algorithm of the paper, .* set elimination=False'),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
@@ -408,7 +409,7 @@ def test_verbose_draws_on_standard_error(capsys):
     FGMClassifier(8, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 8
-    assert re.search(r"\d+/384 columns  \d+ in the model", lines[-2])
+    assert re.search(r"\d+/384 features  \d+ in the model", lines[-2])
     assert "gap" in lines[-2]
     assert lines[-1].startswith("8 features in the model; 8 features selected, as requested; ")
     FGMClassifier(verbose=1).fit(X, y)

@@ -308,7 +308,7 @@ def test_there_is_no_way_back_from_products():
     [
         ({"groups": np.arange(14) // 2}, 'groups and feature_map="polynomial" cannot be combined'),
         ({"feature_map": Polynomial(coef0=0), "always_include": [3]}, r"always_include needs linear terms.*coef0=0"),
-        ({"features": "polynomials"}, "features must be one of .*'polynomial'.*got 'polynomials'"),
+        ({"feature_map": "polynomials"}, "feature_map must be one of .*'polynomial'.*got 'polynomials'"),
         ({"exclude": range(14)}, "exclude names all 14 columns"),
         ({"always_include": [3], "exclude": [3]}, "column 3 is in always_include and in exclude"),
         ({"n_features_to_select": 120}, "n_features_to_select=120"),

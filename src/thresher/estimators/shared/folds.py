@@ -7,7 +7,6 @@ import numpy as np
 from thresher.estimators.shared.parameters import integer
 
 
-
 def held_out_parts(cv, codes, weights):
     """Sample numbers of each fold's test set. Samples of weight zero are in none, so they have no influence."""
     rows = np.flatnonzero(weights > 0)
