@@ -33,3 +33,16 @@ def watch_solves(monkeypatch, solve):
     """Let ``solve`` stand in for Newton's method, wherever it is called from."""
     monkeypatch.setattr(newton, "solve", solve)
     monkeypatch.setattr(solvers, "SOLVERS", (replace(solvers.SOLVERS[0], solve=solve), *solvers.SOLVERS[1:]))
+
+
+def fold_scores(clf):
+    """The scores in ``cv_results_``, (folds, candidates)."""
+    results, folds = clf.cv_results_, []
+    while f"split{len(folds)}_test_score" in results:
+        folds.append(results[f"split{len(folds)}_test_score"])
+    return np.array(folds)
+
+
+def tried(clf, name="C"):
+    """The different values of a parameter in ``cv_results_``, ascending."""
+    return np.unique(np.asarray(clf.cv_results_[f"param_{name}"], dtype=float))

@@ -7,13 +7,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
-from tests.problems import many_classes, problem
+from tests.problems import fold_scores, many_classes, problem
 from thresher import FGMClassifier
 from thresher.engine import growing as machines
 from thresher.engine import growth, threshing
-from thresher.estimators.shared.folds import CS
+from thresher.estimators.fgm.choice import CS
 
 X, y, _ = problem(90, 40, 8)
+TWICE = {"n_candidates": 2.0}
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
 
 
@@ -23,12 +24,13 @@ def assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds, *, samp
     The models of the folds are solved roughly. tol=0 lets all of them grow to twice the number asked for: the choice
     stops at that number where the gap is within tol, and the fit does not, so they would not have the same columns.
     """
-    assert clf.overshoot in (None, 2.0)
+    assert not clf.elimination or clf.n_candidates == 2.0
     assert clf.tol == 0.0
+    scores = fold_scores(clf)
     for i, (train, test) in enumerate(folds):
         for j, C in enumerate(CS):
             alone = clone(clf).set_params(C=C).fit(A[train], labels[train])
-            assert clf.scores_[i, j] * len(test) == pytest.approx(
+            assert scores[i, j] * len(test) == pytest.approx(
                 alone.score(A[test], labels[test]) * len(test), abs=samples + 1e-6
             )
 
@@ -40,34 +42,34 @@ def solve_folds_well(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("overshoot", [2.0, None])
-def test_scores_equal_fits_on_the_training_rows(loss, overshoot, monkeypatch):
+@pytest.mark.parametrize("options", [TWICE, {"elimination": False}], ids=["elimination", "growth"])
+def test_scores_equal_fits_on_the_training_rows(loss, options, monkeypatch):
     """To the last sample where all models are solved well."""
     solve_folds_well(monkeypatch)
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = FGMClassifier(4, C="auto", cv=2, elimination=elimination, loss=loss, scale=None, tol=0.0).fit(X, y)
-    assert clf.scores_.shape == (2, 5)
-    np.testing.assert_array_equal(clf.Cs_, [0.01, 0.1, 1.0, 10.0, 100.0])
-    assert clf.Cs_[np.argmax(clf.scores_.mean(axis=0))] == clf.C_
+    clf = FGMClassifier(4, C="auto", cv=2, loss=loss, scale=None, tol=0.0, **options).fit(X, y)
+    assert fold_scores(clf).shape == (2, 5)
+    np.testing.assert_array_equal(clf.cv_results_["param_C"], [0.01, 0.1, 1.0, 10.0, 100.0])
+    assert clf.cv_results_["param_C"][np.argmax(fold_scores(clf).mean(axis=0))] == clf.C_
     assert clf.C == "auto"
     assert_scores_equal_fits_on_the_training_rows(clf, X, y, folds, samples=0)
 
 
-@pytest.mark.parametrize("overshoot", [2.0, None])
-def test_rough_scores_are_near_those_of_fits_on_the_training_rows(overshoot):
+@pytest.mark.parametrize("options", [TWICE, {"elimination": False}], ids=["elimination", "growth"])
+def test_rough_scores_are_near_those_of_fits_on_the_training_rows(options):
     """Inexact weights turn single samples over, and another column may go where two are nearly alike."""
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = FGMClassifier(4, C="auto", cv=2, elimination=elimination, scale=None, tol=0.0).fit(X, y)
+    clf = FGMClassifier(4, C="auto", cv=2, scale=None, tol=0.0, **options).fit(X, y)
     assert_scores_equal_fits_on_the_training_rows(clf, X, y, folds, samples=3)
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
-def test_scores_with_many_classes_equal_fits_on_the_training_rows(support, monkeypatch):
+@pytest.mark.parametrize("per_class", [False, True])
+def test_scores_with_many_classes_equal_fits_on_the_training_rows(per_class, monkeypatch):
     solve_folds_well(monkeypatch)
     A, labels = Z[:48, :9], CODES[:48]
     folds = list(StratifiedKFold(2).split(A, labels))
-    clf = FGMClassifier(2, C="auto", cv=2, n_candidates=2.0, per_class=support == "per_class", scale=None, tol=0.0).fit(A, labels)
-    assert clf.scores_.shape == (2, 5)
+    clf = FGMClassifier(2, C="auto", cv=2, per_class=per_class, scale=None, tol=0.0, **TWICE).fit(A, labels)
+    assert fold_scores(clf).shape == (2, 5)
     assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds, samples=0)
 
 
@@ -79,8 +81,7 @@ def test_the_fit_is_that_with_the_C_chosen(options):
     np.testing.assert_array_equal(clf.intercept_, given.intercept_)
     assert clf.n_iter_ == given.n_iter_
     assert given.C_ == clf.C_
-    assert not hasattr(given, "scores_")
-    assert not hasattr(given, "Cs_")
+    assert not hasattr(given, "cv_results_")
 
 
 def test_of_equal_scores_the_smallest_C_is_chosen():
@@ -88,7 +89,7 @@ def test_of_equal_scores_the_smallest_C_is_chosen():
     A = np.random.default_rng(0).standard_normal((60, 8))
     A[:, 5] = np.repeat([-4.0, 4.0], 30)
     clf = FGMClassifier(1, C="auto", cv=3).fit(A, A[:, 5] > 0)
-    np.testing.assert_array_equal(clf.scores_, np.ones((3, 5)))
+    np.testing.assert_array_equal(fold_scores(clf), np.ones((3, 5)))
     assert clf.C_ == 0.01
 
 
@@ -115,7 +116,7 @@ def test_samples_without_weight_do_not_matter(kind):
     clf = FGMClassifier(3, C="auto", cv=2, n_candidates=2.0)
     plain = clone(clf).fit(A[rows], labels[rows], sample_weight=weights[rows])
     padded = clone(clf).fit(more[order], mixed[order], sample_weight=weights[order])
-    np.testing.assert_allclose(plain.scores_, padded.scores_, atol=1e-12)
+    np.testing.assert_allclose(fold_scores(plain), fold_scores(padded), atol=1e-12)
     assert plain.C_ == padded.C_
     np.testing.assert_array_equal(plain.selection_.features, padded.selection_.features)
     np.testing.assert_allclose(plain.coef_.toarray(), padded.coef_.toarray(), rtol=1e-7, atol=1e-9)
@@ -127,7 +128,7 @@ def test_scores_are_weighted(monkeypatch):
     clf = FGMClassifier(4, C="auto", cv=2, n_candidates=2.0, scale=None, tol=0.0).fit(X, y, sample_weight=weights)
     for i, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
         alone = FGMClassifier(4, C=1.0, n_candidates=2.0, scale=None, tol=0.0).fit(X[train], y[train], weights[train])
-        assert clf.scores_[i, 2] == pytest.approx(alone.score(X[test], y[test], weights[test]), abs=1e-12)
+        assert fold_scores(clf)[i, 2] == pytest.approx(alone.score(X[test], y[test], weights[test]), abs=1e-12)
 
 
 def test_folds_of_any_kind():
@@ -141,17 +142,17 @@ def test_folds_of_any_kind():
     ]
     fits = [FGMClassifier(3, C="auto", cv=cv, elimination=False).fit(X, y) for cv in given]
     for clf in fits[1:]:
-        np.testing.assert_array_equal(clf.scores_, fits[0].scores_)
+        np.testing.assert_array_equal(fold_scores(clf), fold_scores(fits[0]))
         assert clf.C_ == fits[0].C_
     few = np.r_[np.flatnonzero(y > 0)[:6], np.flatnonzero(y < 0)[:6]]
     alone = FGMClassifier(2, C="auto", cv=LeaveOneOut(), elimination=False).fit(X[few], y[few])
-    assert alone.scores_.shape == (12, 5)
-    assert set(np.unique(alone.scores_)) <= {0.0, 1.0}
+    assert fold_scores(alone).shape == (12, 5)
+    assert set(np.unique(fold_scores(alone))) <= {0.0, 1.0}
 
 
 def test_an_integer_means_stratified_folds():
     one, other = (FGMClassifier(3, C="auto", cv=cv, elimination=False).fit(X, y) for cv in (3, StratifiedKFold(3)))
-    np.testing.assert_array_equal(one.scores_, other.scores_)
+    np.testing.assert_array_equal(fold_scores(one), fold_scores(other))
 
 
 HALF = [(np.arange(0, 90, 2), np.arange(1, 90, 2))]
@@ -189,7 +190,8 @@ def test_given_folds_number_all_samples_also_those_without_weight():
     clf = FGMClassifier(3, C="auto", cv=folds, elimination=False).fit(X, y, sample_weight=weights)
     fewer = [tuple(part[part >= 20] - 20 for part in fold) for fold in folds]
     without = FGMClassifier(3, C="auto", cv=fewer, elimination=False).fit(X[20:], y[20:])
-    np.testing.assert_allclose(clf.scores_, without.scores_, atol=1.01 / 35)  # rough solves: one of 35 samples may turn
+    one_sample = 1.01 / 35  # which may turn, since solves are rough
+    np.testing.assert_allclose(fold_scores(clf), fold_scores(without), atol=one_sample)
 
 
 def test_cv_is_not_looked_at_without_auto():
@@ -206,8 +208,7 @@ def test_another_fit_with_a_given_C_forgets_the_scores():
     clf = FGMClassifier(3, C="auto", cv=2, elimination=False).fit(X, y)
     clf.set_params(C=1.0).fit(X, y)
     assert clf.C_ == 1.0
-    assert not hasattr(clf, "scores_")
-    assert not hasattr(clf, "Cs_")
+    assert not hasattr(clf, "cv_results_")
 
 
 def interrupt(monkeypatch, at):
@@ -231,7 +232,7 @@ def test_interrupted_while_choosing_there_is_no_model(at, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert not hasattr(clf, "selection_")
-    assert not hasattr(clf, "scores_")
+    assert not hasattr(clf, "cv_results_")
 
 
 def test_interrupted_after_the_choice_the_model_so_far_is_kept(monkeypatch):
@@ -241,14 +242,14 @@ def test_interrupted_after_the_choice_the_model_so_far_is_kept(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert clf.selection_.stop_reason == "interrupted"
-    assert clf.scores_.shape == (2, 5)
+    assert fold_scores(clf).shape == (2, 5)
     assert clf.predict(X).shape == (90,)
 
 
 @pytest.mark.parametrize("max_time", [1e-9, 0.02])
 def test_max_time_holds_for_the_choice_too(max_time):
     clf = FGMClassifier(1, C="auto", cv=2, max_time=max_time, features_per_turn=1).fit(X, y)
-    assert clf.scores_.shape == (2, 5)
+    assert fold_scores(clf).shape == (2, 5)
     assert clf.selection_.features.size == 1
 
 
@@ -271,4 +272,4 @@ def test_parameters_survive_a_round_trip():
     copy = clone(clf)
     assert {k: v for k, v in copy.get_params().items() if k != "cv"} == {k: v for k, v in params.items() if k != "cv"}
     again = pickle.loads(pickle.dumps(FGMClassifier(3, C="auto", cv=2, elimination=False).fit(X, y)))
-    assert again.scores_.shape == (2, 5)
+    assert fold_scores(again).shape == (2, 5)

@@ -20,7 +20,10 @@ STORAGES = {
     "C": np.asarray, "F": np.asfortranarray, "csr": sparse.csr_array, "csc": sparse.csc_array,
     "design": lambda A: as_design(np.asarray(A)),
 }  # fmt: skip
-WAYS = [{}, {"n_candidates": 2.0}, {"elimination": False}, {"loss": "logistic"}, {"elimination": False, "features_per_turn": 1}]
+WAYS = [
+    {}, {"n_candidates": 2.0}, {"elimination": False}, {"loss": "logistic"},
+    {"elimination": False, "features_per_turn": 1},
+]  # fmt: skip
 
 
 def first_ones(features):
@@ -64,7 +67,7 @@ def objective(A, C=1.0):
 
 
 @pytest.mark.parametrize("elimination", [True, False])
-def test_bounds_hold_for_every_subset_with_copies(overshoot):
+def test_bounds_hold_for_every_subset_with_copies(elimination):
     A = X[:, [3, 7, 11, 0, 30, 31, 33]]
     certificate = FGMClassifier(3, scale="std", elimination=elimination).fit(A, Y).selection_.certificate
     best = min(objective(A[:, list(some)]) for some in itertools.combinations(range(7), 3))
@@ -95,14 +98,14 @@ def test_hundreds_of_copies_cost_a_few_scans():
     assert len(clf.selection_.trace.turns) < 30
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
-def test_many_classes(support):
+@pytest.mark.parametrize("per_class", [False, True])
+def test_many_classes(per_class):
     A, labels = many_classes()[:2]
     doubled = np.concatenate([A, -A], axis=1)
-    clf = FGMClassifier(5, per_class=support == "per_class").fit(doubled, labels)
+    clf = FGMClassifier(5, per_class=per_class).fit(doubled, labels)
     assert (clf.selection_.features < A.shape[1]).all()
-    reference = FGMClassifier(5, per_class=support == "per_class", n_candidates=2.0).fit(A, labels).selection_.features
-    found = FGMClassifier(5, per_class=support == "per_class", n_candidates=2.0).fit(doubled, labels).selection_.features
+    reference = FGMClassifier(5, per_class=per_class, n_candidates=2.0).fit(A, labels).selection_.features
+    found = FGMClassifier(5, per_class=per_class, n_candidates=2.0).fit(doubled, labels).selection_.features
     np.testing.assert_array_equal(found, reference)
 
 

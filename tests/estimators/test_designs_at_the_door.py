@@ -106,16 +106,16 @@ KINDS = {
     "columns": {},
     "groups": {"groups": np.arange(30) // 3},
     "tree": {"groups": Tree(np.concatenate([30 + np.arange(30) // 5, np.full(6, -1)]))},
-    "polynomial": {"features": Polynomial()},
-    "heredity": {"features": Polynomial(heredity="weak")},
-    "intersection": {"features": Intersection(levels=7)},
-    "levels that are learnt": {"features": Intersection(levels=100)},
-    "chi-squared": {"features": AdditiveChi2(order=2)},
-    "gaussian groups": {"features": AdditiveGaussian(frequencies=3), "groups": np.arange(30) // 3},
+    "polynomial": {"feature_map": Polynomial()},
+    "heredity": {"feature_map": Polynomial(heredity="weak")},
+    "intersection": {"feature_map": Intersection(levels=7)},
+    "levels that are learnt": {"feature_map": Intersection(levels=100)},
+    "chi-squared": {"feature_map": AdditiveChi2(order=2)},
+    "gaussian groups": {"feature_map": AdditiveGaussian(frequencies=3), "groups": np.arange(30) // 3},
 }
 
 
-WAYS = {"growth": {"overshoot": None}, "C": {"C": "auto", "cv": 2}}
+WAYS = {"growth": {"elimination": False}, "C": {"C": "auto", "cv": 2}}
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ WAYS = {"growth": {"overshoot": None}, "C": {"C": "auto", "cv": 2}}
 def test_pieces_that_run_in_other_processes_give_the_picks_of_memory(kind, options, tmp_path):
     """Whatever is made of the columns: those processes have the files, and get vectors and references alone."""
     made_of = KINDS[kind]
-    signed = getattr(made_of.get("features"), "signed", True)
-    A = X if signed else np.abs(X)
+    kernel = made_of.get("feature_map")
+    A = np.abs(X) if kernel is not None and kernel.positive_only else X
     clf = FGMClassifier(4, **made_of, **options)
     reference = FGMClassifier(4, **made_of, **options).fit(A, Y)
     clf.fit(MappedDesign(A, tmp_path, processes()), Y)

@@ -71,10 +71,12 @@ def storages(A):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize(("scale", "overshoot"), [("auto", "auto"), ("std", 2.0), (None, None)])
+@pytest.mark.parametrize(
+    "options", [{}, {"scale": "std", "n_candidates": 2.0}, {"scale": None, "elimination": False}], ids=str
+)
 @pytest.mark.parametrize("A", [EXACT32, FEW], ids=["dense", "sparse"])
-def test_one_answer_from_every_storage(loss, scale, overshoot, A):
-    clf = FGMClassifier(12, loss=loss, scale=scale, elimination=elimination)
+def test_one_answer_from_every_storage(loss, options, A):
+    clf = FGMClassifier(12, loss=loss, **options)
     reference = clone(clf).fit(A, y).selection_
     for name, stored in storages(A).items():
         if name == "pandas":
@@ -103,14 +105,14 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
 def test_integer_weights_equal_repeated_rows(loss):
     weights = np.random.default_rng(1).integers(0, 4, y.size)
     for scale in ("std", "max", "unit", None):
-        overshoot = "auto" if scale == "std" else 3.0
+        n_candidates = "auto" if scale == "std" else 3.0
         for options in (
             {},
             {"class_weight": "balanced"},
             {"debias": True, "elimination": False},
             {"fit_intercept": False},
         ):
-            clf = FGMClassifier(10, loss=loss, scale=scale, **({"overshoot": overshoot} | options))
+            clf = FGMClassifier(10, loss=loss, scale=scale, n_candidates=n_candidates, **options)
             weighed = clone(clf).fit(X, y, sample_weight=weights)
             repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
             assert np.array_equal(weighed.selection_.features, repeated.selection_.features)
@@ -190,7 +192,7 @@ def test_always_include():
     for wrong, message in (([400], "from 0 to 399"), (["g5"], "no column names"), ([1.5], "column numbers or names")):
         with pytest.raises(ValueError, match=message):
             FGMClassifier(8, always_include=wrong).fit(X, y)
-    with pytest.raises(ValueError, match="names 3 columns, but n_features_to_select is 2"):
+    with pytest.raises(ValueError, match="names 3 features, but n_features_to_select is 2"):
         FGMClassifier(2, always_include=[1, 2, 3]).fit(X, y)
 
 
@@ -259,7 +261,7 @@ def test_works_with_the_tools_of_scikit_learn():
     pipe = make_pipeline(StandardScaler(), FGMClassifier(10), LogisticRegression())
     assert cross_val_score(pipe, X, y, cv=3).mean() > 0.7
     search = GridSearchCV(
-        FGMClassifier(), {"n_features_to_select": [4, 8], "overshoot": [None, 2]}, cv=3, n_jobs=2
+        FGMClassifier(), {"n_features_to_select": [4, 8], "n_candidates": ["auto", 2.0]}, cv=3, n_jobs=2
     ).fit(X, y)
     assert search.best_score_ > 0.7
     clf = FGMClassifier(8).fit(X, y)
@@ -297,16 +299,17 @@ def test_nothing_of_size_p_is_held_after_fit():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_features_to_select": 0}, "between 1 and the 400 features"),
+        ({"n_features_to_select": 0}, r"n_features_to_select must be None, an integer >= 1, a fraction in .* got 0"),
         ({"n_features_to_select": 401}, "between 1 and the 400 features"),
         ({"n_features_to_select": 1.5}, "a fraction in"),
-        ({"n_features_to_select": "ten"}, "an integer, a fraction in"),
+        ({"n_features_to_select": "ten"}, "an integer >= 1, a fraction in"),
         ({"C": 0}, "C must be a positive number"),
         ({"C": "big"}, "C must be a positive number"),
         ({"loss": "hinge"}, "loss must be one of 'squared_hinge', .* or a measure such as .* got 'hinge'"),
         ({"features_per_turn": 0}, "features_per_turn must be an integer >= 1"),
         ({"tol": -1}, "tol must be a non-negative number"),
-        ({"inner_tol": 0}, "inner_tol must be a positive number"),
+        ({"solver": "newton"}, "solver must be one of 'auto', 'apg'; got 'newton'"),
+        ({"solver": "apg"}, 'solver="apg" is the algorithm of the paper, .* set elimination=False'),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
@@ -406,7 +409,7 @@ def test_verbose_draws_on_standard_error(capsys):
     FGMClassifier(8, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 8
-    assert re.search(r"\d+/384 columns  \d+ in the model", lines[-2])
+    assert re.search(r"\d+/384 features  \d+ in the model", lines[-2])
     assert "gap" in lines[-2]
     assert lines[-1].startswith("8 features in the model; 8 features selected, as requested; ")
     FGMClassifier(verbose=1).fit(X, y)

@@ -11,12 +11,13 @@ from sklearn.base import clone
 
 import thresher
 from tests.oracles import convex
-from tests.problems import many_classes, problem
+from tests.problems import fold_scores, many_classes, problem
 from thresher import FGMClassifier, Groups, Tree, group_by_prefix
 from thresher.data.designs.memory import MemoryDesign
+from thresher.data.designs.units import Members
 from thresher.data.input.validation import as_design
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
-from thresher.estimators.fgm.sentences import groups_of_classes, shortfalls
+from thresher.estimators.fgm.sentences import counts_of_classes, shortfalls
 
 X, y, COST = problem(80, 40, 4)
 LABELS = np.arange(40) // 4
@@ -129,14 +130,14 @@ def test_groups_always_included_and_excluded_are_named_by_label():
     assert f"g{worst}" in named.selection_.groups
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
+@pytest.mark.parametrize("per_class", [False, True])
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_many_classes(name, support):
+def test_many_classes(name, per_class):
     Z, codes, *_ = many_classes(90, 40, seed=3)
-    clf = FGMClassifier(3, groups=STRUCTURES[name], per_class=support == "per_class").fit(Z, codes)
-    assert clf.selection_.groups.size == 3 if support == "shared" else 3 <= clf.selection_.groups.size <= 9
+    clf = FGMClassifier(3, groups=STRUCTURES[name], per_class=per_class).fit(Z, codes)
+    assert clf.selection_.groups.size == 3 if not per_class else 3 <= clf.selection_.groups.size <= 9
     assert clf.score(Z, codes) > 0.5
-    assert ("for each class" in clf.proof()) == (support == "per_class")
+    assert ("for each class" in clf.proof()) == per_class
 
 
 def test_weights_are_repeats():
@@ -151,7 +152,7 @@ def test_weights_are_repeats():
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_choice_of_C_warm_start_and_copies_of_the_estimator(name):
     clf = FGMClassifier(3, groups=STRUCTURES[name], C="auto", cv=3).fit(X, y)
-    assert clf.scores_.shape[0] == 3
+    assert fold_scores(clf).shape[0] == 3
     plain = FGMClassifier(3, groups=STRUCTURES[name]).fit(X, y)
     again = clone(plain).set_params(warm_start=True).fit(X, y)
     first = again.selection_
@@ -273,10 +274,15 @@ def test_a_class_with_fewer_groups_is_told():
         features=features, weights=weights, units=np.array([0, 4]), noun="group", stop_reason="why",
         weighted=weights.any(axis=1),
     )  # fmt: skip
-    groups = groups_of_classes(selection, np.array([2, 3, 7]), np.array([2, 1]))
-    assert groups.tolist() == [2, 1]
-    assert groups_of_classes(selection, np.array([2, 7, 3, 7]), np.array([2, 2])).tolist() == [2, 2]
-    classes = np.array(["a", "b"])
-    told = shortfalls(selection, 2, classes, per_class=True, groups=groups)
+
+    def features(columns, sizes):
+        members = Members(np.array(columns), np.array(sizes))
+        units = SimpleNamespace(members=lambda units: members)
+        return SimpleNamespace(units=units, noun="group", design=SimpleNamespace(ids_in_X=np.asarray))
+
+    found, plan = features([2, 3, 7], [2, 1]), SimpleNamespace(wanted=2)
+    assert counts_of_classes(selection, found).tolist() == [2, 1]
+    assert counts_of_classes(selection, features([2, 7, 3, 7], [2, 2])).tolist() == [2, 2]
+    told = shortfalls(selection, found, plan, ["a", "b"])
     assert told == ["class 'b' has 1 group instead of the requested 2: why"]
-    assert shortfalls(selection, 2, classes, per_class=False, groups=groups) == []
+    assert shortfalls(selection, found, plan, [None]) == []

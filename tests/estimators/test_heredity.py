@@ -44,16 +44,16 @@ def keeps(rule, pairs):
 def test_every_model_on_the_path_keeps_heredity(rule, A, labels, options):
     clf = fitted(rule, A, labels, **options)
     assert any(j >= 0 for _, j in clf.selection_.pairs), "no product was selected: the test says nothing"
-    if options.get("support") != "per_class":  # each class keeps it for itself
+    if not options.get("per_class"):  # each class keeps it for itself
         assert clf.selection_.features.size == 5
     classes = np.atleast_2d(clf.selection_.weights.T)
-    stations = [(clf.selection_.pairs, classes)] if "per_class" not in options.values() else []
+    stations = [(clf.selection_.pairs, classes)] if "per_class" not in options else []
     for pairs, weights in stations:
         assert keeps(rule, pairs)
         assert weights.any(axis=0).all()
     for station in clf.path_:
         if station.phase == "thresh":
-            for weights in np.atleast_2d(station.weights.T) if "per_class" in options.values() else [None]:
+            for weights in np.atleast_2d(station.weights.T) if "per_class" in options else [None]:
                 assert keeps(rule, station.pairs if weights is None else station.pairs[weights != 0.0])
 
 

@@ -1,6 +1,7 @@
-"""Additive kernels: FGMClassifier(features=...)."""
+"""Additive kernels: FGMClassifier(feature_map=...)."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,13 @@ from sklearn.utils import get_tags
 
 import thresher
 from tests.oracles import kernels as oracle
-from tests.problems import many_classes, problem
+from tests.problems import fold_scores, many_classes, problem
 from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Intersection, InvalidDataError, Tree
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import as_design
-from thresher.families.fgm.fit import growth_target, overshoot_for
+from thresher.families.fgm.spec import FitSpec, is_too_much_work
+from thresher.features.fitted import ColumnFeatures
 from thresher.report.path_display import path_scores
 
 X, y, _ = problem(80, 24, 4)
@@ -36,7 +38,7 @@ EACH = pytest.mark.parametrize("name", KERNELS)
 def written_out(kernel, A):
     """The numbers of all columns, for the scale that the kernel means by "auto", and how many a column has."""
     largest, std = A.max(axis=0), A.std(axis=0)
-    factor = 1.0 / std if kernel.signed else 1.0 / np.where(largest > 0.0, largest, 1.0)
+    factor = 1.0 / std if not kernel.positive_only else 1.0 / np.where(largest > 0.0, largest, 1.0)
     made = oracle.written_out(kernel, A, factor, A.mean(axis=0), largest)
     return made, made.shape[1] // A.shape[1]
 
@@ -49,7 +51,7 @@ def test_everything_is_as_on_the_matrix_written_out(name, loss):
     groups = Groups(np.repeat(np.arange(24), size), weights="none")
     short = FGMClassifier(3, feature_map=kernel, loss=loss).fit(X, y)
     long = FGMClassifier(3, groups=groups, scale=None, loss=loss).fit(Z, y)
-    assert short.expansion_.size == size
+    assert short.fitted_features_.size == size
     np.testing.assert_array_equal(short.selection_.groups, long.selection_.groups)
     np.testing.assert_array_equal(short.selection_.features, long.selection_.features)
     for part in ("objective", "lower_bound", "pick_objective", "pick_bound"):
@@ -93,8 +95,9 @@ def test_exactly_as_many_inputs_as_asked_for(name):
     assert clf.get_support().shape == (24,)
     back = clf.inverse_transform(clf.transform(X))
     assert back.shape == X.shape
-    assert clf.coef_.shape == (1, 24 * clf.expansion_.size)
-    assert clf.fitted_features_.names([clf.expansion_.size + 1], "c{}".format) == ["c1[1]"]
+    size = clf.fitted_features_.size
+    assert clf.coef_.shape == (1, 24 * size)
+    assert clf.fitted_features_.names([size + 1], "c{}".format) == ["c1[1]"]
     assert clf.interchangeable(X, 0.9).features.tolist() == clf.selection_.groups.tolist()
 
 
@@ -124,11 +127,11 @@ def test_columns_of_zeros_and_very_wide_data():
 
 
 @EACH
-@pytest.mark.parametrize("support", ["shared", "per_class"])
-def test_many_classes(name, support):
+@pytest.mark.parametrize("per_class", [False, True])
+def test_many_classes(name, per_class):
     Z, codes, *_ = many_classes(90, 20, seed=3)
-    clf = FGMClassifier(3, feature_map=KERNELS[name], per_class=support == "per_class", n_candidates=2.0).fit(np.abs(Z), codes)
-    assert clf.selection_.groups.size == 3 if support == "shared" else 3 <= clf.selection_.groups.size <= 9
+    clf = FGMClassifier(3, feature_map=KERNELS[name], per_class=per_class, n_candidates=2.0).fit(np.abs(Z), codes)
+    assert clf.selection_.groups.size == 3 if not per_class else 3 <= clf.selection_.groups.size <= 9
     assert clf.decision_function(np.abs(Z)).shape == (90, clf.classes_.size)
 
 
@@ -143,14 +146,14 @@ def test_weights_are_repetitions():
 
 def test_choice_of_C_and_warm_start():
     clf = FGMClassifier(3, feature_map="additive_chi2", C="auto", cv=3, warm_start=True).fit(X, y)
-    assert clf.scores_.shape == (3, 5)
+    assert fold_scores(clf).shape == (3, 5)
     before, turns = clf.selection_.groups, clf.n_iter_
     clf.set_params(C=clf.C_).fit(X, y)
     np.testing.assert_array_equal(clf.selection_.groups, before)
     assert clf.n_iter_ <= turns
     fresh = FGMClassifier(3).fit(X, y)
     clf.set_params(feature_map="columns", C=None).fit(X, y)  # other features: it starts anew
-    assert not hasattr(clf, "expansion_")
+    assert type(clf.fitted_features_) is ColumnFeatures
     np.testing.assert_array_equal(clf.selection_.features, fresh.selection_.features)
     clf.set_params(feature_map="intersection").fit(X, y)
     with pytest.raises(ValueError, match="X has 23 features and the last fit saw 24"):
@@ -215,17 +218,17 @@ def test_a_design_that_shifts_its_columns_is_refused():
 
 
 def test_unknown_features_are_refused():
-    with pytest.raises(ValueError, match=r"features must be one of .*got 'rbf'"):
-        FGMClassifier(3, features="rbf").fit(X, y)
+    with pytest.raises(ValueError, match=r"feature_map must be one of .*got 'rbf'"):
+        FGMClassifier(3, feature_map="rbf").fit(X, y)
 
 
 @EACH
 def test_copies_pickles_and_model_files(name, tmp_path):
     clf = FGMClassifier(3, feature_map=KERNELS[name], n_candidates=2.0).fit(X, y)
-    assert clone(clf).features == KERNELS[name]
+    assert clone(clf).feature_map == KERNELS[name]
     thresher.save(clf, tmp_path / "model.json")
     for other in (pickle.loads(pickle.dumps(clf)), thresher.load(tmp_path / "model.json")):
-        assert other.features == KERNELS[name]
+        assert other.feature_map == KERNELS[name]
         for number in clf.path_.numbers:
             scores = (each.at(number).decision_function(X) for each in (clf, other))
             np.testing.assert_array_equal(*scores)
@@ -238,14 +241,22 @@ def test_few_inputs_are_told():
 
 def test_the_rule_of_pools():
     """Growth alone where one factorisation of the smaller pool would take more than 5 x 10^9 products."""
-    assert overshoot_for(33, "auto", 100.0, 1100) == "auto"  # 40 inputs of 100 numbers: 4.8 x 10^9
-    assert overshoot_for(33, "auto", 100.0, 1200) is None
-    assert overshoot_for(83, "auto", 10.0, 5000) == "auto"  # 100 inputs of 10: 5 x 10^9
-    assert overshoot_for(84, "auto", 10.0, 5000) is None
-    assert overshoot_for(300, "auto", 1.0, 10**9) == "auto"  # single columns: always
-    assert overshoot_for(34, 1.5, 100.0, 10**6) == 1.5
-    assert overshoot_for(None, "auto", 100.0, 10**6) == "auto"
-    assert growth_target(34, None, 1000, 100.0) == 34
+
+    def features(mean_size, n_rows):
+        return SimpleNamespace(units=SimpleNamespace(mean_size=mean_size), design=SimpleNamespace(shape=(n_rows, 9)))
+
+    assert not is_too_much_work(33, features(100.0, 1100))  # 40 inputs of 100 numbers: 4.8 x 10^9
+    assert is_too_much_work(33, features(100.0, 1200))
+    assert not is_too_much_work(83, features(10.0, 5000))  # 100 inputs of 10: 5 x 10^9
+    assert is_too_much_work(84, features(10.0, 5000))
+    assert not is_too_much_work(300, features(1.0, 10**9))  # single columns: always
+    large, plain = features(100.0, 10**6), SimpleNamespace(overshoot=None)
+    assert FitSpec(number=34).pools(34, large, plain) == [None]
+    assert FitSpec(number=34, n_candidates=1.5).pools(34, large, plain) == [51]
+    assert FitSpec(number=34, n_candidates=51).pools(34, large, plain) == [51]
+    assert FitSpec(number=34, elimination=False).pools(34, features(1.0, 10), plain) == [None]
+    assert FitSpec(number=None).pools(None, features(1.0, 10), plain) == [None]
+    assert FitSpec(number=34).pools(34, features(1.0, 10), SimpleNamespace(overshoot=1.2)) == [41]
     rng = np.random.default_rng(0)
     A, label = rng.random((4001, 6)), rng.random(4001) < 0.5
     clf = FGMClassifier(2, feature_map=Intersection(2000), features_per_turn=2).fit(A, label)

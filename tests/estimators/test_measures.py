@@ -100,11 +100,11 @@ def test_the_threshold_counts_where_no_shift_is_learnt(loss, count):
     assert fitted(loss).predict(X).sum() == count
 
 
-@pytest.mark.parametrize("overshoot", [None, "auto"])
-def test_other_ways_to_select(overshoot):
-    clf = fitted("f1", elimination=elimination)
+@pytest.mark.parametrize("options", [{"elimination": False}, {"n_candidates": "auto"}], ids=str)
+def test_other_ways_to_select(options):
+    clf = fitted("f1", **options)
     assert clf.selection_.features.size == 3
-    assert fitted("f1", elimination=elimination, debias=True).selection_.features.size == 3
+    assert fitted("f1", debias=True, **options).selection_.features.size == 3
 
 
 @named
@@ -280,11 +280,11 @@ def test_scikit_learn_checks(estimator, check):
 # running
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
-def test_max_time_keeps_the_best_model(support):
+@pytest.mark.parametrize("per_class", [False, True])
+def test_max_time_keeps_the_best_model(per_class):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = fitted("f1", Z, CODES, C=None, max_time=1e-4, per_class=support == "per_class")
+        clf = fitted("f1", Z, CODES, C=None, max_time=1e-4, per_class=per_class)
     assert "max_time" in clf.selection_.stop_reason
     assert clf.selection_.features.size >= 1
     assert np.isfinite(clf.decision_function(Z)).all()

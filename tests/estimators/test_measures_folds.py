@@ -8,27 +8,29 @@ from sklearn.model_selection import StratifiedKFold
 
 from tests.estimators.test_measures import X, fitted, y
 from tests.families.growing import held_out
-from tests.problems import many_classes
+from tests.problems import fold_scores, many_classes, tried
 from thresher import F1, PRBEP, ErrorRate, PrecisionAtK, RecallAtK, RocArea
 from thresher.data.input.validation import as_design
 from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
-from thresher.estimators.fgm import fitting, goals
+from thresher.estimators.fgm import choice
 from thresher.optim.problems.cuts import CutProblem
 from thresher.results import Trace
+from thresher.targets import criteria
 
 SLOWER = [pytest.param(loss, marks=pytest.mark.slow) for loss in ("error", "prbep", "auc", RecallAtK(20))]
 
 
 @pytest.mark.parametrize("loss", ["f1", PrecisionAtK(0.5), *SLOWER], ids=repr)
 def test_C_is_chosen_by_the_measure(loss):
-    """0.01 to 100 times the default; the best mean of scores_."""
+    """0.01 to 100 times the default; the best mean score."""
     clf = fitted(loss, C="auto", cv=2)
-    np.testing.assert_allclose(clf.Cs_, 1e6 / y.size * np.array([0.01, 0.1, 1.0, 10.0, 100.0]))
-    assert clf.scores_.shape == (2, 5)
-    assert clf.Cs_[np.argmax(clf.scores_.mean(axis=0))] == clf.C_
-    assert ((clf.scores_ >= 0.0) & (clf.scores_ <= 1.0)).all()
+    Cs, scores = clf.cv_results_["param_C"], fold_scores(clf)
+    np.testing.assert_allclose(Cs, 1e6 / y.size * np.array([0.01, 0.1, 1.0, 10.0, 100.0]))
+    assert scores.shape == (2, 5)
+    assert Cs[np.argmax(scores.mean(axis=0))] == clf.C_
+    assert ((scores >= 0.0) & (scores <= 1.0)).all()
 
 
 @pytest.mark.slow
@@ -45,9 +47,10 @@ def test_scores_equal_fits_on_the_training_rows(loss, measure, monkeypatch):
     folds = list(StratifiedKFold(2).split(X, y))
     clf = fitted(loss, C="auto", cv=folds, scale=None, tol=0.0)
     for i, (train, test) in enumerate(folds):
-        alone = fitted(loss, X[train], y[train], C=clf.Cs_[i], scale=None, tol=0.0)
+        alone = fitted(loss, X[train], y[train], C=tried(clf)[i], scale=None, tol=0.0)
         scores = alone.decision_function(X[test])
-        assert clf.scores_[i, i] == pytest.approx(measure.score(np.where(y[test] > 0, 1.0, -1.0), scores), abs=1e-9)
+        expected = measure.score(np.where(y[test] > 0, 1.0, -1.0), scores)
+        assert fold_scores(clf)[i, i] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("measure", [F1(), RocArea(), RecallAtK(2.0), ErrorRate()], ids=repr)
@@ -87,11 +90,11 @@ def test_folds_have_their_share_of_a_number_of_samples(monkeypatch):
         seen.append(measure)
         return CutProblem(y, cost, measure, *others)
 
-    monkeypatch.setattr(goals, "CutProblem", posed)
+    monkeypatch.setattr(criteria, "CutProblem", posed)
     weights = np.r_[np.zeros(20), np.ones(40)]
     clf = fitted(PrecisionAtK(10), C="auto", cv=2, sample_weight=weights)
     assert seen == [PrecisionAtK(5)] * 10 + [PrecisionAtK(10)]
-    assert (5.0 * clf.scores_ == np.round(5.0 * clf.scores_)).all()
+    assert (5.0 * fold_scores(clf) == np.round(5.0 * fold_scores(clf))).all()
 
 
 def test_too_large_a_number_is_told_as_it_was_given():
@@ -113,7 +116,7 @@ def test_too_large_a_number_is_told_as_it_was_given():
     ids=repr,
 )
 def test_folds_without_positives_are_refused_before_anything_is_solved(loss, reason, monkeypatch):
-    monkeypatch.setattr(fitting, "held_out", pytest.fail)
+    monkeypatch.setattr(choice, "held_out_scores", pytest.fail)
     negatives = np.flatnonzero(y == 0)[:10]
     folds = [*StratifiedKFold(2).split(X, y), (np.setdiff1d(np.arange(y.size), negatives), negatives)]
     with pytest.raises(InvalidDataError, match=rf"fold 2 of cv cannot be judged by .*{re.escape(reason)}"):
@@ -125,8 +128,9 @@ def test_folds_without_positives_have_a_value_where_it_is_defined(loss):
     negatives = np.flatnonzero(y == 0)[:10]
     folds = [*StratifiedKFold(2).split(X, y), (np.setdiff1d(np.arange(y.size), negatives), negatives)]
     clf = fitted(loss, C="auto", cv=folds)
-    assert np.isfinite(clf.scores_).all()
-    assert loss == "error" or not clf.scores_[2].any()
+    scores = fold_scores(clf)
+    assert np.isfinite(scores).all()
+    assert loss == "error" or not scores[2].any()
 
 
 def test_classes_that_a_fold_does_not_have_are_not_judged_there():
@@ -134,7 +138,7 @@ def test_classes_that_a_fold_does_not_have_are_not_judged_there():
     A, codes, _, _ = many_classes(60, 6, seed=8)
     two = np.flatnonzero(codes < 2)[::3]
     clf = fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), two), two)], elimination=False)
-    assert ((clf.scores_ > 0.0) & (clf.scores_ <= 1.0)).all()
+    assert ((fold_scores(clf) > 0.0) & (fold_scores(clf) <= 1.0)).all()
     one = np.flatnonzero(codes == 0)[::3]
     with pytest.raises(InvalidDataError, match="fold 0 of cv cannot be judged by RocArea"):
         fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), one), one)], elimination=False)

@@ -20,7 +20,7 @@ def test_features_taken_after_the_last_solve_can_be_eliminated(loss, seed):
 
 
 @pytest.mark.parametrize("elimination", [True, False])
-def test_as_many_features_as_requested_where_none_gains_anything(overshoot):
+def test_as_many_features_as_requested_where_none_gains_anything(elimination):
     """A rare class that does not depend on X: the objective is that without features, the number that requested."""
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((300, 40)), rng.random(300) < 0.05

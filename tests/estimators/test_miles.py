@@ -13,12 +13,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from thresher.features.instances.space import median_distance
 
 from tests.oracles import bags as oracle
+from tests.problems import fold_scores, tried
 from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, MissingBagsWarning, PathDisplay
 from thresher.features.instances import design as bags_module
+from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
+from thresher.features.instances.width import median_distance
 
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "fortran": np.asfortranarray}
 
@@ -58,14 +60,14 @@ def written_out(X, y, bags, sigma, weights=None, scale="std"):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("overshoot", ["auto", None, 2.0])
+@pytest.mark.parametrize("options", [{}, {"elimination": False}, {"n_candidates": 2.0}], ids=str)
 @pytest.mark.parametrize("storage", ["dense", "fortran", "csr"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_it_is_fgm_on_the_embedding(loss, overshoot, storage, dtype):
+def test_it_is_fgm_on_the_embedding(loss, options, storage, dtype):
     given, scale = STORAGES[storage](X.astype(dtype)), None if storage == "csr" else "std"
-    clf = MILESClassifier(5, sigma=1.7, loss=loss, elimination=elimination, C=3.0, scale=scale).fit(given, y, bags=bags)
+    clf = MILESClassifier(5, sigma=1.7, loss=loss, C=3.0, scale=scale, **options).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X.astype(dtype), y, bags, 1.7, scale=scale)
-    peer = FGMClassifier(5, loss=loss, elimination=elimination, C=3.0, scale=None).fit(S, labels)
+    peer = FGMClassifier(5, loss=loss, C=3.0, scale=None, **options).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     np.testing.assert_allclose(clf.selection_.weights, peer.selection_.weights, rtol=1e-6)
     np.testing.assert_allclose(clf.decision_function(given, bags=bags), peer.decision_function(S), atol=1e-6)
@@ -94,7 +96,8 @@ def test_sparse_rows_are_scaled_and_not_centred(storage, scale):
     )
     assert sparse.issparse(clf.prototypes_)
     np.testing.assert_array_equal(clf.prototypes_.toarray(), few[clf.selection_.features])
-    np.testing.assert_allclose(clf.instances_.factor if scale else 1.0, dense.instances_.factor if scale else 1.0)
+    factors = [each.fitted_features_.prototypes.factor for each in (clf, dense)]
+    assert factors == [None, None] if scale is None else factors[0] == pytest.approx(factors[1], rel=1e-7)
 
 
 def test_predictions_are_those_of_plain_loops():
@@ -121,15 +124,15 @@ def test_displays_of_paths_know_no_bags():
         PathDisplay.from_estimator(clf, X, y)
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
+@pytest.mark.parametrize("per_class", [False, True])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_many_classes(support, storage):
+def test_many_classes(per_class, storage):
     X, y, bags = made_bags(60, 5, n_classes=3, seed=4)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     given = STORAGES[storage](X)
-    clf = MILESClassifier(3, sigma=1.2, per_class=support == "per_class", scale=None).fit(given, y, bags=bags)
+    clf = MILESClassifier(3, sigma=1.2, per_class=per_class, scale=None).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X, y, bags, 1.2, scale=None)
-    peer = FGMClassifier(3, per_class=support == "per_class", scale=None).fit(S, labels)
+    peer = FGMClassifier(3, per_class=per_class, scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     scores = clf.decision_function(given, bags=bags)
     assert scores.shape == (60, 3)
@@ -139,7 +142,7 @@ def test_many_classes(support, storage):
     np.testing.assert_allclose(sums, scores, atol=1e-9)
     assert clf.score(given, y, bags=bags) > 0.9
     assert f"of the {len(rows)} training instances" in clf.proof()
-    assert ("for each class" in clf.proof()) == (support == "per_class")
+    assert ("for each class" in clf.proof()) == per_class
 
 
 def test_equal_rows_of_a_bag_the_first_gets_all():
@@ -175,7 +178,7 @@ def test_equal_rows_are_one_candidate():
         for rows, labels, own in ((X, y, bags), (doubled, np.concatenate([y, y]), twice))
     )
     np.testing.assert_array_equal(once.selection_.features, again.selection_.features)
-    assert once.instances_.n_candidates == again.instances_.n_candidates == len(np.unique(X, axis=0))
+    assert once.fitted_features_.n_candidates == again.fitted_features_.n_candidates == len(np.unique(X, axis=0))
 
 
 def test_the_median_distance_is_the_rule():
@@ -192,7 +195,7 @@ def test_the_median_distance_is_the_rule():
     assert alone.sigma_ == pytest.approx(np.median(pairs), rel=1e-12)
     same = np.ones((6, 2))
     instances = instances_of(same, np.ones(6))
-    assert median_distance(same, instances, bags_module.Bags(np.arange(6) // 2, 3), np.ones(6), None) == 1.0
+    assert median_distance(same, instances, Bags(np.arange(6) // 2, 3), np.ones(6), None) == 1.0
 
 
 def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
@@ -202,11 +205,13 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
     monkeypatch.setattr(BagDistances, "of", lambda self, ids: seen.append(self) or original(self, ids))
     clf = MILESClassifier(3, sigma="search", C="auto", cv=KFold(4)).fit(X, y, bags=bags)
     assert len({id(each) for each in seen}) == 1, "distances are computed once"
-    assert clf.scores_.shape == (4, 3, 5)
-    assert clf.sigmas_ == pytest.approx(MILESClassifier(3).fit(X, y, bags=bags).sigma_ * np.array([0.5, 1.0, 2.0]))
-    assert clf.Cs_.tolist() == [0.01, 0.1, 1.0, 10.0, 100.0]
-    means = clf.scores_.mean(axis=0)
-    i, j = clf.sigmas_.tolist().index(clf.sigma_), clf.Cs_.tolist().index(clf.C_)
+    sigmas, Cs = tried(clf, "sigma"), tried(clf)
+    assert sigmas == pytest.approx(MILESClassifier(3).fit(X, y, bags=bags).sigma_ * np.array([0.5, 1.0, 2.0]))
+    assert Cs.tolist() == [0.01, 0.1, 1.0, 10.0, 100.0]
+    assert clf.cv_results_["params"] == [{"sigma": sigma, "C": C} for sigma in sigmas for C in Cs]
+    scores = fold_scores(clf).reshape(4, 3, 5)
+    means = scores.mean(axis=0)
+    i, j = sigmas.tolist().index(clf.sigma_), Cs.tolist().index(clf.C_)
     assert means[i, j] == means.max()
     names = np.unique(bags)
     expected = np.empty((4, 3, 5))
@@ -214,19 +219,19 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
     for fold, (train, test) in enumerate(KFold(4).split(names)):
         rows = np.flatnonzero(np.isin(bags, names[train]))
         labels = np.array([y[bags == name][0] for name in names])
-        for s, sigma in enumerate(clf.sigmas_):
+        for s, sigma in enumerate(sigmas):
             S = oracle.embedding(Z, bags, Z[rows], sigma)
-            for c, C in enumerate(clf.Cs_):
+            for c, C in enumerate(Cs):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", FewerFeaturesWarning)
                     peer = FGMClassifier(3, C=C, scale=None, n_candidates=2.0).fit(S[train], labels[train])
                 expected[fold, s, c] = peer.score(S[test], labels[test])
-    assert np.abs(clf.scores_ - expected).mean() < 0.03, "models of the choice are rough"
+    assert np.abs(scores - expected).mean() < 0.03, "models of the choice are rough"
 
 
 def test_held_out_instances_by_brute_force():
     rows = np.array([[1.0], [2.0], [1.0], [3.0], [3.0]])
-    own = bags_module.Bags(np.array([0, 0, 1, 2, 2]), 3)
+    own = Bags(np.array([0, 0, 1, 2, 2]), 3)
     instances = instances_of(rows, np.array([1.0, 1.0, 1.0, 1.0, 0.0]))
     assert instances.rows.tolist() == [0, 1, 3]
     assert instances.owner.tolist() == [0, 1, 0, 2, -1]
@@ -238,12 +243,12 @@ def test_held_out_instances_by_brute_force():
 @pytest.mark.parametrize("sigma", [2.0, "auto"])
 def test_C_auto_with_one_sigma(sigma):
     clf = MILESClassifier(3, sigma=sigma, C="auto", cv=3).fit(X, y, bags=bags)
-    assert clf.scores_.shape == (3, 1, 5)
-    assert clf.sigmas_.tolist() == [clf.sigma_]
+    assert fold_scores(clf).shape == (3, 5)
+    assert tried(clf, "sigma").tolist() == [clf.sigma_]
     again = MILESClassifier(3, sigma=clf.sigma_, C=clf.C_).fit(X, y, bags=bags)
     np.testing.assert_array_equal(again.selection_.weights, clf.selection_.weights)
     refitted = clf.set_params(C=1.0).fit(X, y, bags=bags)
-    assert not any(hasattr(refitted, name) for name in ("Cs_", "scores_", "sigmas_"))
+    assert not hasattr(refitted, "cv_results_")
 
 
 def test_path_and_at():

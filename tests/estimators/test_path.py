@@ -20,7 +20,7 @@ FITTED = {}
 def fitted(kind="two"):
     """A fit on the data above, made once: two classes, or three with a shared support or each with its own."""
     if kind not in FITTED:
-        clf = FGMClassifier(6, per_class=True if kind == "per_class" else "shared", loss="logistic", n_candidates=4.0)
+        clf = FGMClassifier(6, per_class=kind == "per_class", loss="logistic", n_candidates=4.0)
         FITTED[kind] = clf.fit(X, y) if kind == "two" else clf.fit(Z, CODES)
     return FITTED[kind], X if kind == "two" else Z
 
@@ -154,12 +154,35 @@ def test_without_a_number_the_whole_model_is_on_the_path():
     np.testing.assert_array_equal(same.coef_.toarray(), clf.coef_.toarray())
 
 
-@pytest.mark.parametrize("overshoot", [0.5, 0, -1, "x", "Auto", np.nan, np.inf, True, [2.0]])
-def test_wrong_overshoot_is_named(overshoot):
-    with pytest.raises(ValueError, match=r"overshoot must be (>= 1|a positive number), got "):
-        FGMClassifier(5, elimination=elimination).fit(X, y)
+@pytest.mark.parametrize("value", [0.5, 0, -1, "x", "Auto", np.nan, np.inf, True, [2.0], None])
+def test_wrong_numbers_of_candidates_are_named(value):
+    message = f"n_candidates must be 'auto', an integer >= 1 or a factor >= 1.0, got {value!r}"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        FGMClassifier(5, n_candidates=value).fit(X, y)
 
 
-@pytest.mark.parametrize("overshoot", [1, 1.0, np.float64(2.5), 1e9, "auto", None])
-def test_right_overshoot_gives_k_features(overshoot):
-    assert FGMClassifier(5, elimination=elimination).fit(X, y).selection_.features.size == 5
+def test_fewer_candidates_than_features_are_refused():
+    with pytest.raises(ValueError, match="n_candidates=4 is smaller than n_features_to_select=5: there would be"):
+        FGMClassifier(5, n_candidates=4).fit(X, y)
+
+
+@pytest.mark.parametrize("value", [5, np.int64(7), 10**9, 1.0, np.float64(2.5), 1e9, "auto"])
+def test_right_numbers_of_candidates_give_k_features(value):
+    assert FGMClassifier(5, n_candidates=value).fit(X, y).selection_.features.size == 5
+
+
+@pytest.mark.parametrize("number", [5, 9, 13])
+def test_an_integer_is_the_number_of_candidates_itself(number):
+    """Law: so many are gathered and eliminated from; a factor that means as many gives the same fit."""
+    clf = FGMClassifier(5, n_candidates=number).fit(X, y)
+    assert max(station.number for station in clf.path_ if station.phase == "thresh") == number
+    same = FGMClassifier(5, n_candidates=number / 5).fit(X, y)
+    np.testing.assert_array_equal(clf.coef_.toarray(), same.coef_.toarray())
+    np.testing.assert_array_equal(clf.path_.numbers, same.path_.numbers)
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None, 0.0])
+@pytest.mark.parametrize("name", ["elimination", "per_class"])
+def test_switches_must_be_bool(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be True or False, got {value!r}"):
+        FGMClassifier(5, **{name: value}).fit(X, y)

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import thresher
 from tests.laws.designs import MappedDesign
 from tests.oracles import products as oracle
-from tests.problems import many_classes
+from tests.problems import fold_scores, many_classes
 from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, Polynomial
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
@@ -78,8 +78,8 @@ def assert_as_written_out(short, long, A, M):
 @pytest.mark.parametrize("scale", ["std", "max", "unit", None])
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("elimination", [True, False])
-def test_everything_is_as_on_the_matrix_written_out(loss, overshoot, scale):
-    options = {"loss": loss, "overshoot": overshoot}
+def test_everything_is_as_on_the_matrix_written_out(loss, elimination, scale):
+    options = {"loss": loss, "elimination": elimination}
     M = oracle.written_out(Polynomial(), scaled(X, scale), X)
     short = FGMClassifier(5, feature_map="polynomial", scale=scale, **options).fit(X, y)
     assert_as_written_out(short, FGMClassifier(5, scale=None, **options).fit(M, y), X, M)
@@ -107,7 +107,7 @@ def test_the_parameters_of_the_kernel(polynomial, form):
     M = oracle.written_out(polynomial, scaled(FEW, "max"), FEW)
     short = FGMClassifier(4, feature_map=polynomial, scale="max").fit(form(FEW), y_few)
     assert_as_written_out(short, FGMClassifier(4, scale=None).fit(M, y_few), FEW, M)
-    assert short.selection_.products.n_candidates == oracle.existing(polynomial, FEW).sum()
+    assert short.fitted_features_.n_candidates == oracle.existing(polynomial, FEW).sum()
     i, j = short.selection_.pairs.T
     assert polynomial.coef0 > 0.0 or (j >= 0).all()
     assert not (polynomial.interaction_only and (i == j).any())
@@ -119,7 +119,7 @@ def test_choice_of_C_is_as_on_the_matrix_written_out(form):
     short = FGMClassifier(4, feature_map="polynomial", scale="max", C="auto", cv=3).fit(form(FEW), y_few)
     long = FGMClassifier(4, scale=None, C="auto", cv=3).fit(M, y_few)
     assert short.C_ == long.C_
-    np.testing.assert_array_equal(short.scores_, long.scores_)
+    np.testing.assert_array_equal(fold_scores(short), fold_scores(long))
     assert_as_written_out(short, long, FEW, M)
 
 
@@ -150,13 +150,13 @@ def test_weights_are_repetitions(form):
     np.testing.assert_allclose(weighted.selection_.importance, repeated.selection_.importance, atol=1e-4)
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
+@pytest.mark.parametrize("per_class", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_many_classes_are_as_on_the_matrix_written_out(support, form):
+def test_many_classes_are_as_on_the_matrix_written_out(per_class, form):
     Z, codes, *_ = many_classes(90, 10, seed=3)
     codes = np.where(Z[:, 7] * Z[:, 8] > 0.8, 2, codes)
     M = oracle.written_out(Polynomial(), scaled(Z, "max"), Z)
-    options = {"support": support, "n_candidates": 4.0}
+    options = {"per_class": per_class, "n_candidates": 4.0}
     short = FGMClassifier(4, feature_map="polynomial", scale="max", **options).fit(form(Z), codes)
     long = FGMClassifier(4, scale=None, **options).fit(M, codes)
     assert_as_written_out(short, long, Z, M)
@@ -168,7 +168,7 @@ def test_many_classes_are_as_on_the_matrix_written_out(support, form):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("elimination", [True, False])
-def test_columns_always_included_are_linear_terms_and_excluded_ones_in_no_product(form, overshoot):
+def test_columns_always_included_are_linear_terms_and_excluded_ones_in_no_product(form, elimination):
     M = oracle.written_out(Polynomial(), scaled(FEW, "max"), FEW, exclude=[2, 10])
     forced = numbers_of(np.array([11, 0]), np.array([-1, -1]))
     short = FGMClassifier(
@@ -308,7 +308,7 @@ def test_there_is_no_way_back_from_products():
     [
         ({"groups": np.arange(14) // 2}, 'groups and feature_map="polynomial" cannot be combined'),
         ({"feature_map": Polynomial(coef0=0), "always_include": [3]}, r"always_include needs linear terms.*coef0=0"),
-        ({"features": "polynomials"}, "features must be one of .*'polynomial'.*got 'polynomials'"),
+        ({"feature_map": "polynomials"}, "feature_map must be one of .*'polynomial'.*got 'polynomials'"),
         ({"exclude": range(14)}, "exclude names all 14 columns"),
         ({"always_include": [3], "exclude": [3]}, "column 3 is in always_include and in exclude"),
         ({"n_features_to_select": 120}, "n_features_to_select=120"),

@@ -298,7 +298,7 @@ def _expanded(kernel, storage):
     """The numbers that a kernel makes of the columns; those that need it get |X|."""
 
     def make(X, workers, _):
-        X = X if kernel.signed else np.abs(X)
+        X = np.abs(X) if kernel.positive_only else X
         return ExpandedDesign(MemoryDesign(STORED[storage](X, workers)), kernel, Inputs(*_inputs_of(X)))
 
     return make
@@ -381,7 +381,7 @@ def written_out(name, X):
     """The matrix that a design of X stands for."""
     if name.startswith("expanded_"):
         kernel, _ = KERNELS[name.removeprefix("expanded_")]
-        X = X if kernel.signed else np.abs(X)
+        X = np.abs(X) if kernel.positive_only else X
         return kernels.written_out(kernel, X, *_inputs_of(X))
     if name.startswith("bags_"):
         return bag_oracle.embedding(X, bags_for(X).codes, X, SIGMA)

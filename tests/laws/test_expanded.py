@@ -20,11 +20,13 @@ from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
 from thresher.features.additive import design as expanded_module
 from thresher.features.additive.design import ExpandedDesign
-from thresher.features.additive.maps import Inputs, maps_of
-from thresher.features.additive.spec import kernel_of
+from thresher.features.additive.maps import Inputs
 from thresher.features.additive.step_encoding import StepBlock
+from thresher.features.additive.units import EachInput, ExpandedUnits
+from thresher.features.base import Restrictions
+from thresher.features.columns import Columns
 from thresher.features.groups.spec import grouping
-from thresher.features.groups.units import EachInput, ExpandedUnits
+from thresher.features.known import as_feature_map
 
 X = np.abs(matrix(60, 11, seed=5))
 KERNELS = [Intersection(9), Intersection(7, 0.5), Intersection(300), AdditiveChi2(), AdditiveGaussian()]
@@ -44,8 +46,7 @@ def design_of(A, kernel, storage="csc_int32", workers=workers_module.SERIAL):
 def column(kernel, x, largest=None, mean=0.0):
     """The numbers of values x of one column, as a model has them after a fit on values up to ``largest``."""
     inputs = Inputs(np.ones(1), np.full(1, mean), np.full(1, x.max() if largest is None else largest))
-    block, maps = DenseBlock(np.asfortranarray(x[:, None])), maps_of(kernel)
-    return maps.block(block, inputs, maps.size(10**6)).toarray()
+    return kernel.block(DenseBlock(np.asfortranarray(x[:, None])), inputs, kernel.size(10**6)).toarray()
 
 
 # the kernels
@@ -255,9 +256,10 @@ def test_negative_values_are_refused_by_name():
         (lambda: AdditiveChi2(8), "order must be an integer from 2 to 7, got 8"),
         (lambda: AdditiveGaussian(-1.0), "gamma must be a positive number, got -1.0"),
         (lambda: AdditiveGaussian(frequencies=2), "frequencies must be an integer from 3"),
-        (lambda: kernel_of("rbf"), "features must be one of .*got 'rbf'"),
-        (lambda: kernel_of(3), "features must be one of"),
-        (lambda: maps_of(Intersection()).scale_for("std"), 'scale="std" centres them'),
+        (lambda: as_feature_map("rbf"), "feature_map must be one of .*got 'rbf'"),
+        (lambda: as_feature_map(3), "feature_map must be one of"),
+        (lambda: as_feature_map(Intersection), "feature_map must be one of"),
+        (lambda: Intersection().check("std", Restrictions()), 'scale="std" centres them'),
     ],
 )
 def test_invalid_kernels(make, match):
@@ -266,9 +268,10 @@ def test_invalid_kernels(make, match):
 
 
 def test_words_are_short_for_kernels():
-    assert kernel_of("linear") is None
-    assert kernel_of("intersection") == Intersection()
-    assert kernel_of("additive_chi2") == AdditiveChi2()
-    assert kernel_of(AdditiveGaussian(2.0)) == AdditiveGaussian(2.0)
+    assert as_feature_map("columns") == Columns()
+    assert as_feature_map("intersection") == Intersection()
+    assert as_feature_map("additive_chi2") == AdditiveChi2()
+    assert as_feature_map(AdditiveGaussian(2.0)) == AdditiveGaussian(2.0)
     words = ("intersection", "additive_gaussian")
-    assert [maps_of(kernel_of(word)).scale_for("auto") for word in words] == ["max", "std"]
+    assert [as_feature_map(word).auto_scale for word in words] == ["max", "std"]
+    AdditiveGaussian().check("std", Restrictions())  # values may be negative

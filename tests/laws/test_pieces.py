@@ -14,6 +14,7 @@ import pytest
 from tests.laws.designs import DESIGNS, Processes, bag_design, processes, unpickled
 from tests.laws.storages import STORED, matrix
 from thresher.data.designs.memory import MemoryDesign
+from thresher.data.designs.units import SumOfSquares
 from thresher.data.scan import kept as kept_module
 from thresher.data.scan.kept import Kept, learnt
 from thresher.data.scan.pieces import Generated, Slice
@@ -22,7 +23,7 @@ from thresher.data.scan.scores import Correlation, Moments, Pearson
 from thresher.data.scan.sources import MOST_OPEN, Reference, opened_once, reference
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.groups.units import SumOfInputs, SumOfSquares
+from thresher.features.additive.units import SumOfInputs
 from thresher.features.kernels.alignment import Alignment, ColumnKernel
 from thresher.features.polynomial.design import ProductDesign
 from thresher.features.polynomial.spec import Polynomial

@@ -18,13 +18,16 @@ from thresher.data.scan.reducers import Collect, Split, TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.additive.spec import kernel_of
+from thresher.features.base import Base, Restrictions, Samples
+from thresher.features.fitted import ColumnFeatures
+from thresher.features.known import as_feature_map
 from thresher.features.polynomial import tiles as pair_tiles
 from thresher.features.polynomial import walks as pair_walks
-from thresher.features.polynomial.design import ProductDesign, products_of
+from thresher.features.polynomial.design import ProductDesign
 from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, numbers_of, pairs_of
 from thresher.features.polynomial.terms import terms_of
 from thresher.loops import moments
+from thresher.results import Trace
 
 CHUNKS, PROBLEMS = 20, 50  # 1000 in all
 PLAIN = Polynomial(coef0=0.0, interaction_only=True)  # products alone: all have the same factor
@@ -438,15 +441,23 @@ def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, m
 # refusals
 
 
+def products_of(design, names=None):
+    """The ProductDesign of the feature map for the columns of ``design``, as they are."""
+    weights = np.ones(design.shape[0])
+    samples = Samples(design, np.zeros(weights.size, dtype=np.int64), weights)
+    columns = ColumnFeatures(design.n_columns, column_names=names)
+    base = Base.read(samples, columns, samples.y, weights, SERIAL, Trace(), scale=None)
+    return Polynomial().on(base, samples, Restrictions(), scale=None, centre=False).design
+
+
 def test_values_whose_products_leave_the_range_are_refused_by_name():
     X = np.random.default_rng(0).standard_normal((9, 3))
     for factor, word in ((1e31, "large"), (1e-32, "small")):
         for form in (np.asarray, sparse.csr_array):
-            base, largest = as_design(form(factor * X)), np.abs(factor * X).max(axis=0)
-            most = int(largest.argmax())
-            with pytest.raises(InvalidDataError, match=rf"column <{most}> of X .* too {word} to be computed"):
-                products_of(base, Polynomial(), np.ones(9), (), largest, "<{}>".format)
-    zeros = products_of(as_design(np.zeros((9, 3))), Polynomial(), np.ones(9), (), np.zeros(3))
+            most = int(np.abs(X).max(axis=0).argmax())
+            with pytest.raises(InvalidDataError, match=rf"column '<{most}>' of X .* too {word} to be computed"):
+                products_of(as_design(form(factor * X)), ["<0>", "<1>", "<2>"])
+    zeros = products_of(as_design(np.zeros((9, 3))))
     ((ids, _),) = zeros.scan(Correlation(np.ones(9)), TopK(3))
     assert ids.size == 0
 
@@ -464,9 +475,11 @@ def test_values_at_the_ends_of_the_range_are_ranked_exactly(size, form):
 def test_a_single_column_and_too_many_columns_are_refused():
     X = np.arange(6.0)[:, None]
     with pytest.raises(InvalidDataError, match=r'X has 1 feature\(s\).*use feature_map="columns"'):
-        products_of(as_design(X), Polynomial(), np.ones(6), (), np.array([5.0]))
+        products_of(as_design(X))
     wide = MemoryDesign(STORED["csr_int32"](X), ids=np.array([2**40]), n_columns=2**41)
-    design = products_of(wide, Polynomial(), np.ones(6), (), np.array([5.0]))
+    with pytest.raises(ValueError, match="cannot be numbered by 64-bit integers"):
+        products_of(wide)
+    design = ProductDesign(wide, terms_of(wide, Polynomial(), np.ones(6)))
     with pytest.raises(ValueError, match="cannot be numbered by 64-bit integers"):
         design.n_columns  # noqa: B018
 
@@ -494,4 +507,4 @@ def test_invalid_polynomials(options, match):
 
 
 def test_the_word_is_short_for_the_default():
-    assert kernel_of("polynomial") == Polynomial(gamma=1.0, coef0=1.0, interaction_only=False, heredity=None)
+    assert as_feature_map("polynomial") == Polynomial(gamma=1.0, coef0=1.0, interaction_only=False, heredity=None)

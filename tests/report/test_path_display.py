@@ -82,13 +82,13 @@ def test_the_work_may_be_cut_into_parts(monkeypatch):
     assert drawn(PathDisplay.from_estimator(clf, X, y)) == pytest.approx(whole)
 
 
-@pytest.mark.parametrize("support", ["shared", "per_class"])
-def test_own_number_of_features_is_marked(support):
+@pytest.mark.parametrize("per_class", [False, True])
+def test_own_number_of_features_is_marked(per_class):
     X, y = DATA.X[:160], THREE[:160]
-    clf = FGMClassifier(4, per_class=support == "per_class").fit(X, y)
+    clf = FGMClassifier(4, per_class=per_class).fit(X, y)
     display = PathDisplay.from_estimator(clf, X, y)
     assert display.chosen == 4
-    assert ("per class" in display.ax_.get_xlabel()) == (support == "per_class")
+    assert ("per class" in display.ax_.get_xlabel()) == per_class
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_scoring_by_probabilities():
 
 
 @pytest.mark.parametrize(
-    "options", [{"elimination": False}, {"elimination": False, "debias": True}, {"n_candidates": 1.5}]
+    "options", [{"elimination": False}, {"elimination": False, "debias": True}, {"n_candidates": 1.5}], ids=str
 )
-def test_growth_alone_and_other_overshoots(options):
+def test_growth_alone_and_other_numbers_of_candidates(options):
     _, X, y = fitted()
     clf = FGMClassifier(6, **options).fit(X, y)
     display = PathDisplay.from_estimator(clf, X, y)

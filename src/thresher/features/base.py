@@ -287,8 +287,12 @@ class Features(ABC):
         here = self.design.ids_here(model.features[kept])
         allowed = ~np.isin(here, self.excluded)
         kept, here = kept[allowed], here[allowed]
-        weights = self.design.in_units_here(here, model.weights[kept])
-        return here, weights.reshape(here.size, -1)
+        return here, self.design.in_units_here(here, by_output(model.weights)[kept])
+
+
+def by_output(weights: np.ndarray) -> np.ndarray:
+    """Weights of a model, (n_features, n_outputs) also where there is one output."""
+    return weights[:, None] if weights.ndim == 1 else weights
 
 
 def largest_model(selection: Selection, most: int | None) -> Selection | Station:

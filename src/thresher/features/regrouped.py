@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thresher.features.base import Earlier, Features, largest_model
+from thresher.features.base import Earlier, Features, by_output, largest_model
 from thresher.results import Selection
 
 
@@ -20,7 +20,7 @@ def start_of_groups(features: Features, labels: np.ndarray, selection: Selection
     place = np.searchsorted(model.features, here)
     there = (place < model.features.size) & (model.features[np.minimum(place, model.features.size - 1)] == here)
     times = np.bincount(place[there], minlength=model.features.size)
-    shares = (model.weights.T / np.maximum(times, 1)).T.reshape(model.features.size, -1)
+    shares = by_output(model.weights) / np.maximum(times, 1)[:, None]
     weights = np.zeros((columns.size, shares.shape[1]))
     weights[there] = design.in_units_here(columns[there], shares[place[there]])
     roots = units.roots(chosen)

@@ -1,5 +1,6 @@
 """The selection path of kernel alignment: weights of the kernels for every p."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -90,6 +91,11 @@ class AlignmentPath:
     def n_features(self) -> np.ndarray:
         """Number of features of each point."""
         return np.diff(self.begins)
+
+    def feature_sets(self) -> Iterator[np.ndarray]:
+        """The features of each point, the last point first."""
+        for k in reversed(range(len(self))):
+            yield self.ids[self.begins[k] : self.begins[k + 1]]
 
     @property
     def numbers(self) -> np.ndarray:

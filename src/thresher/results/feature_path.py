@@ -1,5 +1,6 @@
 """The protocol that the ``path_`` of every estimator implements."""
 
+from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,6 +20,9 @@ class FeaturePath(Protocol):
     @property
     def n_features(self) -> np.ndarray:
         """Number of features of each model, int64: ``features.size`` of what ``at`` returns; ``len`` entries."""
+
+    def feature_sets(self) -> Iterator[np.ndarray]:
+        """The features of each model, those of small models first; of a Path elimination comes before growth."""
 
     def at(self, *args: Any) -> Station | GridPoint | AlignmentPoint:
         """One of the models.

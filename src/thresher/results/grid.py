@@ -1,6 +1,7 @@
 """Grid: the models of a SparseSVCPath over (beta, alpha), and what screening removed at each point."""
 
 import numbers
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -141,6 +142,11 @@ class Grid:
     def n_features(self) -> np.ndarray:
         """Number of features with a non-zero weight (in any class) at each point: int64, (n_betas, n_alphas)."""
         return np.diff(self.begins).reshape(self.shape)
+
+    def feature_sets(self) -> Iterator[np.ndarray]:
+        """The features of each point, from the points with the fewest to those with the most."""
+        for s in np.argsort(np.diff(self.begins), kind="stable"):
+            yield self.ids[self.begins[s] : self.begins[s + 1]]
 
     @property
     def screened(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A selection of features, and what belongs to it: why the fit ended, certificate and path."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple, overload
@@ -208,6 +208,13 @@ class Path(Sequence[Station]):
     def n_features(self) -> np.ndarray:
         """Number of features of each station, in the order in which they were reached (of all classes together)."""
         return np.array([station.features.size for station in self.stations], dtype=np.int64)
+
+    def feature_sets(self) -> Iterator[np.ndarray]:
+        """The features of each station: of elimination from few to many, then of growth in the order of its turns."""
+        growth = [station for station in self.stations if station.phase == "grow"]
+        elimination = [station for station in self.stations if station.phase != "grow"]
+        for station in (*reversed(elimination), *growth):
+            yield station.features
 
     def at(self, number: int) -> Station:
         """The station with a given number of features.

@@ -190,12 +190,11 @@ class FGMBase(Described, PathClassifier):
         value = self.n_candidates
         if isinstance(value, str) and value == "auto":
             return None
-        if check.is_integer(value):
-            return check.integer("n_candidates", value)
-        factor = check.positive("n_candidates", value)
-        if factor < 1.0:
-            raise ValueError(f"n_candidates must be >= 1, got {value!r}: there would be nothing to eliminate")
-        return factor
+        if check.is_integer(value) and value >= 1:
+            return int(value)
+        if check.is_real(value) and not check.is_integer(value) and 1.0 <= value < np.inf:
+            return float(value)
+        raise ValueError(f"n_candidates must be 'auto', an integer >= 1 or a factor >= 1.0, got {value!r}")
 
     def _checked_C(self) -> float | str | None:
         """C as a float, "auto", or None for that of the loss."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thresher.families.fgm.spec import FitPlan
-from thresher.features.base import Features
+from thresher.features.base import Features, by_output
 from thresher.results import Selection, counted
 from thresher.results.words import proof
 
@@ -57,7 +57,7 @@ def counts_of_classes(selection: Selection, features: Features) -> np.ndarray:
     """How many of the selected units have a weight in each class."""
     if selection.features.size == 0:
         return np.zeros(1, dtype=np.int64)
-    weighted = selection.weights.reshape(selection.features.size, -1) != 0.0
+    weighted = by_output(selection.weights) != 0.0
     if selection.units is None:
         return weighted.sum(axis=0)
     members = features.units.members(selection.units)

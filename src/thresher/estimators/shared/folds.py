@@ -6,8 +6,6 @@ import numpy as np
 
 from thresher.estimators.shared.parameters import integer
 
-CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries
-
 
 def held_out_parts(cv, codes, weights):
     """Sample numbers of each fold's test set. Samples of weight zero are in none, so they have no influence."""

@@ -92,14 +92,42 @@ class ColumnSelector(TransformerMixin, FeatureEstimator):
             The mask or the ids.
         """
         check_is_fitted(self)
-        if indices:
-            return self._selected_inputs.copy()
-        width = self.fitted_features_.n_inputs
-        if width > WIDEST_MASK:
-            raise ValueError(f"a mask over {width:,} features does not fit in memory: use get_support(indices=True)")
-        mask = np.zeros(width, dtype=bool)
+        return self._selected_inputs.copy() if indices else self.support_
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Mask of the selected features, bool, (n_features,): as ``get_support()`` returns."""
+        check_is_fitted(self)
+        mask = self._for_each_input("a mask over", bool)
         mask[self._selected_inputs] = True
         return mask
+
+    @property
+    def ranking_(self) -> np.ndarray:
+        """Ranks of the features, int64, (n_features,): 1 of those that are selected, as scikit-learn's ``RFE`` has it.
+
+        Others have 2, 3, ... in the order in which the models on ``path_`` come to have them; those that no model has
+        share the last rank. ``selection_.ranking`` orders the selected features by importance instead.
+        """
+        check_is_fitted(self)
+        ranks = self._for_each_input("a ranking of", np.int64)
+        ranks[self._selected_inputs] = last = 1
+        path = getattr(self, "path_", None)
+        for features in [] if path is None else path.feature_sets():
+            inputs = self.fitted_features_.inputs(features)
+            unranked = inputs[ranks[inputs] == 0]
+            if unranked.size:
+                last += 1
+                ranks[unranked] = last
+        ranks[ranks == 0] = last + 1
+        return ranks
+
+    def _for_each_input(self, what: str, dtype: Any) -> np.ndarray:
+        """An array of zeros with an entry for each column that ``transform`` can return."""
+        width = self.fitted_features_.n_inputs
+        if width > WIDEST_MASK:
+            raise ValueError(f"{what} {width:,} features does not fit in memory: use get_support(indices=True)")
+        return np.zeros(width, dtype=dtype)
 
     @property
     def _selected_inputs(self) -> np.ndarray:

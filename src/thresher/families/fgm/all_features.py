@@ -132,7 +132,6 @@ def begins_of(starts: list[tuple[np.ndarray, np.ndarray]], ids: np.ndarray) -> n
     """Weights of the columns ``ids`` to begin with, (classes, ids)."""
     rows = []
     for known, W in starts:  # of each problem: some columns, and their weights in each of its classes
-        W = np.asarray(W).reshape(known.size, -1)
         w = np.zeros((ids.size, W.shape[1]))
         there = np.isin(known, ids)
         w[np.searchsorted(ids, known[there])] = W[there]

@@ -17,6 +17,7 @@ from thresher.features.base import (
     Features,
     Restrictions,
     Samples,
+    by_output,
     largest_model,
     spread_on,
 )
@@ -183,8 +184,7 @@ class SelectedInstances(Features):
         model = largest_model(selection, most)
         places = self.instances.places(self.samples.X, known.values)
         here = places[np.searchsorted(known.rows, model.features)]
-        weights = model.weights.reshape(here.size, -1)
-        return here[here >= 0], weights[here >= 0]
+        return here[here >= 0], by_output(model.weights)[here >= 0]
 
 
 def _factor(design: Design, scale: str | None, spread: np.ndarray) -> np.ndarray | None:
