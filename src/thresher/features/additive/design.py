@@ -13,13 +13,13 @@ from scipy import sparse
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
+from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import check_columns, stored_block
 from thresher.data.scan.pieces import Cost, Opened, Piece
 from thresher.errors import InvalidDataError
 from thresher.features.additive.maps import Inputs, as_stored, check_signs, maps_of
 from thresher.features.additive.spec import Kernel
-from thresher.features.additive.step_encoding import whole_inputs
 from thresher.features.columns import Label, MadeSpace
 
 MOST_NUMBERS = 1 << 20  # entries, numbers and scores of a piece, and of the rows that are predicted at a time
@@ -65,6 +65,11 @@ class ExpandedDesign(Design):
         self._input_cost = max(self.size, numbers * base.entries / max(1, base.width))
 
     @property
+    def numbering(self) -> BlockNumbering:
+        """How features are numbered: a block for each input."""
+        return BlockNumbering(self.size)
+
+    @property
     def n_columns(self) -> int:
         """See Design: all features, those of columns of zeros too."""
         return self.base.n_columns * self.size
@@ -79,7 +84,7 @@ class ExpandedDesign(Design):
 
     def expansion(self, ids: np.ndarray) -> "Expansion":
         """How new values of the inputs that the features ``ids`` are made of become numbers."""
-        here = np.unique(ids // self.size)
+        here = np.unique(self.numbering.blocks(ids))
         inputs = self.inputs.take(here)
         if self.maps.learns(self.shape[0]):
             inputs = self.maps.learnt(as_stored(self.base.take(here)), inputs)
@@ -108,29 +113,27 @@ class ExpandedDesign(Design):
     def take(self, ids: np.ndarray) -> Block:
         """See Design; whole inputs stay in a form that does not write the numbers down, if the kernel has one."""
         ids = np.asarray(ids, dtype=np.int64)
-        inputs = whole_inputs(ids, self.size)
+        inputs = self.numbering.whole_blocks(ids)
         if inputs is not None:
             return self.block(inputs)
-        inputs, place = np.unique(ids // self.size, return_inverse=True)
-        return self.block(inputs).take(place * self.size + ids % self.size)
+        inputs, place = np.unique(self.numbering.blocks(ids), return_inverse=True)
+        return self.block(inputs).take(self.numbering.moved(ids, place))
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design."""
-        return self.base.take_cost(np.unique(np.asarray(ids, dtype=np.int64) // self.size))
+        return self.base.take_cost(np.unique(self.numbering.blocks(ids)))
 
     def holds(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        return self.base.holds(np.asarray(ids, dtype=np.int64) // self.size)
+        return self.base.holds(self.numbering.blocks(ids))
 
     def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        ids = np.asarray(ids, dtype=np.int64)
-        return self.base.ids_in_X(ids // self.size) * self.size + ids % self.size
+        return self.numbering.moved(ids, self.base.ids_in_X(self.numbering.blocks(ids)))
 
     def ids_here(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        ids = np.asarray(ids, dtype=np.int64)
-        return self.base.ids_here(ids // self.size) * self.size + ids % self.size
+        return self.numbering.moved(ids, self.base.ids_here(self.numbering.blocks(ids)))
 
 
 def expanded(
