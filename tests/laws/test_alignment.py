@@ -17,8 +17,9 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
-from thresher.features.kernels import alignment as module
-from thresher.features.kernels.alignment import KERNELS, Alignment, ColumnKernel, alignments_of, with_gammas
+from thresher.features.kernels import sorted_columns as module
+from thresher.features.kernels.alignment import Alignment, alignments_of, with_gammas
+from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)
@@ -72,7 +73,7 @@ def test_threads_and_pieces_change_no_bit(monkeypatch, tmp_path):
     reference = scores(MemoryDesign(STORED["csr_int32"](X)), kernel, targets)
     monkeypatch.setattr(workers_module, "SMALL", 0)
     for at_a_time in (1 << 20, 5):
-        monkeypatch.setattr(module, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(module, "ENTRIES_AT_ONCE", at_a_time)
         for name in ("csr_int32", "csc_int32", "dense_F_float64"):
             for count in (1, 2, 3):
                 with Workers(count) as workers:
@@ -88,11 +89,11 @@ def test_slices_of_rows_do_not_read_all_indices(storage, monkeypatch):
     whole = scores(MemoryDesign(STORED["csc_int32"](kept)), WAYS["rbf"], w=WEIGHTS["some"])
     block = STORED[storage](X)
     assert isinstance(block, CsrBlock)
-    monkeypatch.setattr(module, "AT_A_TIME", 20)
+    monkeypatch.setattr(module, "ENTRIES_AT_ONCE", 20)
     monkeypatch.setattr(CsrBlock, "take", None)
     slices = list(module.sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
     assert len(slices) > 5
-    assert slices[0].start == 3
+    assert slices[0][0] == 3
     assert np.array_equal(scores(MemoryDesign(block), WAYS["rbf"], w=WEIGHTS["some"]), whole)
 
 

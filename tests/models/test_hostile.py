@@ -164,8 +164,8 @@ def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
     """Not "damaged": upgrade."""
     path, document, _ = saved(tmp_path)
     document["versions"]["thresher"] = "9.1"
-    write(path, document | {"format_version": 3, "unheard": "of"})
-    told = refused(path, re.escape("written by thresher 9.1, which is newer (format 3): upgrade"))
+    write(path, document | {"format_version": 4, "unheard": "of"})
+    told = refused(path, re.escape("written by thresher 9.1, which is newer (format 4): upgrade"))
     assert "valid" not in told
 
 

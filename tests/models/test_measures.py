@@ -28,7 +28,7 @@ def written(loss, path):
 def test_every_measure_comes_back_as_the_same_value(measure, tmp_path):
     """Also k = 5, a number of samples, and k = 1.0, a multiple of the positives: types count."""
     document = written(measure, tmp_path / "model.json")
-    assert document["format_version"] == 2
+    assert document["format_version"] == 3
     loaded = thresher.load(tmp_path / "model.json").loss
     assert type(loaded) is type(measure)
     assert repr(loaded) == repr(measure)

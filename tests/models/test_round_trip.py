@@ -58,7 +58,7 @@ def test_a_person_can_read_the_document(path):
     thresher.save(fitted("frame"), path)
     document = json.loads(path.read_text(encoding="utf-8"))
     clf = fitted("frame")
-    assert (document["format"], document["format_version"], document["type"]) == ("thresher-model", 2, "FGMClassifier")
+    assert (document["format"], document["format_version"], document["type"]) == ("thresher-model", 3, "FGMClassifier")
     assert document["names"] == clf.get_feature_names_out().tolist()
     assert document["features"] == clf.selection_.features.tolist()
     assert document["weights"] == clf.selection_.weights.tolist()

@@ -86,7 +86,7 @@ def renamed(old):
 
 
 def test_a_step_is_run_before_fields_are_checked(saved, monkeypatch):
-    """Version 2 of the test calls ``n_features_in`` "width", and the present table does not know that."""
+    """Version 3 calls ``n_features_in`` "width", and the present table does not know that."""
     path, held = saved
     held["width"] = held.pop("n_features_in")
     damage.write(path, held)
@@ -96,11 +96,11 @@ def test_a_step_is_run_before_fields_are_checked(saved, monkeypatch):
     for module in (files, document):
         monkeypatch.setattr(module, "MODEL", longer)
     assert_same_model(fitted("two"), thresher.load(path), X)
-    assert read(path).document["format_version"] == 3
+    assert read(path).document["format_version"] == 4
     assert renamed(held)["n_features_in"] == 40
     assert held == before  # a step does not change what it is given
-    thresher.save(fitted("two"), path)  # and version 3 is what is written
-    assert json.loads(path.read_text())["format_version"] == 3
+    thresher.save(fitted("two"), path)  # and version 4 is what is written
+    assert json.loads(path.read_text())["format_version"] == 4
     assert_same_model(fitted("two"), thresher.load(path), X)
 
 

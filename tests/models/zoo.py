@@ -17,6 +17,7 @@ from thresher import (
     FGMClassifier,
     Groups,
     Intersection,
+    KernelPath,
     MILESClassifier,
     Polynomial,
     PrecisionAtK,
@@ -27,12 +28,12 @@ from thresher import (
     Tree,
 )
 from thresher.engine import growing as machines
-from thresher.estimators.alignment.kernel_machine import Machine, Training
+from thresher.estimators.alignment.svm import KernelSVM, TrainingSet
 from thresher.features.additive.design import Expansion
 from thresher.features.additive.maps import Inputs
 from thresher.features.instances.prototypes import Prototypes
-from thresher.features.kernels.alignment import UnitKernels
-from thresher.features.kernels.explicit import TrainingColumns
+from thresher.features.kernels.column_kernel import FittedKernels
+from thresher.features.kernels.sorted_columns import SortedColumns
 from thresher.results import GroupLabels, Products, Spread
 
 X, Y, _ = problem(90, 40, 8)
@@ -43,6 +44,7 @@ BAGS = np.where(Y > 0, np.cumsum(Y > 0) // 3, 100 + np.cumsum(Y <= 0) // 3)  # r
 BAGS_OF_CODES = 100 * CODES + np.arange(90) // 12
 WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
 RARE = np.where(X[:, :3].sum(axis=1) > 1.8, "yes", "no")
+COARSE = KernelPath(step=0.25)
 
 
 def interrupted():
@@ -115,15 +117,15 @@ MAKERS = {
     "grid_classes": lambda: SparseSVCPath(2, 3, cv=2, fit_intercept=True, scale=None).fit(Z, CODES),
     "grid_ended": lambda: SparseSVCPath(3, 4, max_time=1e-9, scale=None, fit_intercept=False).fit(X, Y),
     "grid_at": lambda: fitted("grid_cv").at(1, -1),
-    "kernels": lambda: AlignmentPathClassifier(step=0.2, cv=3, C=[0.5, 1.0]).fit(FRAME, WORDS),
-    "kernels_classes": lambda: AlignmentPathClassifier("laplace", step=0.25, cv=None).fit(Z, CODES),
-    "kernels_alone": lambda: AlignmentPathClassifier(svm=None, step=0.25, gamma=np.linspace(0.5, 1.0, 40)).fit(X, Y),
+    "kernels": lambda: AlignmentPathClassifier(path=KernelPath(step=0.2), cv=3, C=[0.5, 1.0]).fit(FRAME, WORDS),
+    "kernels_classes": lambda: AlignmentPathClassifier("laplace", path=COARSE, cv=None).fit(Z, CODES),
+    "kernels_alone": lambda: AlignmentPathClassifier(svm=None, path=COARSE, gamma=np.linspace(0.5, 1.0, 40)).fit(X, Y),
     "kernels_at": lambda: fitted("kernels").at(6),
     "kernels_units": lambda: AlignmentPathClassifier(
-        [("rbf", [3, 1]), ("linear", 2), ("polynomial", np.arange(4, 9)), ("rbf", (3,))], step=0.25, cv=3
+        [("rbf", [3, 1]), ("linear", 2), ("polynomial", np.arange(4, 9)), ("rbf", (3,))], path=COARSE, cv=3
     ).fit(FRAME, Y),
-    "kernels_linear": lambda: AlignmentPathClassifier(svm="linear", step=0.25, cv=2, C=1.0).fit(Z, CODES),
-    "kernels_support": lambda: AlignmentPathClassifier(step=0.25, cv=None, keep="support").fit(X, Y),
+    "kernels_linear": lambda: AlignmentPathClassifier(svm="linear", path=COARSE, cv=2, C=1.0).fit(Z, CODES),
+    "kernels_support": lambda: AlignmentPathClassifier(path=COARSE, cv=None, store_training_columns=False).fit(X, Y),
     "stream": lambda: StreamClassifier(5, random_state=0).fit(X, Y),
     "stream_settings": lambda: StreamClassifier(4, "l1-arda", step_size=[0.1, 1], random_state=0).fit(FRAME, WORDS),
     "stream_classes": lambda: StreamClassifier(3, "ofs", class_weight="balanced", random_state=0).fit(Z, CODES),
@@ -160,7 +162,7 @@ def data_for(kind):
 def same(a, b):
     """Whether two values are equal, with types and dtypes, to the last bit."""
     if isinstance(a, np.ndarray):
-        alike = type(b) is np.ndarray and a.dtype == b.dtype and a.shape == b.shape
+        alike = type(b) is type(a) and a.dtype == b.dtype and a.shape == b.shape
         return alike and (a.tolist() == b.tolist() or (a.dtype.kind == "f" and a.tobytes() == b.tobytes()))
     if isinstance(a, (list, tuple)):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
@@ -169,8 +171,8 @@ def same(a, b):
     if sparse.issparse(a):
         parts = ((each.shape, each.data, each.indices.tolist(), each.indptr.tolist()) for each in (a, b))
         return type(a) is type(b) and same(*parts)
-    plain = (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products, AlignmentPath, Training, TrainingColumns,
-             UnitKernels, Machine, Prototypes)  # fmt: skip
+    plain = (Spread, GroupLabels, Groups, Tree, Expansion, Inputs, Products, AlignmentPath, TrainingSet, SortedColumns,
+             FittedKernels, KernelSVM, Prototypes)  # fmt: skip
     if isinstance(a, plain):
         return type(b) is type(a) and same(vars(a), vars(b))
     if isinstance(a, np.generic):  # written as a plain number

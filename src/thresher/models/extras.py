@@ -16,13 +16,13 @@ GRID = required(
 ) | {"spread": None}  # fmt: skip
 SUPPORT = required("begins", "ids")
 WRITERS = {
-    "alignment_path": alignments.put_path, "training": alignments.put_training, "machine": alignments.put_machine,
-    "results": alignments.put_results,
+    "alignment_path": alignments.put_path, "training": alignments.put_training,
+    "kernel_svm": alignments.put_svm, "results": alignments.put_results,
 }  # fmt: skip
 READERS = {
     "alignment_path": lambda reader, value, estimator: alignments.get_path(reader, value, estimator.space_.width),
     "training": alignments.get_training,
-    "machine": alignments.get_machine,
+    "kernel_svm": alignments.get_svm,
     "results": lambda reader, value, estimator: alignments.get_results(reader, value),
 }
 

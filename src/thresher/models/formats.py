@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from thresher.io.table import Source
 from thresher.models.checks import Damaged, integer, need
+from thresher.models.migration import with_current_attributes, with_current_parameters
 
 
 class TooNew(Damaged):
@@ -69,5 +70,10 @@ def with_typed_source(document):
     return document | {"source": known | {"notes": rest}}
 
 
-MODEL = Format("thresher-model", (with_typed_source,))
+def with_current_names(document):
+    """Models, 2 to 3: parameters and fitted attributes have other names."""
+    return with_current_attributes(with_current_parameters(document))
+
+
+MODEL = Format("thresher-model", (with_typed_source, with_current_names))
 CHECKPOINT = Format("thresher-checkpoint")

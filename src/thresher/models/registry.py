@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+from thresher.estimators.alignment.kernel_path import KernelPath
 from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.fgm.goals import MEASURE_TYPES
 from thresher.estimators.fgm.options import made_by, options_of
@@ -95,12 +96,12 @@ KINDS = {
             "point_": "integer",
             "path_": "alignment_path",
             "training_": "training",
-            "machine_": "machine",
+            "svm_": "kernel_svm",
             "cv_results_": "results",
             "best_index_": "integer",
             "best_score_": "real",
         },
-        optional=("training_", "machine_", "cv_results_", "best_index_", "best_score_"),
+        optional=("training_", "svm_", "cv_results_", "best_index_", "best_score_"),
         check=lambda estimator: estimator._checked_options(),
         after=lambda estimator: estimator._restore(),
         linear=False,
@@ -137,4 +138,4 @@ def register(*classes: type) -> None:
             raise ValueError(f"another class is already registered as {cls.__name__}")
 
 
-register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial, *MEASURE_TYPES)
+register(Groups, Tree, Intersection, AdditiveChi2, AdditiveGaussian, Polynomial, KernelPath, *MEASURE_TYPES)

@@ -13,7 +13,7 @@ from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.sparse_svm.path import SparseSVCPath
 from thresher.estimators.stream.classifier import StreamClassifier
-from thresher.features.kernels.units import UnitSpace
+from thresher.features.kernels.space import KernelSpace
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded
 
@@ -63,8 +63,8 @@ class Listed:
         self.signed = not isinstance(clf, AlignmentPathClassifier)  # whether weights speak for a class
         self.ids, self.weights = selection.features, selection.weights
         self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
-        self.units = self.space.units if isinstance(self.space, UnitSpace) else None
-        if self.units is not None:
+        self.kernel_list = self.space.listed if isinstance(self.space, KernelSpace) else None
+        if self.kernel_list is not None:
             self.noun = "kernels"
         if self.expanded:
             self.ids, self.noun = clf.get_support(indices=True), "columns"
@@ -82,15 +82,15 @@ class Listed:
         """What those at ``places`` are called."""
         if self.prototypes is not None:
             return [f"row {row}" for row in self.ids[places].tolist()]
-        of = self.space.input_names if self.pairs is None and self.units is None else self.space.names
+        of = self.space.input_names if self.pairs is None and self.kernel_list is None else self.space.names
         return of(self.ids[places], names.of)
 
     def place(self, j):
         """Where the feature at ``j`` is found in X, for JSON: its column, or those of a product or of a kernel."""
         if self.prototypes is not None:
             return {"row": int(self.ids[j]), "values": self.prototypes[j].tolist()}
-        if self.units is not None:
-            return {"kernel": int(self.ids[j]), "columns": self.units.columns(self.ids[[j]]).tolist()}
+        if self.kernel_list is not None:
+            return {"kernel": int(self.ids[j]), "columns": self.kernel_list.columns(self.ids[[j]]).tolist()}
         return {"column": int(self.ids[j])} if self.pairs is None else {"pair": self.pairs[j].tolist()}
 
 
@@ -105,7 +105,7 @@ def describe(reporter, model, top=None):
     heads = ["length of weights"] if listed.expanded else heads if listed.signed else ["kernel weight"]
     of = "" if getattr(clf, "open_ended", False) else f"of {clf.n_features_in_:,} "
     of = of if selection.products is None else f"of {selection.products.n_candidates:,} "
-    of = of if listed.units is None else f"of {listed.space.width:,} "
+    of = of if listed.kernel_list is None else f"of {listed.space.width:,} "
     head, tail = names.head, []
     if listed.prototypes is not None:
         of, head, tail = f"of {clf.instances_.n_candidates:,} ", "instance", ["values"]
