@@ -6,7 +6,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "thresher"
 SEEN_BY_SOLVERS = {"blocks", "workers"}  # of data; blocks stand on workers
-WITH_SCIKIT_LEARN = {"estimators", "report", "models", "cli"}
+WITH_SCIKIT_LEARN = {"estimators", "report", "models", "testing", "cli"}
 
 
 def contracts():

@@ -77,15 +77,28 @@ def plain(cls, name):
     return raw if inspect.isfunction(raw) else None
 
 
+def documented(cls, name):
+    """The method that documents ``name``: of a docstring such as "See Loss." that of a base class."""
+    methods = [plain(each, name) for each in cls.__mro__ if name in vars(each)]
+    return next(method for method in methods if method is None or not (method.__doc__ or "").startswith("See "))
+
+
+def public_values():
+    """{name: value} of all that users can import."""
+    found = {name: getattr(thresher, name) for name in thresher.__all__}
+    for package in (thresher.losses, thresher.measures, thresher.testing):
+        found |= {name: getattr(package, name) for name in package.__all__}
+    return found
+
+
 def public_functions():
     """{name: function} of all that users can call."""
     found = {"io.read": io.read, "io.batches": io.batches}
-    for name in thresher.__all__:
-        value = getattr(thresher, name)
+    for name, value in public_values().items():
         if inspect.isfunction(value):
             found[name] = value
         elif inspect.isclass(value):
-            methods = {method: plain(value, method) for method in dir(value) if not method.startswith("_")}
+            methods = {method: documented(value, method) for method in dir(value) if not method.startswith("_")}
             found |= {
                 f"{name}.{method}": function
                 for method, function in methods.items()
@@ -96,10 +109,9 @@ def public_functions():
 
 def public_classes():
     """{name: class} of those with an ``__init__`` of their own that users call."""
-    values = {name: getattr(thresher, name) for name in thresher.__all__}
     return {
         name: value
-        for name, value in values.items()
+        for name, value in public_values().items()
         if inspect.isclass(value) and not issubclass(value, (Exception, enum.Enum)) and not inspect.isabstract(value)
         and value is not thresher.FeaturePath
     }  # fmt: skip
@@ -111,6 +123,16 @@ FUNCTIONS, CLASSES = public_functions(), public_classes()
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_and_methods(name):
     assert complaints(FUNCTIONS[name]) == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_methods_that_refer_to_a_base_class_have_its_parameters(name):
+    cls = CLASSES[name]
+    for method in vars(cls):
+        function = plain(cls, method)
+        if function is not None and (function.__doc__ or "").startswith("See "):
+            assert parameters(function) == parameters(documented(cls, method)), method
+            assert inspect.signature(function).return_annotation is not inspect.Signature.empty
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -15,13 +15,13 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from thresher.features.instances.space import median_distance
 
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear.data import SETS
 from thresher import MILESClassifier
 from thresher.features.instances.design import Bags, instances_of
-from thresher.features.instances.space import median_distance
 from thresher.optim.measures.values import as_measure
 
 NAMES, FOLDS, INNER, K, CS = ("elephant", "fox", "tiger"), 10, 5, 50, (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -71,7 +71,7 @@ def by_measure(train, test, loss):
     for fold, (kept, held) in enumerate(StratifiedKFold(OWN_FOLDS).split(train.y, train.y)):
         inner, outer = train.part(kept), train.part(held)
         for c, C in enumerate(OWN_CS):
-            clf = MILESClassifier(K, C=C, loss=loss, overshoot=None, n_jobs=1)
+            clf = MILESClassifier(K, C=C, loss=loss, elimination=False, n_jobs=1)
             clf.fit(inner.X, inner.y[inner.bags], bags=inner.bags)
             signs = np.where(outer.y == clf.classes_[1], 1.0, -1.0)
             scores[fold, c] = measure.score(signs, clf.decision_function(outer.X, bags=outer.bags))

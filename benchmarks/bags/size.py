@@ -56,7 +56,7 @@ def rows(n_rows, quick):
     fits = size <= bags_module.CACHE
     options = {"n_instances_to_select": 10, "sigma": "auto"}
     if n_rows > 20_000:
-        options |= {"overshoot": None, "max_iter": 2}
+        options |= {"elimination": False, "max_iter": 2}
     for cache in (bags_module.CACHE, 0) if fits else (bags_module.CACHE,):
         call = functools.partial(fit_of, X, y, bags, options, cache)
         answer, why = in_child(call, 60 if quick else LIMIT)

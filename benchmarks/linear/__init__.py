@@ -1,1 +1,1 @@
-"""Benchmarks of the linear part: the scan, the solvers of the master problem, and how the fit converges."""
+"""Benchmarks of the linear part: the scan, the solvers of the problem on taken columns, and how the fit converges."""

@@ -67,7 +67,7 @@ def fitted(estimator, X, y):
 def fgm(X, y, ks, C, loss, overshoot, n_jobs=1):
     """FGM with its defaults, on one thread unless told otherwise."""
     return {
-        k: fitted(FGMClassifier(k, C=C, loss=loss, overshoot=overshoot, n_jobs=n_jobs), X, y)
+        k: fitted(FGMClassifier(k, C=C, loss=loss, elimination=elimination, n_jobs=n_jobs), X, y)
         for k in ks
     }  # fmt: skip
 
@@ -129,10 +129,10 @@ def svm_on_all(X, y, ks, C):
 
 FGM, RFE, ON_ALL = "FGM", "SVM-RFE", "SVM on all columns"
 CONTESTANTS = (
-    Contestant(FGM, partial(fgm, loss="squared_hinge", overshoot="auto"), "each"),
-    Contestant("FGM, grown", partial(fgm, loss="squared_hinge", overshoot=None), "each"),
-    Contestant("FGM logistic", partial(fgm, loss="logistic", overshoot="auto"), "each"),
-    Contestant("FGM logistic, grown", partial(fgm, loss="logistic", overshoot=None), "each"),
+    Contestant(FGM, partial(fgm, loss="squared_hinge", n_candidates="auto"), "each"),
+    Contestant("FGM, grown", partial(fgm, loss="squared_hinge", elimination=False), "each"),
+    Contestant("FGM logistic", partial(fgm, loss="logistic", n_candidates="auto"), "each"),
+    Contestant("FGM logistic, grown", partial(fgm, loss="logistic", elimination=False), "each"),
     Contestant("l1-SVM", liblinear_svm, "searched", ()),
     Contestant("l1-LR", liblinear_lr, "searched", ()),
     Contestant("skglm", skglm, "searched", ()),

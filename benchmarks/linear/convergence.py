@@ -68,7 +68,7 @@ def fitted(data, sizes, per_turn, **options):
     """One timed fit that is not stopped by its gap before all turns are done."""
     turns = sizes.wanted // per_turn
     classifier = FGMClassifier(
-        sizes.wanted, C=C, overshoot=None, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
+        sizes.wanted, C=C, elimination=False, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
     )
     with counted_steps() as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)  # some of the columns taken get no weight

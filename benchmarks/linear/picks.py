@@ -207,7 +207,7 @@ def explained():
         f"Every set is cut at random into training rows (at most {MOST_ROWS}) and test rows, 10 times up to 200 rows, "
         "5 times up to 1000, else 3 times; sparse rows have length one, dense columns mean 0 and spread 1 by the "
         "training rows, for all alike (FGM has its default `scale` on top of it). Contestants pick k columns on the "
-        "training rows: `FGMClassifier(k)`; growth alone, which is `overshoot=None`; SVM-RFE from all columns, C = 1, "
+        "training rows: `FGMClassifier(k)`; growth alone, which is `elimination=False`; SVM-RFE from all columns, C = 1, "
         "a tenth of them a step (half a step above 5000 of more than 30,000) and one by one from 100; LIBLINEAR's "
         "l1-SVM with C bisected to k; `SelectKBest` with chi2 (sparse) or F (dense). The judge is one linear SVM for "
         "all, `LinearSVC(C=1)` on the picked columns, and its accuracy on the test rows. Ranks are from 1, the best, "

@@ -13,9 +13,9 @@ from benchmarks.linear.judge import Result, clocked, found_place
 SET, WHERE, K = "news20_bigram", "news20_bigram, all rows", 300
 TOLS = {"l1-SVM": 1e-4, "l1-SVM, tol = 1e-3": 1e-3, "l1-SVM, tol = 1e-2": 1e-2}  # the first is LinearSVC's default
 WHO = {
-    FGM: Contestant(FGM, partial(fgm, loss="squared_hinge", overshoot="auto"), "each"),
-    "FGM, all cores": Contestant(FGM, partial(fgm, loss="squared_hinge", overshoot="auto", n_jobs=None), "each"),
-    "FGM, grown": Contestant("FGM, grown", partial(fgm, loss="squared_hinge", overshoot=None), "each"),
+    FGM: Contestant(FGM, partial(fgm, loss="squared_hinge", n_candidates="auto"), "each"),
+    "FGM, all cores": Contestant(FGM, partial(fgm, loss="squared_hinge", n_candidates="auto", n_jobs=None), "each"),
+    "FGM, grown": Contestant("FGM, grown", partial(fgm, loss="squared_hinge", elimination=False), "each"),
 } | {
     who: Contestant(who, partial(liblinear_svm, options={"tol": tol}), "searched") for who, tol in TOLS.items()
 }  # fmt: skip

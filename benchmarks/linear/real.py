@@ -172,7 +172,7 @@ def explained(plan):
     return (
         f"{plan.splits} random splits of every set, two thirds of the rows to train, one third to test, classes in "
         "proportion; sparse rows have length one, dense columns mean 0 and spread 1 by the training rows, for all "
-        "alike. FGM with its defaults (`FGM`), as growth alone (`grown`: `overshoot=None`), and both with the "
+        "alike. FGM with its defaults (`FGM`), as growth alone (`grown`: `elimination=False`), and both with the "
         "logistic loss; SVM-RFE from all columns, a tenth of them a step (half a step above 5000 of more than 30,000) "
         "and one by one from 100; `SelectKBest` with chi2 (sparse) or F (dense) and a linear SVM. These, and the SVM "
         "on all columns, have C chosen from 0.1, 1 and 10 at each k, by the accuracy of their own model on a quarter "

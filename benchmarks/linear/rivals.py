@@ -78,8 +78,8 @@ def fgms(wanted):
     models = {}
     for shown, loss in (("squared hinge", "squared_hinge"), ("logistic", "logistic")):
         models[f"FGM, {shown}"] = FGMClassifier(wanted, loss=loss)
-        models[f"FGM, {shown}, growth alone"] = FGMClassifier(wanted, loss=loss, overshoot=None)
-    models["FGM, squared hinge, growth alone, 1 thread"] = FGMClassifier(wanted, overshoot=None, n_jobs=1)
+        models[f"FGM, {shown}, growth alone"] = FGMClassifier(wanted, loss=loss, elimination=False)
+    models["FGM, squared hinge, growth alone, 1 thread"] = FGMClassifier(wanted, elimination=False, n_jobs=1)
     return {name: Rival(model) for name, model in models.items()}
 
 

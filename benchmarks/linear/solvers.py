@@ -1,4 +1,4 @@
-"""Newton's method against accelerated proximal gradients on the master problem of taken columns."""
+"""Newton's method against accelerated proximal gradients on the problem of taken columns."""
 
 import statistics
 import time
@@ -112,7 +112,7 @@ def said(run, gap):
 def explained(sizes):
     """What the table shows."""
     return (
-        f"The master problem with the {BUDGET}-support norm, C = {C:g}, from the origin, to a relative gap "
+        f"The problem on taken columns with the {BUDGET}-support norm, C = {C:g}, from the origin, to a relative gap "
         f"(objective - bound) / at_zero. Blocks have the {sizes.columns} columns that go best with the "
         "labels; dense sets are standardised. BLAS has one thread, as in a fit. Products are counted in "
         "vectors, at the block; copying it into an array counts one for each column, and what is then done "
@@ -131,7 +131,7 @@ def report(quick=False):
                 for gap in GAPS:
                     rows.append(duel(name, block, y, loss, gap, sizes))
                     print(*rows[-1], sep="  ", flush=True)
-    return "\n\n".join(["## Solvers of the master problem", explained(sizes), table(HEADER, rows)])
+    return "\n\n".join(["## Solvers of the problem on taken columns", explained(sizes), table(HEADER, rows)])
 
 
 if __name__ == "__main__":

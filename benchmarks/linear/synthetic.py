@@ -191,7 +191,7 @@ def by_number(plan, train, test):
         near = Strengths(svm, lr)
         models = {
             "FGM": FGMClassifier(wanted),
-            "FGM, growth alone": FGMClassifier(wanted, overshoot=None),
+            "FGM, growth alone": FGMClassifier(wanted, elimination=False),
             "FGM, logistic": FGMClassifier(wanted, loss="logistic"),
             "l1-SVM": rivals.l1_svm(svm),
             "l1-SVM, de-biased": Refitted(rivals.l1_svm(svm), LinearSVC(C=20.0, dual=False)),
@@ -218,7 +218,7 @@ def sensitivity(plan, train, test, option, values):
     """Figures 10 to 12: one line for each value of an option."""
     lines = []
     for value in values:
-        model = FGMClassifier(plan.main[0].wanted, overshoot=None, max_iter=1000, **{option: value})
+        model = FGMClassifier(plan.main[0].wanted, elimination=False, max_iter=1000, **{option: value})
         start = time.perf_counter()
         quiet_fit(model, train)
         seconds = time.perf_counter() - start

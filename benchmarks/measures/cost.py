@@ -24,7 +24,7 @@ TOTALS, QUICK_TOTALS = (1e4, 1e5, 1e6, 1e7, 1e8), (1e4,)
 PROGRAM_SETS, PROGRAM_TOTALS = (("dorothea", False), ("rcv1_subsets", True), ("news20_bigram", False)), (1e4, 1e6, 1e8)
 LIMIT = 100  # seconds for a fit
 FIRST_C, LAST_C = 0.01, 100.0  # of LIBLINEAR
-FIT_HEAD = ("C n", "s", "turns", "most planes", "inner gap", "MiB", "training F1", "stopped")
+FIT_HEAD = ("C n", "s", "turns", "most cuts", "inner gap", "MiB", "training F1", "stopped")
 
 
 class Fitted(NamedTuple):
@@ -32,7 +32,7 @@ class Fitted(NamedTuple):
 
     seconds: float
     turns: int
-    planes: int
+    cuts: int
     gap: float
     grew: int
     score: float
@@ -73,9 +73,9 @@ def fit(split, total, number):
         clf, seconds = FGMClassifier(number, loss="f1", C=total / split.y.size), []
         grew = peak_growth(lambda: seconds.append(seconds_of(lambda: clf.fit(split.X, split.y))), pause=0.01)
     turns = clf.selection_.trace.turns
-    planes, gap = max(turn.planes for turn in turns), turns[-1].inner_gap
+    cuts, gap = max(turn.cuts for turn in turns), turns[-1].inner_gap
     score = F1().score(split.y, clf.decision_function(split.X))
-    return Fitted(seconds[0], clf.n_iter_, planes, gap, grew, score, str(clf.selection_.stop_reason))
+    return Fitted(seconds[0], clf.n_iter_, cuts, gap, grew, score, str(clf.selection_.stop_reason))
 
 
 def row(split, total, number):
@@ -85,7 +85,7 @@ def row(split, total, number):
     if answer is None:
         return None, [f"{total:.0e}", why, *[""] * (len(FIT_HEAD) - 2)]
     return answer, [
-        f"{total:.0e}", f"{answer.seconds:.1f}", answer.turns, answer.planes, f"{answer.gap:.1e}",
+        f"{total:.0e}", f"{answer.seconds:.1f}", answer.turns, answer.cuts, f"{answer.gap:.1e}",
         f"{answer.grew / 2**20:,.0f}", f"{answer.score:.3f}", answer.stop,
     ]  # fmt: skip
 
@@ -118,7 +118,7 @@ def fits(quick):
         ratio = f" The default C n = 10^6 took {default.seconds:.1f} s, {share:.2f} of {L1_FITS} such fits (wanted: 1)."
     return (
         f"{head}\n\n{split.size}, its training part; default options, all cores. LIBLINEAR's l1-SVM on the same rows: "
-        f"{svm:.2f} s for a fit with {count} features.{ratio} Planes: the most that a turn had; inner gap: relative to "
+        f"{svm:.2f} s for a fit with {count} features.{ratio} Cuts: the most that a turn had; inner gap: relative to "
         "the objective at w = 0, of the last turn; MiB: growth of memory during the fit. A fit has "
         f"{LIMIT} s.\n\n{table(FIT_HEAD, [line for _, line in found])}"
     )

@@ -3,7 +3,7 @@
     min over w, b, xi of  ||w||_1 + total * xi,   xi >= loss_k - v_k.(Xw + b) for every labelling k found so far
 
 The program has two variables a column, so it is posed on a candidate set of columns. A labelling holds for any total,
-so the planes of one total are those that the next begins with.
+so the cuts of one total are those that the next begins with.
 """
 
 import time
@@ -23,18 +23,18 @@ LIMIT = 40.0  # seconds for all totals; the last one tried then stands for those
 
 
 class L1Program:
-    """The planes found so far, and the programs on them."""
+    """The cuts found so far, and the programs on them."""
 
     def __init__(self, X, y):
         self.X, self.oracle = X, F1().prepare(y)
         self.G, self.losses, self.sums = np.zeros((0, X.shape[1])), np.zeros(0), np.zeros(0)
         for positive in (True, False):
-            self.add(self.oracle.everything(positive=positive))
+            self.add(self.oracle.uniform_cut(positive=positive))
 
-    def add(self, plane):
-        """One more plane."""
-        self.G = np.vstack([self.G, plane.vector() @ self.X])
-        self.losses, self.sums = np.append(self.losses, plane.loss), np.append(self.sums, plane.lean)
+    def add(self, cut):
+        """One more cut."""
+        self.G = np.vstack([self.G, cut.vector() @ self.X])
+        self.losses, self.sums = np.append(self.losses, cut.loss), np.append(self.sums, cut.vector_sum)
 
     def solve(self, total, deadline):
         """(w, b) at which the objective is lowest, until it is within GAP of the bound."""
@@ -42,24 +42,24 @@ class L1Program:
         for _ in range(MOST):
             w, b, bound = self.program(total)
             scores = self.X @ w + b
-            plane = self.oracle.plane(scores)
-            objective = float(np.abs(w).sum()) + total * max(0.0, plane.loss - float(plane.vector() @ scores))
+            cut = self.oracle.cut(scores)
+            objective = float(np.abs(w).sum()) + total * max(0.0, cut.loss - float(cut.vector() @ scores))
             if objective < best:
                 best, answer = objective, (w, b)
             if best - bound <= GAP * best or time.perf_counter() > deadline:
                 break
-            self.add(plane)
+            self.add(cut)
         return answer
 
     def program(self, total):
-        """(w, b, value) of the linear program on the planes."""
+        """(w, b, value) of the linear program on the cuts."""
         m, ones = self.X.shape[1], np.ones((self.losses.size, 1))
         A = np.hstack([-self.G, self.G, -ones, -self.sums[:, None]])
         cost = np.concatenate([np.ones(2 * m), [total, 0.0]])
         bounds = [(0.0, None)] * (2 * m + 1) + [(None, None)]
         result = linprog(cost, A_ub=A, b_ub=-self.losses, bounds=bounds, method="highs")
         if result.x is None:
-            raise RuntimeError(f"the linear program of {self.losses.size} planes was not solved: {result.message}")
+            raise RuntimeError(f"the linear program of {self.losses.size} cuts was not solved: {result.message}")
         return result.x[:m] - result.x[m : 2 * m], float(result.x[-1]), float(result.fun)
 
 

@@ -54,7 +54,7 @@ def told(split, number, loss, C):
     """The Told of one fit of all classes; C is a number, None for the default, or "auto"."""
     how = {"cv": folds_of(split.y)} if C == "auto" else {}
     begun = time.process_time()
-    clf = quiet(FGMClassifier(number, loss=loss, C=C, support="per_class", **how), split.X, split.y)
+    clf = quiet(FGMClassifier(number, loss=loss, C=C, per_class=True, **how), split.X, split.y)
     seconds = time.process_time() - begun
     chosen = clf.C_ * split.y.size if C == "auto" else None
     return Told(macro(split, clf.classes_, clf.decision_function(split.X_test)), seconds, chosen)

@@ -18,9 +18,9 @@ from thresher.data.blocks.base import ArrayBlock
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.solvers.bundle import Search
-from thresher.optim.solvers.cut_program import Planes, scaled_weights
+from thresher.optim.solvers.cut_program import CutTable, scaled_weights
 from thresher.optim.solvers.solution import Start
 
 TOL = 1e-6  # of C n
@@ -30,7 +30,7 @@ PENALTIES = (("k-support norm, a tenth of them", 0.1), ("plain", 1.0))
 
 
 class Program(NamedTuple):
-    """Planes as numbers, scaled such that C n is 1, and the k of the k-support norm."""
+    """Cuts as numbers, scaled such that C n is 1, and the k of the k-support norm."""
 
     G: np.ndarray
     losses: np.ndarray
@@ -54,7 +54,7 @@ def met(split, total, share, columns):
     """Programs of a solve on the columns of largest correlation, one in EVERY."""
     correlation = np.abs(split.X.T @ (split.y - split.y.mean()))
     X = split.X[:, np.sort(np.argsort(-correlation, kind="stable")[:columns])].toarray()
-    problem = PlaneProblem(split.y, np.full(split.y.size, total / split.y.size), F1())
+    problem = CutProblem(split.y, np.full(split.y.size, total / split.y.size), F1())
     k = max(1, round(share * columns))
     search = Search(ArrayBlock(np.asfortranarray(X)), problem, KSupport(k), Start(np.zeros(columns), np.zeros(len(X))))
     found, tol = [], 1e-3 * problem.without_features
@@ -70,10 +70,10 @@ def ours(program):
     """By thresher: a call that solves."""
 
     def call():
-        found = scaled_weights([planes], Layout(), 0, program.k, shifted=True, tol=TOL)
+        found = scaled_weights([cuts], Layout(), 0, program.k, shifted=True, tol=TOL)
         return Answer(found.w, float(found.shifts[0]))
 
-    planes = Planes(program.G, program.losses, program.sums, 1.0)
+    cuts = CutTable(program.G, program.losses, program.sums, 1.0)
     return call
 
 
@@ -103,14 +103,14 @@ def as_cones(program):
     count, m = program.G.shape
     between = 0 if program.is_plain else 2 * m
     width = m + between + 2
-    planes = sparse.hstack([-sparse.csc_matrix(program.G), sparse.csc_matrix((count, between)),
+    cuts = sparse.hstack([-sparse.csc_matrix(program.G), sparse.csc_matrix((count, between)),
                             -program.sums[:, None], -np.ones((count, 1))])  # fmt: skip
     last = sparse.csc_matrix(([-1.0], ([0], [width - 1])), shape=(1, width))  # the violation is not negative
     cost = np.zeros(width)
     cost[-1] = 1.0
     if program.is_plain:
         P = sparse.diags(np.r_[np.ones(m), np.zeros(2)], format="csc")
-        A, b = sparse.vstack([planes, last], format="csc"), np.r_[-program.losses, 0.0]
+        A, b = sparse.vstack([cuts, last], format="csc"), np.r_[-program.losses, 0.0]
         return P, cost, A, b, [("positive", count + 1)]
     cost[2 * m : 3 * m] = 1.0
     one, none, rest = sparse.identity(m, format="csc"), sparse.csc_matrix((m, m)), sparse.csc_matrix((m, 2))
@@ -120,7 +120,7 @@ def as_cones(program):
         sparse.hstack([-np.sqrt(2.0) * one, none, none, rest]),
         sparse.hstack([none, -one, one, rest]),
     ]).tocsr()[np.arange(3 * m).reshape(3, m).T.ravel()]  # fmt: skip
-    A = sparse.vstack([planes, last, sparse.hstack([none, one, none, rest]), sums, cones], format="csc")
+    A = sparse.vstack([cuts, last, sparse.hstack([none, one, none, rest]), sums, cones], format="csc")
     b = np.concatenate([-program.losses, [0.0], np.ones(m), [float(program.k)], np.zeros(3 * m)])
     kinds = [("positive", count + 1 + m + 1), *[("second order", 3)] * m]
     return sparse.csc_matrix((width, width)), cost, A, b, kinds
@@ -179,10 +179,10 @@ def section(splits, totals, numbers=COLUMNS):
             if programs:  # else there were fewer than EVERY
                 rows.append(row(f"{split.name}, {columns}; {word}", total, programs))
                 print(rows[-1], flush=True)
-    head = ("set, columns; penalty", "C n", "programs", "planes", "ms, thresher", "ms, clarabel", "ratio",
+    head = ("set, columns; penalty", "C n", "programs", "cuts", "ms, thresher", "ms, clarabel", "ratio",
             "thresher above best", "clarabel above best")  # fmt: skip
     return (
-        f"### The small program\n\nWhich weights to give to the planes: every {EVERY}th program of a solve for F1 "
+        f"### The small program\n\nWhich weights to give to the cuts: every {EVERY}th program of a solve for F1 "
         f"on the columns of largest correlation, to {TOL:g} of C n, one thread. Medians, of solving alone; the ratio "
         "is ours over clarabel's, below 1 where ours is faster. Above best: the most that the objective of what a "
         f"solver returned was above that of the better one, as a share of C n. Solves of fewer than {EVERY} iterations "

@@ -18,9 +18,9 @@ from thresher import FGMClassifier
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
+from thresher.features.polynomial.numbers import pairs_of
 from thresher.features.polynomial.spec import Polynomial
 from thresher.features.polynomial.tiles import LARGEST, WIDEST
-from thresher.results.products import pairs_of
 
 PLANTED, ROUNDS, LIMIT = 10, 3, 300
 RARE, COMMON = 0.05, 0.5  # minor allele frequencies
@@ -28,7 +28,7 @@ NOISE = 1.0  # of the score that makes the labels, in which each planted pair ha
 FITS = (  # name, features, options
     ('10 features, scale="std"', PLANTED, {"scale": "std"}),
     ('20 features, scale="std"', 2 * PLANTED, {"scale": "std"}),
-    ('10 features, scale="std", growth alone', PLANTED, {"scale": "std", "overshoot": None}),
+    ('10 features, scale="std", growth alone', PLANTED, {"scale": "std", "elimination": False}),
     ("20 features, all as it is by default", 2 * PLANTED, {}),
 )
 
@@ -94,7 +94,7 @@ def scanned(data):
 def fits(data):
     """Rows of the table."""
     for name, number, options in FITS:
-        clf = FGMClassifier(number, features="polynomial", **options)
+        clf = FGMClassifier(number, feature_map="polynomial", **options)
         _, seconds = timed(lambda clf=clf: clf.fit(data.X, data.y))
         steps = clf.selection_.trace.steps
         each = [step.seconds for step in steps if step.kind == "scan"]

@@ -42,11 +42,11 @@ FULL = Sizes(1_000_000, 4_590_807, 10, (100, 232), (2_000, 10_000))
 QUICK = Sizes(20_000, 50_000, 10, (100, 232), (1_000, 600))
 
 # As many turns as the paper's, whether or not more features are needed: the penalty gives few of them weights
-GROWTH = {"features_per_turn": A_TURN, "max_iter": FEATURES // A_TURN, "overshoot": None, "tol": 1e-12}
+GROWTH = {"features_per_turn": A_TURN, "max_iter": FEATURES // A_TURN, "elimination": False, "tol": 1e-12}
 FITS = {
-    "growth alone, products": {"features": Polynomial(coef0=0.0, interaction_only=True), **GROWTH},
-    "growth alone, linear terms too": {"features": "polynomial", **GROWTH},
-    "default": {"features": "polynomial"},
+    "growth alone, products": {"feature_map": Polynomial(coef0=0.0, interaction_only=True), **GROWTH},
+    "growth alone, linear terms too": {"feature_map": "polynomial", **GROWTH},
+    "default": {"feature_map": "polynomial"},
 }
 
 
@@ -109,7 +109,7 @@ def fits(sizes):
         f"{table(HEAD, rows)}\n\nA set like kddb, which is not at hand: the frequencies of its columns are "
         f"log-uniform, and there are {sizes.p * (sizes.p - 1) / 2:.2g} products. Rows with both columns of a planted "
         "pair are positive, rows with one of them negative, all others random: no column says anything by itself. "
-        f"Growth alone: {A_TURN} turns of {A_TURN} features each (overshoot=None), of products and, told beside it, "
+        f"Growth alone: {A_TURN} turns of {A_TURN} features each (elimination=False), of products and, told beside it, "
         "with linear terms among the candidates; the penalty gives only some of those taken a weight. Default: the "
         f"default fit of {FEATURES} features, linear terms among them, with elimination. Wanted of growth: at most "
         f"{SECONDS} s and {GIGABYTES} GB on two cores; the paper needed about {PAPER} s on kddb. Seconds by step: "

@@ -131,7 +131,7 @@ CONTESTANTS = (  # candidates, model, function
     ("columns", "FGM", ours),
     ("columns", "LIBLINEAR l1-SVM", lambda data, number: liblinear(data, number, "columns")),
     ("products", "FGM", lambda data, number: ours(data, number, features=KERNEL)),
-    ("products", "FGM, growth alone", lambda data, number: ours(data, number, features=KERNEL, overshoot=None)),
+    ("products", "FGM, growth alone", lambda data, number: ours(data, number, features=KERNEL, elimination=False)),
     ("products", "FGM, logistic", lambda data, number: ours(data, number, features=KERNEL, loss="logistic")),
     ("products", "LIBLINEAR l1-SVM, written out", lambda data, number: liblinear(data, number, "products")),
     ("products", "PolynomialFeatures, SelectFromModel, LinearSVC", pipeline),

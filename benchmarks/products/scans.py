@@ -9,6 +9,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from thresher.estimators.shared.arrange import arranged
 
 from benchmarks.book import table
 from benchmarks.children import in_child
@@ -20,8 +21,7 @@ from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.shared.arrange import arranged
-from thresher.features.columns import ColumnSpace
+from thresher.features.fitted import ColumnFeatures
 from thresher.features.polynomial.design import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
 from thresher.results import Trace
@@ -61,7 +61,7 @@ def later(data, turns=TURNS):
     watch(lambda design, score, reducer: last.update(v=score.V[0].copy(), taken=reducer.exclude))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        options = {"features_per_turn": 10, "overshoot": None, "tol": 1e-12, "max_iter": turns}
+        options = {"features_per_turn": 10, "elimination": False, "tol": 1e-12, "max_iter": turns}
         FGMClassifier(100, features=PRODUCTS, **options).fit(data.X, data.y)
     return last["v"], last["taken"]
 
@@ -85,7 +85,7 @@ def cases_of(data):
 def product_design(X, y, workers, kernel=PRODUCTS, scale=None):
     """The products of the columns of X, as a fit makes them."""
     codes, ones = (y > 0).astype(int), np.ones(y.size)
-    space = ColumnSpace(X.shape[1])
+    space = ColumnFeatures(X.shape[1])
     made_of = arranged(space, X, codes, ones, scale, workers, Trace(), centre=True, to_csc=True, kernel=kernel)
     return made_of.design
 

@@ -8,11 +8,11 @@ import numpy as np
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.sifs.data import made_sets, real_sets
-from benchmarks.sifs.runner import GAMMA, PAPERS, REPEATS, SHORT, TOL, Grid, median, pinned, svm_of, walked
+from benchmarks.sifs.runner import PAPERS, REPEATS, SHORT, SMOOTHING, TOL, Grid, median, pinned, svm_of, walked
 from benchmarks.sifs.sdca import Sdca
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.families.sparse_svm import grid_of
-from thresher.families.sparse_svm.solver import closed_form, empty, largest_beta
+from thresher.families.sparse_svm.svm import closed_form, largest_beta, zero_point
 
 TINY = Grid(2, 5, 0.3, 0.3)
 ORDERS = {"alone": (), "ifs": ("ifs",), "iss": ("iss",), "sifs": ("iss", "ifs")}
@@ -62,7 +62,7 @@ def _next(solver, before, alpha, beta, costs):
     """The next point of a row: in closed form where there is one."""
     svm = solver.svm
     if beta >= largest_beta(svm):
-        return empty(svm, alpha, beta)
+        return zero_point(svm, alpha, beta)
     if before is None:
         return closed_form(svm, alpha, beta)
     point, cost = solver.solve(before, alpha, TOL * svm.at_zero)
@@ -120,11 +120,11 @@ def explained(grid, limit):
     return (
         "Proximal SDCA in compiled loops over CSR (plain: no acceleration, no shrinking of its own), warm-started "
         f"along alpha, {grid.points} points: {grid.betas} betas from the largest to {grid.beta_ratio:g} of it, for "
-        f"each {grid.alphas} alphas from the largest to {grid.alpha_ratio:g} of that; gamma = {GAMMA:g}, relative gap "
-        f"{TOL:.0e} of the whole problem. The static rules are run once before each point, with the gap of the point "
-        "before; screening includes the copy of what is left. Seconds are of the processor, on one core; a run is "
-        f"ended after {limit:g} s, and repeated for a median of {REPEATS} where it took less than {SHORT:g} s. "
-        "Newton's method on the same grid stands below for comparison: its epochs are Newton steps, its passes as in "
+        f"each {grid.alphas} alphas from the largest to {grid.alpha_ratio:g} of that; smoothing = {SMOOTHING:g}, "
+        f"relative gap {TOL:.0e} of the whole problem. The static rules are run once before each point, with the gap "
+        "of the point before; screening includes the copy of what is left. Seconds are of the processor, on one core; "
+        f"a run is ended after {limit:g} s, and repeated for a median of {REPEATS} where it took less than {SHORT:g} s."
+        " Newton's method on the same grid stands below for comparison: its epochs are Newton steps, its passes as in "
         "the tables above, its scaling that before the first step."
     )
 

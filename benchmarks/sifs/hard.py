@@ -12,7 +12,7 @@ from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.sifs.data import Set
 from benchmarks.sifs.real import objective, processor_seconds, sgd
-from benchmarks.sifs.runner import GAMMA, pinned
+from benchmarks.sifs.runner import SMOOTHING, pinned
 from thresher import SparseSVC
 from thresher.datasets import make_wide
 
@@ -34,9 +34,9 @@ def conic(data, alpha, beta):
     n, p = data.X.shape
     w, over, part = cp.Variable(p), cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
     lack = 1.0 - cp.multiply(data.y, data.X @ w)
-    loss = (cp.sum(over) + cp.sum_squares(part) / (2.0 * GAMMA)) / n
+    loss = (cp.sum(over) + cp.sum_squares(part) / (2.0 * SMOOTHING)) / n
     penalty = 0.5 * alpha * cp.sum_squares(w) + beta * cp.norm1(w)
-    cp.Problem(cp.Minimize(loss + penalty), [over + part >= lack, part <= GAMMA]).solve(solver=cp.CLARABEL)
+    cp.Problem(cp.Minimize(loss + penalty), [over + part >= lack, part <= SMOOTHING]).solve(solver=cp.CLARABEL)
     return w.value
 
 
@@ -49,7 +49,7 @@ def l1_svm(data, beta):
 
 
 def ours(data, alpha, beta):
-    return SparseSVC(alpha, beta, gamma=GAMMA, scale=None, fit_intercept=False, n_jobs=1).fit(data.X, data.y)
+    return SparseSVC(alpha, beta, smoothing=SMOOTHING, scale=None, fit_intercept=False, n_jobs=1).fit(data.X, data.y)
 
 
 def row(data, alpha, beta, repeats):

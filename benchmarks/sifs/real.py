@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDClassifier
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.sifs.data import LARGE, real_sets
-from benchmarks.sifs.runner import CONTESTANTS, GAMMA, PAPERS, REPEATS, TINY, contest, pinned, svm_of
+from benchmarks.sifs.runner import CONTESTANTS, PAPERS, REPEATS, SMOOTHING, TINY, contest, pinned, svm_of
 from benchmarks.sifs.tables import both, called, detail_rows, legend, method, seconds_row
 from thresher import SparseSVC
 from thresher.families.sparse_svm import grid_of
@@ -43,8 +43,8 @@ def processor_seconds(call, repeats):
 def objective(data, w, alpha, beta):
     """The objective of the elastic-net SVM at w."""
     slack = 1.0 - data.y * (data.X @ w)
-    inside = np.clip(slack / GAMMA, 0.0, 1.0)
-    loss = np.mean(inside * (slack - 0.5 * GAMMA * inside))
+    inside = np.clip(slack / SMOOTHING, 0.0, 1.0)
+    loss = np.mean(inside * (slack - 0.5 * SMOOTHING * inside))
     return float(loss + 0.5 * alpha * (w @ w) + beta * np.abs(w).sum())
 
 
@@ -66,7 +66,9 @@ def point_row(data, grid, run, repeats):
     i, j = grid.betas // 2, grid.alphas // 2
     alpha, beta = float(alphas[i, j]), float(betas[i])
     fitted, seconds = processor_seconds(
-        partial(SparseSVC(alpha, beta, gamma=GAMMA, n_jobs=1, scale=None, fit_intercept=False).fit, data.X, data.y),
+        partial(
+            SparseSVC(alpha, beta, smoothing=SMOOTHING, n_jobs=1, scale=None, fit_intercept=False).fit, data.X, data.y
+        ),
         repeats,
     )
     best = fitted.selection_.certificate.objective
@@ -113,8 +115,8 @@ def report(quick=False):
     about = (
         "One point from the middle of the grid, from nothing. SGDClassifier, with the same elastic net, "
         "no intercept and its own stopping rule (tol = 1e-3), has no loss that is the smoothed hinge: the hinge is its "
-        "limit for gamma = 0, the squared hinge another one that is smooth. Off: by what share the objective here is "
-        "above the optimum at its w. It is a yardstick for the cost of one point, not a contest. Medians of "
+        "limit for smoothing = 0, the squared hinge another one that is smooth. Off: by what share the objective here "
+        "is above the optimum at its w. It is a yardstick for the cost of one point, not a contest. Medians of "
         "processor seconds."
     )
     text = [title, method(grid), limits, PAPER, *both(rows, details), legend(), about, table(POINT_HEADER, points)]

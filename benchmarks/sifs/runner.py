@@ -10,12 +10,11 @@ import numpy as np
 
 from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.workers import ONE_BLAS_THREAD
-from thresher.families.sparse_svm import grid_of, problems, rules, walk
-from thresher.families.sparse_svm import solver as shrinking
-from thresher.families.sparse_svm.rules import RULES
+from thresher.families.sparse_svm import grid_of, newton, problems, rules, walk
+from thresher.families.sparse_svm.rules import SCREENING_RULES
 
 CONTESTANTS = (None, "ifs", "iss", "sifs", "sifs+gap", "gap", "auto")
-GAMMA, TOL = 0.5, 1e-6
+SMOOTHING, TOL = 0.5, 1e-6
 SHORT, REPEATS = 10.0, 3  # runs of fewer seconds are repeated
 
 
@@ -98,18 +97,16 @@ class Clock:
 @contextmanager
 def screening_clock():
     """A Clock of all tests: building the static ones, running them, and the gap-safe ones."""
-    clock, static = Clock(), rules.Static
-    kept = {name: getattr(static, name) for name in ("__init__", "run")}
-    around = shrinking.around
+    clock, static = Clock(), rules.StaticTests
+    places = [(static, "__init__"), (static, "run"), (rules, "gap_safe_tests"), (newton, "gap_safe_tests")]
+    kept = [getattr(owner, name) for owner, name in places]
     try:
-        for name, function in kept.items():
-            setattr(static, name, clock.around(function))
-        shrinking.around = clock.around(around)
+        for (owner, name), function in zip(places, kept, strict=True):
+            setattr(owner, name, clock.around(function))
         yield clock
     finally:
-        for name, function in kept.items():
-            setattr(static, name, function)
-        shrinking.around = around
+        for (owner, name), function in zip(places, kept, strict=True):
+            setattr(owner, name, function)
 
 
 class Counts:
@@ -136,7 +133,7 @@ class Counts:
         self.solved.append((self._scaling(before), self._scaling(all_of_it), *static / inactive, *gap / inactive))
 
     def _first(self, log):
-        """How many tests of ``log`` were run before the first step of the solve: see ``shrinking.solve``."""
+        """How many tests of ``log`` were run before the first step of the solve: see ``newton_point``."""
         gaps = [place for place, entry in enumerate(log) if entry[0] == "gap"]
         return gaps[1] if len(gaps) > 1 else len(log)
 
@@ -155,21 +152,21 @@ def _found(log):
     return np.array([entry[1:] for entry in log], dtype=np.float64).reshape(-1, 2).sum(axis=0)
 
 
-def svm_of(X, y, gamma=GAMMA):
+def svm_of(X, y, smoothing=SMOOTHING):
     """(sides, Svm) of two classes with equal costs, on one thread."""
     sides = as_design(checked_sparse(X)).sides()
-    (svm,) = problems(sides, np.atleast_2d(y), np.full(y.size, 1.0 / y.size), gamma, False)
+    (svm,) = problems(sides, np.atleast_2d(y), np.full(y.size, 1.0 / y.size), smoothing, False)
     return sides, svm
 
 
-def walked(data, grid, name, limit=np.inf, gamma=GAMMA):
+def walked(data, grid, name, limit=np.inf, smoothing=SMOOTHING):
     """One Run over the grid, from the arranging of X on; ended after ``limit`` seconds of the processor."""
     with ONE_BLAS_THREAD, screening_clock() as clock:
         begun = time.process_time()
-        sides, svm = svm_of(data.X, data.y, gamma)
+        sides, svm = svm_of(data.X, data.y, smoothing)
         betas, alphas = grid_of([svm], grid.betas, grid.alphas, grid.beta_ratio, grid.alpha_ratio)
         counts, spent, screening = Counts(svm), time.process_time() - begun, 0.0
-        points = walk([svm], betas, alphas, TOL * svm.at_zero, RULES[name])
+        points = walk([svm], betas, alphas, TOL * svm.at_zero, SCREENING_RULES[name])
         while spent < limit:
             resumed, clock.total = time.process_time(), 0.0
             found = next(points, None)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from thresher.families.sparse_svm.rules import Screened, Static
-from thresher.families.sparse_svm.solver import Point, gap_at
+from thresher.families.sparse_svm.rules import Screened, StaticTests
+from thresher.families.sparse_svm.svm import SvmPoint, gap_at
 from thresher.optim.penalties.prox import soft_threshold
 
 MOST_EPOCHS, EVERY = 20_000, 25  # epochs of a solve, and between two looks at the gap if there is no other reason
@@ -118,11 +118,11 @@ class Sdca:
         return time.process_time() > self.deadline
 
     def solve(self, start, alpha, tol):
-        """(Point at alpha, Cost) from a Point at the same beta."""
+        """(SvmPoint at alpha, Cost) from one at the same beta."""
         svm, begun, found = self.svm, time.process_time(), Screened.nothing(self.svm)
         part, theta, v = self.whole, start.theta.copy(), start.v
         if self.order:
-            Static(svm, start, alpha, found).run(self.order)
+            StaticTests(svm, start, alpha, found).run(self.order)
             part = part_of(svm.sides.rows, np.flatnonzero(~found.settled), np.flatnonzero(~found.idle))
             theta[found.settled] = found.one[found.settled]
             v = v + svm.sides.correlate(svm.signed * (theta - start.theta))
@@ -153,11 +153,11 @@ class Sdca:
 
 
 def point_at(svm, columns, left, theta, alpha, beta, found):
-    """The Point of the whole problem, its gap included."""
+    """The SvmPoint of the whole problem, its gap included."""
     w = soft_threshold(left, beta) / alpha
     some = np.flatnonzero(w)
     ids, weights = columns[some], w[some]
     z = svm.y * svm.sides.combine(ids, weights)
     v = svm.sides.correlate(svm.signed * theta)
-    point = Point(alpha, beta, ids, weights, 0.0, z, theta.copy(), v, 0.0, found)
+    point = SvmPoint(alpha, beta, ids, weights, 0.0, z, theta.copy(), v, 0.0, found)
     return replace(point, gap=gap_at(svm, point, alpha, beta))

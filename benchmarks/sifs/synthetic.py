@@ -14,22 +14,23 @@ PAPER = (
     "others halves the work; stored dense, it would divide it by 50."
 )
 SHARPER = (
-    "The same by gamma, the width of the smooth part of the loss, which the paper does not state: samples in it are "
-    "active. The paper's scaling ratios of ISS (70 to 90 %) are not reached at gamma = 0.5; small ones come near."
+    "The same by smoothing, the width of the smooth part of the loss, which the paper does not state: samples in it "
+    "are active. The paper's scaling ratios of ISS (70 to 90 %) are not reached at smoothing = 0.5; small ones "
+    "come near."
 )
-GAMMAS, FEW = (0.5, 0.1, 0.02), (None, "iss", "sifs", "gap")
-GAMMA_HEADER = ("data", "gamma", "rules", "screening s", "all s", "largest gap", "scaling before", "in the end")
+SMOOTHINGS, FEW = (0.5, 0.1, 0.02), (None, "iss", "sifs", "gap")
+SMOOTHING_HEADER = ("data", "smoothing", "rules", "screening s", "all s", "largest gap", "scaling before", "in the end")
 
 
-def gamma_rows(data, grid, repeats):
+def smoothing_rows(data, grid, repeats):
     """What a sharper kink of the loss does, on one set."""
-    for gamma in GAMMAS:
+    for smoothing in SMOOTHINGS:
         for name in FEW:
-            run = median(lambda name=name, gamma=gamma: walked(data, grid, name, LIMIT, gamma), repeats)
+            run = median(lambda name=name, smoothing=smoothing: walked(data, grid, name, LIMIT, smoothing), repeats)
             shares = (f"{100.0 * share:.2f} %" for share in (run.scaling_before, run.scaling))
             yield (
                 data.name,
-                f"{gamma:g}",
+                f"{smoothing:g}",
                 called(name),
                 f"{run.screening:.2f}",
                 f"{run.seconds:.2f}",
@@ -40,19 +41,19 @@ def gamma_rows(data, grid, repeats):
 
 def report(quick=False):
     """The section of docs/benchmarks.md."""
-    grid, repeats, rows, details, gammas = TINY if quick else PAPERS, 1 if quick else 3, [], [], []
+    grid, repeats, rows, details, smoothings = TINY if quick else PAPERS, 1 if quick else 3, [], [], []
     with pinned():
         for data in made_sets(quick):
             runs = contest(data, grid, limit=LIMIT, repeats=repeats)
             rows.append(seconds_row(data, runs))
             details.extend(detail_rows(data, runs))
             if data.name != "syn2":
-                gammas.extend(gamma_rows(data, grid, repeats))
+                smoothings.extend(smoothing_rows(data, grid, repeats))
             for name, run in runs.items():
                 print(data.name, called(name), run, sep="  ", flush=True)
     title = "### Made data (paper 5, table 1)"
     return "\n\n".join(
-        [title, method(grid), PAPER, *both(rows, details), legend(), SHARPER, table(GAMMA_HEADER, gammas)]
+        [title, method(grid), PAPER, *both(rows, details), legend(), SHARPER, table(SMOOTHING_HEADER, smoothings)]
     )
 
 

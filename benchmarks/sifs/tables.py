@@ -1,7 +1,7 @@
 """The tables that the experiments on made and on real data share."""
 
 from benchmarks.book import table
-from benchmarks.sifs.runner import CONTESTANTS, GAMMA, REPEATS, SHORT, TOL
+from benchmarks.sifs.runner import CONTESTANTS, REPEATS, SHORT, SMOOTHING, TOL
 
 DETAILS = (
     "data", "rules", "screening s", "all s", "passes over X", "Newton steps", "largest gap", "scaling before",
@@ -53,10 +53,10 @@ def method(grid):
     """How it was measured."""
     return (
         f"{grid.points} points: {grid.betas} betas from the largest to {grid.beta_ratio:g} of it, for each "
-        f"{grid.alphas} alphas from the largest to {grid.alpha_ratio:g} of that; gamma = {GAMMA:g}, no intercept, "
-        f"relative gap {TOL:.0e} of the whole problem (the paper states neither). All columns of the table use the "
-        "same solver, Newton's method warm-started from the point before, and differ in the rules; auto, the default, "
-        "is the solver alone, measured once more. The first beta has "
+        f"{grid.alphas} alphas from the largest to {grid.alpha_ratio:g} of that; smoothing = {SMOOTHING:g}, no "
+        f"intercept, relative gap {TOL:.0e} of the whole problem (the paper states neither). All columns of the table "
+        "use the same solver, Newton's method warm-started from the point before, and differ in the rules; auto, the "
+        "default, is the solver alone, measured once more. The first beta has "
         "w = 0 and costs nothing. Seconds are of the processor, on one core and with one thread, since the machine was "
         "not alone; arranging X by rows and by columns is in them. In brackets: seconds of the solver alone / seconds. "
         f"Medians of {REPEATS} interleaved rounds, one round for runs over {SHORT:g} s."

@@ -215,7 +215,7 @@ CONTESTANTS = {
     "FGM (default)": thresher_fit,
     "FGM, a fifth a turn": lambda data, number: thresher_fit(data, number, features_per_turn=number // 5),
     "FGM, a third a turn": lambda data, number: thresher_fit(data, number, features_per_turn=-(-number // 3)),
-    "FGM, with elimination": lambda data, number: thresher_fit(data, number, overshoot=1.2),
+    "FGM, with elimination": lambda data, number: thresher_fit(data, number, n_candidates=1.2),
     "FGM, logistic": lambda data, number: thresher_fit(data, number, loss="logistic"),
     "group lasso, skglm": skglm_fit,
     "group lasso, adelie": adelie_fit,

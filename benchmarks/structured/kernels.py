@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.svm import LinearSVC
+from thresher.estimators.shared.arrange import arranged
 
 from benchmarks import alone
 from benchmarks.book import table
@@ -22,10 +23,9 @@ from benchmarks.timing import peak_growth
 from thresher import FGMClassifier
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
-from thresher.estimators.shared.arrange import arranged
 from thresher.features.additive.maps import maps_of
 from thresher.features.additive.spec import kernel_of
-from thresher.features.columns import ColumnSpace
+from thresher.features.fitted import ColumnFeatures
 from thresher.features.groups.units import EachInput, ExpandedUnits
 from thresher.results import Trace
 
@@ -171,7 +171,7 @@ def scan_growth(data, kind):
     """Bytes by which memory grows during a scan of all expanded inputs, on two threads, the second time."""
     kernel, X, ones = kernel_of(kind), sparse.csc_array(data.X), np.ones(data.y.size)
     X.sort_indices()
-    none, space = np.zeros(0, dtype=np.int64), ColumnSpace(X.shape[1])
+    none, space = np.zeros(0, dtype=np.int64), ColumnFeatures(X.shape[1])
     with Workers(2) as workers:
         scale = maps_of(kernel).scale_for("auto")
         design = arranged(

@@ -58,7 +58,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         Interchangeable,
         Milestone,
         Path,
-        Products,
+        ProvenInactive,
         Selection,
         Spread,
         Station,
@@ -108,7 +108,7 @@ __all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
     "PathDisplay",
     "Polynomial",
     "PrecisionAtK",
-    "Products",
+    "ProvenInactive",
     "RecallAtK",
     "RocArea",
     "Selection",
@@ -176,7 +176,7 @@ _MODULES = {
     "PathDisplay": "thresher.report.path_display",
     "Polynomial": "thresher.features.polynomial.spec",
     "PrecisionAtK": "thresher.optim.measures.values",
-    "Products": "thresher.results",
+    "ProvenInactive": "thresher.results",
     "RecallAtK": "thresher.optim.measures.values",
     "RocArea": "thresher.optim.measures.values",
     "Selection": "thresher.results",
@@ -202,7 +202,7 @@ _MODULES = {
     "save": "thresher.models",
     "save_checkpoint": "thresher.models",
 }
-_PACKAGES = ("datasets", "io")  # thresher.io.read(...) after `import thresher` alone
+_PACKAGES = ("datasets", "io", "losses", "measures", "testing")  # thresher.io.read(...) after `import thresher` alone
 
 
 def __getattr__(name: str) -> Any:

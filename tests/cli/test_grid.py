@@ -72,10 +72,10 @@ def test_what_was_removed_is_shown_where_it_was_tested(folder):
 
 
 def test_as_json_without_folds_with_an_intercept_and_a_scale(folder):
-    options = ("--scale", "std", "--gamma", 0.3, "--balanced", "--screening", "sifs", "--jobs", 1)
+    options = ("--scale", "std", "--smoothing", 0.3, "--balanced", "--screening", "sifs", "--jobs", 1)
     found = as_json("grid", "train.svm", *OPTIONS, *options, "-o", "plain.json", folder=folder)
     table = read(folder / "train.svm")
-    given = {"fit_intercept": True, "scale": "std", "gamma": 0.3, "class_weight": "balanced", "screening": "sifs"}
+    given = {"fit_intercept": True, "scale": "std", "smoothing": 0.3, "class_weight": "balanced", "screening": "sifs"}
     path = thresher.SparseSVCPath(3, 4, **given).fit(table.X, table.y)
     assert found["point"] == [2, 3]
     assert found["interrupted"] is False
@@ -118,7 +118,8 @@ def test_predict_and_inspect_at_a_point(folder, report):
 WRONG = {
     "no file": (("grid", "absent.svm"), 1, "absent.svm: no such file"),
     "a bad line": (("grid", "bad.svm"), 1, "bad.svm: line 2"),
-    "gamma": (("grid", "train.svm", "--gamma", 2), 2, "--gamma"),
+    "smoothing": (("grid", "train.svm", "--smoothing", 2), 2, "--smoothing"),
+    "samples": (("grid", "train.svm", "--screening", "iss"), 2, "tests samples, which needs --no-intercept"),
     "betas": (("grid", "train.svm", "--betas", 0), 2, "must be >= 1, got 0"),
     "out is the data": (("grid", "train.svm", "-o", "train.svm"), 2, "--out train.svm is an input file"),
     "a point outside": (("predict", "grid.json", "test.svm", "--point", 9, 0), 1, "i=9 is outside the grid"),

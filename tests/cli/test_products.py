@@ -33,7 +33,7 @@ def named(pairs):
 
 def test_products_are_listed_by_name_and_importance(folder):
     shown = thresh("select", "table.csv", "-k", 4, "--polynomial", "-o", "again.json", folder=folder).stdout
-    expected = thresher.FGMClassifier(4, features="polynomial").fit(X, Y)
+    expected = thresher.FGMClassifier(4, feature_map="polynomial").fit(X, Y)
     order, pairs = expected.selection_.ranking, expected.selection_.pairs
     names = named(pairs[order])
     assert "c2*c7" in names
@@ -51,7 +51,7 @@ def test_products_are_listed_by_name_and_importance(folder):
 
 
 def test_models_of_the_path_and_predictions(folder):
-    expected = thresher.FGMClassifier(4, features="polynomial").fit(X, Y)
+    expected = thresher.FGMClassifier(4, feature_map="polynomial").fit(X, Y)
     two = as_json("inspect", "m.json", "--features", 2, folder=folder)
     assert sorted(feature["name"] for feature in two["features"]) == sorted(named(expected.path_.at(2).pairs))
     for options, model in (((), expected), (("--features", 2), expected.at(2))):

@@ -45,7 +45,7 @@ def test_scores_equal_fits_on_the_training_rows(loss, overshoot, monkeypatch):
     """To the last sample where all models are solved well."""
     solve_folds_well(monkeypatch)
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = FGMClassifier(4, C="auto", cv=2, overshoot=overshoot, loss=loss, scale=None, tol=0.0).fit(X, y)
+    clf = FGMClassifier(4, C="auto", cv=2, elimination=elimination, loss=loss, scale=None, tol=0.0).fit(X, y)
     assert clf.scores_.shape == (2, 5)
     np.testing.assert_array_equal(clf.Cs_, [0.01, 0.1, 1.0, 10.0, 100.0])
     assert clf.Cs_[np.argmax(clf.scores_.mean(axis=0))] == clf.C_
@@ -57,7 +57,7 @@ def test_scores_equal_fits_on_the_training_rows(loss, overshoot, monkeypatch):
 def test_rough_scores_are_near_those_of_fits_on_the_training_rows(overshoot):
     """Inexact weights turn single samples over, and another column may go where two are nearly alike."""
     folds = list(StratifiedKFold(2).split(X, y))
-    clf = FGMClassifier(4, C="auto", cv=2, overshoot=overshoot, scale=None, tol=0.0).fit(X, y)
+    clf = FGMClassifier(4, C="auto", cv=2, elimination=elimination, scale=None, tol=0.0).fit(X, y)
     assert_scores_equal_fits_on_the_training_rows(clf, X, y, folds, samples=3)
 
 
@@ -66,14 +66,14 @@ def test_scores_with_many_classes_equal_fits_on_the_training_rows(support, monke
     solve_folds_well(monkeypatch)
     A, labels = Z[:48, :9], CODES[:48]
     folds = list(StratifiedKFold(2).split(A, labels))
-    clf = FGMClassifier(2, C="auto", cv=2, overshoot=2.0, support=support, scale=None, tol=0.0).fit(A, labels)
+    clf = FGMClassifier(2, C="auto", cv=2, n_candidates=2.0, per_class=support == "per_class", scale=None, tol=0.0).fit(A, labels)
     assert clf.scores_.shape == (2, 5)
     assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds, samples=0)
 
 
-@pytest.mark.parametrize("options", [{}, {"overshoot": None}, {"loss": "logistic"}, {"always_include": [39]}])
+@pytest.mark.parametrize("options", [{}, {"elimination": False}, {"loss": "logistic"}, {"always_include": [39]}])
 def test_the_fit_is_that_with_the_C_chosen(options):
-    clf = FGMClassifier(4, C="auto", cv=2, **{"overshoot": 2.0} | options).fit(X, y)
+    clf = FGMClassifier(4, C="auto", cv=2, **{"n_candidates": 2.0} | options).fit(X, y)
     given = clone(clf).set_params(C=clf.C_).fit(X, y)
     np.testing.assert_array_equal(clf.coef_.toarray(), given.coef_.toarray())
     np.testing.assert_array_equal(clf.intercept_, given.intercept_)
@@ -95,8 +95,8 @@ def test_of_equal_scores_the_smallest_C_is_chosen():
 def test_the_choice_costs_about_as_many_passes_as_a_fit():
     """25 models are chosen from in the same scans: not 26 times as many."""
     A, labels, _ = problem(120, 400, 3)
-    chosen = FGMClassifier(6, C="auto", overshoot=2.0).fit(A, labels)
-    single = FGMClassifier(6, C=chosen.C_, overshoot=2.0).fit(A, labels)
+    chosen = FGMClassifier(6, C="auto", n_candidates=2.0).fit(A, labels)
+    single = FGMClassifier(6, C=chosen.C_, n_candidates=2.0).fit(A, labels)
     scans = [sum(step.kind == "scan" for step in clf.selection_.trace.steps) for clf in (chosen, single)]
     assert scans[1] < scans[0] <= 3 * scans[1]
     assert chosen.selection_.trace.passes <= 3 * single.selection_.trace.passes
@@ -112,7 +112,7 @@ def test_samples_without_weight_do_not_matter(kind):
     more = np.concatenate([A, 100.0 * rng.standard_normal((25, A.shape[1]))])
     mixed, order = np.concatenate([labels, rng.permutation(labels)[:25]]), rng.permutation(115)
     rows = order[order < 90]
-    clf = FGMClassifier(3, C="auto", cv=2, overshoot=2.0)
+    clf = FGMClassifier(3, C="auto", cv=2, n_candidates=2.0)
     plain = clone(clf).fit(A[rows], labels[rows], sample_weight=weights[rows])
     padded = clone(clf).fit(more[order], mixed[order], sample_weight=weights[order])
     np.testing.assert_allclose(plain.scores_, padded.scores_, atol=1e-12)
@@ -124,9 +124,9 @@ def test_samples_without_weight_do_not_matter(kind):
 def test_scores_are_weighted(monkeypatch):
     solve_folds_well(monkeypatch)
     weights = np.random.default_rng(3).integers(1, 5, 90).astype(float)
-    clf = FGMClassifier(4, C="auto", cv=2, overshoot=2.0, scale=None, tol=0.0).fit(X, y, sample_weight=weights)
+    clf = FGMClassifier(4, C="auto", cv=2, n_candidates=2.0, scale=None, tol=0.0).fit(X, y, sample_weight=weights)
     for i, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
-        alone = FGMClassifier(4, C=1.0, overshoot=2.0, scale=None, tol=0.0).fit(X[train], y[train], weights[train])
+        alone = FGMClassifier(4, C=1.0, n_candidates=2.0, scale=None, tol=0.0).fit(X[train], y[train], weights[train])
         assert clf.scores_[i, 2] == pytest.approx(alone.score(X[test], y[test], weights[test]), abs=1e-12)
 
 
@@ -139,18 +139,18 @@ def test_folds_of_any_kind():
         [(train[::-1], test[::-1]) for train, test in folds],
         [tuple(np.isin(np.arange(90), part) for part in fold) for fold in folds],
     ]
-    fits = [FGMClassifier(3, C="auto", cv=cv, overshoot=None).fit(X, y) for cv in given]
+    fits = [FGMClassifier(3, C="auto", cv=cv, elimination=False).fit(X, y) for cv in given]
     for clf in fits[1:]:
         np.testing.assert_array_equal(clf.scores_, fits[0].scores_)
         assert clf.C_ == fits[0].C_
     few = np.r_[np.flatnonzero(y > 0)[:6], np.flatnonzero(y < 0)[:6]]
-    alone = FGMClassifier(2, C="auto", cv=LeaveOneOut(), overshoot=None).fit(X[few], y[few])
+    alone = FGMClassifier(2, C="auto", cv=LeaveOneOut(), elimination=False).fit(X[few], y[few])
     assert alone.scores_.shape == (12, 5)
     assert set(np.unique(alone.scores_)) <= {0.0, 1.0}
 
 
 def test_an_integer_means_stratified_folds():
-    one, other = (FGMClassifier(3, C="auto", cv=cv, overshoot=None).fit(X, y) for cv in (3, StratifiedKFold(3)))
+    one, other = (FGMClassifier(3, C="auto", cv=cv, elimination=False).fit(X, y) for cv in (3, StratifiedKFold(3)))
     np.testing.assert_array_equal(one.scores_, other.scores_)
 
 
@@ -186,9 +186,9 @@ def test_folds_without_anything_in_them_are_refused(cv):
 def test_given_folds_number_all_samples_also_those_without_weight():
     weights = np.where(np.arange(90) < 20, 0.0, 1.0)
     folds = [(part, np.setdiff1d(np.arange(90), part)) for part in (np.arange(0, 90, 2), np.arange(1, 90, 2))]
-    clf = FGMClassifier(3, C="auto", cv=folds, overshoot=None).fit(X, y, sample_weight=weights)
+    clf = FGMClassifier(3, C="auto", cv=folds, elimination=False).fit(X, y, sample_weight=weights)
     fewer = [tuple(part[part >= 20] - 20 for part in fold) for fold in folds]
-    without = FGMClassifier(3, C="auto", cv=fewer, overshoot=None).fit(X[20:], y[20:])
+    without = FGMClassifier(3, C="auto", cv=fewer, elimination=False).fit(X[20:], y[20:])
     np.testing.assert_allclose(clf.scores_, without.scores_, atol=1.01 / 35)  # rough solves: one of 35 samples may turn
 
 
@@ -203,7 +203,7 @@ def test_wrong_C_is_named(C):
 
 
 def test_another_fit_with_a_given_C_forgets_the_scores():
-    clf = FGMClassifier(3, C="auto", cv=2, overshoot=None).fit(X, y)
+    clf = FGMClassifier(3, C="auto", cv=2, elimination=False).fit(X, y)
     clf.set_params(C=1.0).fit(X, y)
     assert clf.C_ == 1.0
     assert not hasattr(clf, "scores_")
@@ -253,7 +253,7 @@ def test_max_time_holds_for_the_choice_too(max_time):
 
 
 def test_grid_search_over_the_number_of_features():
-    search = GridSearchCV(FGMClassifier(C="auto", cv=2, overshoot=2.0), {"n_features_to_select": [2, 4]}, cv=2)
+    search = GridSearchCV(FGMClassifier(C="auto", cv=2, n_candidates=2.0), {"n_features_to_select": [2, 4]}, cv=2)
     search.fit(X, y)
     assert search.best_estimator_.selection_.features.size == search.best_params_["n_features_to_select"]
     assert search.best_estimator_.C_ in CS
@@ -262,7 +262,7 @@ def test_grid_search_over_the_number_of_features():
 
 def test_parameters_survive_a_round_trip():
     folds = KFold(3)
-    given = {"C": "auto", "cv": folds, "support": "per_class", "overshoot": 1.5, "n_features_to_select": 3}
+    given = {"C": "auto", "cv": folds, "per_class": True, "n_candidates": 1.5, "n_features_to_select": 3}
     clf = FGMClassifier(**given)
     params = clf.get_params()
     assert all(params[name] == value for name, value in given.items() if name != "cv")
@@ -270,5 +270,5 @@ def test_parameters_survive_a_round_trip():
     assert FGMClassifier().set_params(**params).get_params() == params
     copy = clone(clf)
     assert {k: v for k, v in copy.get_params().items() if k != "cv"} == {k: v for k, v in params.items() if k != "cv"}
-    again = pickle.loads(pickle.dumps(FGMClassifier(3, C="auto", cv=2, overshoot=None).fit(X, y)))
+    again = pickle.loads(pickle.dumps(FGMClassifier(3, C="auto", cv=2, elimination=False).fit(X, y)))
     assert again.scores_.shape == (2, 5)

@@ -20,7 +20,7 @@ STORAGES = {
     "C": np.asarray, "F": np.asfortranarray, "csr": sparse.csr_array, "csc": sparse.csc_array,
     "design": lambda A: as_design(np.asarray(A)),
 }  # fmt: skip
-WAYS = [{}, {"overshoot": 2.0}, {"overshoot": None}, {"loss": "logistic"}, {"overshoot": None, "features_per_turn": 1}]
+WAYS = [{}, {"n_candidates": 2.0}, {"elimination": False}, {"loss": "logistic"}, {"elimination": False, "features_per_turn": 1}]
 
 
 def first_ones(features):
@@ -59,14 +59,14 @@ def test_without_a_number_there_are_no_copies_and_the_gap_closes():
 
 def objective(A, C=1.0):
     """1/2 ||w||^2 + loss on the columns of A, standardised, by a fit with all of them."""
-    clf = FGMClassifier(A.shape[1], C=C, scale="std", overshoot=1.0).fit(A, Y)
+    clf = FGMClassifier(A.shape[1], C=C, scale="std", n_candidates=1.0).fit(A, Y)
     return clf.selection_.certificate.pick_objective
 
 
-@pytest.mark.parametrize("overshoot", ["auto", None])
+@pytest.mark.parametrize("elimination", [True, False])
 def test_bounds_hold_for_every_subset_with_copies(overshoot):
     A = X[:, [3, 7, 11, 0, 30, 31, 33]]
-    certificate = FGMClassifier(3, scale="std", overshoot=overshoot).fit(A, Y).selection_.certificate
+    certificate = FGMClassifier(3, scale="std", elimination=elimination).fit(A, Y).selection_.certificate
     best = min(objective(A[:, list(some)]) for some in itertools.combinations(range(7), 3))
     assert certificate.pick_bound <= best * (1.0 + 1e-9)
     assert best <= certificate.pick_objective * (1.0 + 1e-9)
@@ -99,10 +99,10 @@ def test_hundreds_of_copies_cost_a_few_scans():
 def test_many_classes(support):
     A, labels = many_classes()[:2]
     doubled = np.concatenate([A, -A], axis=1)
-    clf = FGMClassifier(5, support=support).fit(doubled, labels)
+    clf = FGMClassifier(5, per_class=support == "per_class").fit(doubled, labels)
     assert (clf.selection_.features < A.shape[1]).all()
-    reference = FGMClassifier(5, support=support, overshoot=2.0).fit(A, labels).selection_.features
-    found = FGMClassifier(5, support=support, overshoot=2.0).fit(doubled, labels).selection_.features
+    reference = FGMClassifier(5, per_class=support == "per_class", n_candidates=2.0).fit(A, labels).selection_.features
+    found = FGMClassifier(5, per_class=support == "per_class", n_candidates=2.0).fit(doubled, labels).selection_.features
     np.testing.assert_array_equal(found, reference)
 
 

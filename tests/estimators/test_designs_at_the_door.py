@@ -7,9 +7,19 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
 
-from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, products
+from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, processes, products
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher import (
+    AdditiveChi2,
+    AdditiveGaussian,
+    FGMClassifier,
+    Intersection,
+    Polynomial,
+    SparseSVC,
+    SparseSVCPath,
+    StreamClassifier,
+    Tree,
+)
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
@@ -60,7 +70,7 @@ def test_fits_on_products_that_nobody_wrote_down_equal_those_on_the_matrix():
     noise = 0.1 * np.random.default_rng(0).standard_normal(60)
     y = np.where(base[:, 2] * base[:, 5] + 0.3 * base[:, 7] ** 2 + noise > 0.2, 1, 0)
     whole = products(base, all_pairs(9))
-    for options in ({}, {"overshoot": None}, {"C": "auto", "cv": 3}, {"loss": "logistic"}):
+    for options in ({}, {"elimination": False}, {"C": "auto", "cv": 3}, {"loss": "logistic"}):
         reference = FGMClassifier(3, scale="std", **options).fit(whole, y)
         lazy = FGMClassifier(3, scale="std", **options).fit(ComputedDesign(base), y)
         same_model(reference, lazy)
@@ -71,7 +81,7 @@ def test_fits_on_products_that_nobody_wrote_down_equal_those_on_the_matrix():
 
 def test_the_trace_says_what_was_read():
     """Passes are counted by the block that is read, not by the code that reads it."""
-    for options in ({}, {"overshoot": None}, {"always_include": [3, 5]}, {"C": "auto", "cv": 3}):
+    for options in ({}, {"elimination": False}, {"always_include": [3, 5]}, {"C": "auto", "cv": 3}):
         design = CountingDesign(X)
         clf = FGMClassifier(4, **options).fit(design, Y)
         trace = clf.selection_.trace
@@ -86,10 +96,44 @@ def test_a_design_in_files_serves_many_classes(tmp_path):
     design = MappedDesign(Z, tmp_path)
     same_model(FGMClassifier(4).fit(Z, codes), FGMClassifier(4).fit(design, codes))
     weights = np.arange(50) % 3
-    reference = FGMClassifier(4, support="per_class").fit(Z, codes, weights)
-    clf = FGMClassifier(4, support="per_class").fit(design, codes, sample_weight=weights)
+    reference = FGMClassifier(4, per_class=True).fit(Z, codes, weights)
+    clf = FGMClassifier(4, per_class=True).fit(design, codes, sample_weight=weights)
     same_model(reference, clf)
     assert clf.decision_function(design).shape == (50, 3)
+
+
+KINDS = {
+    "columns": {},
+    "groups": {"groups": np.arange(30) // 3},
+    "tree": {"groups": Tree(np.concatenate([30 + np.arange(30) // 5, np.full(6, -1)]))},
+    "polynomial": {"features": Polynomial()},
+    "heredity": {"features": Polynomial(heredity="weak")},
+    "intersection": {"features": Intersection(levels=7)},
+    "levels that are learnt": {"features": Intersection(levels=100)},
+    "chi-squared": {"features": AdditiveChi2(order=2)},
+    "gaussian groups": {"features": AdditiveGaussian(frequencies=3), "groups": np.arange(30) // 3},
+}
+
+
+WAYS = {"growth": {"overshoot": None}, "C": {"C": "auto", "cv": 2}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(kind, {}) for kind in KINDS] + [(kind, how) for kind in ("columns", "polynomial") for how in WAYS.values()],
+)
+def test_pieces_that_run_in_other_processes_give_the_picks_of_memory(kind, options, tmp_path):
+    """Whatever is made of the columns: those processes have the files, and get vectors and references alone."""
+    made_of = KINDS[kind]
+    signed = getattr(made_of.get("features"), "signed", True)
+    A = X if signed else np.abs(X)
+    clf = FGMClassifier(4, **made_of, **options)
+    reference = FGMClassifier(4, **made_of, **options).fit(A, Y)
+    clf.fit(MappedDesign(A, tmp_path, processes()), Y)
+    same_model(reference, clf)
+    if kind in ("polynomial", "heredity"):
+        np.testing.assert_array_equal(reference.selection_.pairs, clf.selection_.pairs)
+    assert reference.path_.numbers.tolist() == clf.path_.numbers.tolist()
 
 
 def test_a_scaled_design_has_weights_in_the_units_of_its_base():
@@ -182,7 +226,7 @@ def test_max_time_is_heard_inside_a_scan_and_the_model_before_it_is_returned(mon
         return original(self, score, reducer, deadline)
 
     monkeypatch.setattr(Design, "scan", scan)
-    clf = FGMClassifier(8, overshoot=None, features_per_turn=2, max_time=1000.0)
+    clf = FGMClassifier(8, elimination=False, features_per_turn=2, max_time=1000.0)
     with pytest.warns(UserWarning, match="stopped early: max_time reached"):
         clf.fit(X, Y)
     assert len(scans) == 4
@@ -206,7 +250,7 @@ def test_a_scan_that_is_cut_short_still_gives_as_many_features_as_asked_for(cut_
 
     monkeypatch.setattr(Design, "scan", scan)
     design = CountingDesign(X)
-    clf = FGMClassifier(8, overshoot=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
+    clf = FGMClassifier(8, n_candidates=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
     assert len(scans) == cut_at
     assert clf.selection_.features.size == 8
     assert clf.selection_.trace.steps[-1].kind == "thresh"

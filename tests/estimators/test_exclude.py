@@ -14,7 +14,7 @@ from thresher.data.input.validation import as_design
 
 X, y, _ = problem(60, 40, 4)
 STORAGES = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array, lambda A: as_design(np.asarray(A))]
-WAYS = [{}, {"overshoot": None}, {"overshoot": 2.0}, {"C": "auto", "cv": 3}, {"loss": "logistic", "overshoot": 3.0}]
+WAYS = [{}, {"elimination": False}, {"n_candidates": 2.0}, {"C": "auto", "cv": 3}, {"loss": "logistic", "n_candidates": 3.0}]
 
 
 def without(columns, **options):
@@ -46,8 +46,8 @@ def test_every_storage(storage):
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_many_classes(support):
     A, labels = many_classes()[:2]
-    taken = FGMClassifier(4, support=support).fit(A, labels).selection_.features[:2]
-    clf = FGMClassifier(4, support=support, exclude=taken).fit(A, labels)
+    taken = FGMClassifier(4, per_class=support == "per_class").fit(A, labels).selection_.features[:2]
+    clf = FGMClassifier(4, per_class=support == "per_class", exclude=taken).fit(A, labels)
     assert not np.isin(taken, clf.selection_.features).any()
 
 

@@ -21,8 +21,8 @@ FITTED = {}
 COARSE = KernelPath(step=0.2)
 CASES = {
     "path": lambda: FGMClassifier(6).fit(X, y),
-    "path of growth": lambda: FGMClassifier(6, overshoot=None).fit(X, y),
-    "path, per class": lambda: FGMClassifier(4, support="per_class").fit(Z, CODES),
+    "path of growth": lambda: FGMClassifier(6, elimination=False).fit(X, y),
+    "path, per class": lambda: FGMClassifier(4, per_class=True).fit(Z, CODES),
     "kernels": lambda: AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(X, y),
     "kernels, three classes": lambda: AlignmentPathClassifier("linear", path=COARSE, cv=None).fit(Z, CODES),
     "grid": lambda: SparseSVCPath(4, 5, scale=None, fit_intercept=False).fit(X, y),

@@ -35,8 +35,8 @@ FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, EXACT32, 0.0)
 @parametrize_with_checks(
     [
         FGMClassifier(),
-        FGMClassifier(1.0, support="per_class"),
-        FGMClassifier(1.0, loss="logistic", overshoot=None, debias=True),
+        FGMClassifier(1.0, per_class=True),
+        FGMClassifier(1.0, loss="logistic", elimination=False, debias=True),
         FGMClassifier(scale="max"),
     ]
 )
@@ -74,7 +74,7 @@ def storages(A):
 @pytest.mark.parametrize(("scale", "overshoot"), [("auto", "auto"), ("std", 2.0), (None, None)])
 @pytest.mark.parametrize("A", [EXACT32, FEW], ids=["dense", "sparse"])
 def test_one_answer_from_every_storage(loss, scale, overshoot, A):
-    clf = FGMClassifier(12, loss=loss, scale=scale, overshoot=overshoot)
+    clf = FGMClassifier(12, loss=loss, scale=scale, elimination=elimination)
     reference = clone(clf).fit(A, y).selection_
     for name, stored in storages(A).items():
         if name == "pandas":
@@ -107,7 +107,7 @@ def test_integer_weights_equal_repeated_rows(loss):
         for options in (
             {},
             {"class_weight": "balanced"},
-            {"debias": True, "overshoot": None},
+            {"debias": True, "elimination": False},
             {"fit_intercept": False},
         ):
             clf = FGMClassifier(10, loss=loss, scale=scale, **({"overshoot": overshoot} | options))
@@ -355,7 +355,7 @@ def test_fewer_features_than_asked_is_said():
     with pytest.warns(FewerFeaturesWarning, match="selected 3 features instead of the requested 10: .*no other feat"):
         FGMClassifier(10).fit(np.where(np.arange(400) < 3, X, 0.0), y)
     with pytest.warns(FewerFeaturesWarning, match="stopped early: max_iter=1 reached"):
-        FGMClassifier(50, max_iter=1, overshoot=None).fit(X, y)
+        FGMClassifier(50, max_iter=1, elimination=False).fit(X, y)
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
         FGMClassifier().fit(np.ones((200, 5)), y)
 

@@ -149,16 +149,16 @@ def test_values_too_small_to_be_squared_under_max():
 
 
 @pytest.mark.parametrize("support", ["shared", "per_class"])
-@pytest.mark.parametrize("overshoot", ["auto", None])
+@pytest.mark.parametrize("elimination", [True, False])
 def test_the_reason_is_the_tolerance_where_it_was_reached(overshoot, support):
     """All columns are taken, so none is left with a score; but the fit has converged."""
     few = X[:, :4]
-    clf = FGMClassifier(overshoot=overshoot, support=support).fit(few, y)
+    clf = FGMClassifier(elimination=elimination, per_class=support == "per_class").fit(few, y)
     assert clf.selection_.certificate.gap <= clf.tol
     assert clf.selection_.stop is StopReason.CONVERGED
     assert re.fullmatch(r"converged: duality gap \S+ <= tol=0.001", clf.selection_.stop_reason)
     with pytest.warns(FewerFeaturesWarning, match=r"converged: .* <= tol=0.001; no other feature has a non-zero"):
-        clf = FGMClassifier(4, overshoot=overshoot).fit(np.where(np.arange(4) == 2, 0.0, few), y)
+        clf = FGMClassifier(4, elimination=elimination).fit(np.where(np.arange(4) == 2, 0.0, few), y)
     assert clf.selection_.stop is StopReason.CONVERGED
 
 

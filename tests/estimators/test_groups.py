@@ -40,7 +40,7 @@ def test_growth_reaches_the_optimum_of_the_weighted_problem(groups, weights, los
     lists = [list(lists[0][:2]), *lists[1:]] if groups is LISTS else lists
     omega = np.random.default_rng(0).uniform(0.5, 2.0, 10) if weights == "random" else weights
     given = Groups(lists if groups is LISTS else groups, omega, ungrouped="drop")
-    clf = FGMClassifier(groups=given, features_per_turn=2, overshoot=None, tol=1e-7, scale=None, C=2.0, loss=loss)
+    clf = FGMClassifier(groups=given, features_per_turn=2, elimination=False, tol=1e-7, scale=None, C=2.0, loss=loss)
     certificate = clf.fit(X, y).selection_.certificate
     used = {"size": np.array([len(g) for g in lists], dtype=float), "none": np.ones(10), "random": omega}[weights]
     optimum = convex.group_optimum(X, y[:, None], COST, lists, used, 2, loss)
@@ -90,7 +90,7 @@ def test_a_pool_of_many_columns_leaves_the_path_for_later(name, monkeypatch):
     for number in range(1, 6):  # the pool has five
         assert clf.at(number).selection_.groups.size == number
     monkeypatch.setattr("thresher.families.fgm.fit.MOST_COLUMNS", 1)
-    wide = FGMClassifier(4, groups=STRUCTURES[name], overshoot=2.0).fit(X, y)
+    wide = FGMClassifier(4, groups=STRUCTURES[name], n_candidates=2.0).fit(X, y)
     assert [wide.at(number).selection_.groups.size for number in range(1, 9)] == list(range(1, 9))
     assert wide.selection_.groups.size == 4
 
@@ -133,7 +133,7 @@ def test_groups_always_included_and_excluded_are_named_by_label():
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_many_classes(name, support):
     Z, codes, *_ = many_classes(90, 40, seed=3)
-    clf = FGMClassifier(3, groups=STRUCTURES[name], support=support).fit(Z, codes)
+    clf = FGMClassifier(3, groups=STRUCTURES[name], per_class=support == "per_class").fit(Z, codes)
     assert clf.selection_.groups.size == 3 if support == "shared" else 3 <= clf.selection_.groups.size <= 9
     assert clf.score(Z, codes) > 0.5
     assert ("for each class" in clf.proof()) == (support == "per_class")

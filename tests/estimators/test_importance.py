@@ -18,10 +18,10 @@ THREE = np.digitize(X[:, 0], np.quantile(X[:, 0], (0.3, 0.7)))
 FITS = {
     "std": lambda: FGMClassifier(3).fit(X, Y),
     "max": lambda: FGMClassifier(3, scale="max").fit(X, Y),
-    "unit, growth alone": lambda: FGMClassifier(3, scale="unit", overshoot=None).fit(X, Y),
+    "unit, growth alone": lambda: FGMClassifier(3, scale="unit", elimination=False).fit(X, Y),
     "no scale, logistic": lambda: FGMClassifier(3, scale=None, loss="logistic").fit(X, Y),
     "three classes": lambda: FGMClassifier(3).fit(X, THREE),
-    "per class": lambda: FGMClassifier(3, support="per_class").fit(X, THREE),
+    "per class": lambda: FGMClassifier(3, per_class=True).fit(X, THREE),
     "sparse": lambda: FGMClassifier(3).fit(sparse.csr_array(X), Y),
     "svc": lambda: SparseSVC(1e-2, 1e-2, scale="std").fit(X, Y),
     "svc without scale": lambda: SparseSVC(1e-1, 1e-1, tol=1e-3).fit(X / X.max(axis=0), Y),

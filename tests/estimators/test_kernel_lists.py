@@ -102,7 +102,7 @@ def test_columns_of_the_chosen_units():
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     named = AlignmentPathClassifier(UNITS, path=KernelPath(step=0.05), cv=3, max_features=3).fit(frame, y)
     assert list(named.get_feature_names_out()) == [frame.columns[j] for j in columns]
-    assert named.space_.names([0, 6], frame.columns.__getitem__) == ["rbf(b, c)", "linear(e)"]
+    assert named.fitted_features_.names([0, 6], frame.columns.__getitem__) == ["rbf(b, c)", "linear(e)"]
 
 
 def test_copies_and_files(tmp_path):

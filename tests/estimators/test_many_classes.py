@@ -25,11 +25,11 @@ SUPPORTS = ["shared", "per_class"]
 FITTED = {}
 
 
-def fitted(support="shared", loss="squared_hinge", k=6):
+def fitted(per_class=False, loss="squared_hinge", k=6):
     """A fit on the data above, made once."""
     key = support, loss, k
     if key not in FITTED:
-        FITTED[key] = FGMClassifier(k, support=support, loss=loss).fit(X, y)
+        FITTED[key] = FGMClassifier(k, per_class=support == "per_class", loss=loss).fit(X, y)
     return FITTED[key]
 
 
@@ -78,13 +78,13 @@ def test_predict_is_the_class_with_the_highest_score(support):
     np.testing.assert_allclose(clf.decision_function(X), scores, atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), NAMES[scores.argmax(axis=1)])
     assert clf.score(X, y) > 0.7
-    assert cross_val_score(FGMClassifier(6, support=support, overshoot=2.0), X, y, cv=2).mean() > 0.5
+    assert cross_val_score(FGMClassifier(6, per_class=support == "per_class", n_candidates=2.0), X, y, cv=2).mean() > 0.5
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scale", ["auto", None])
 def test_per_class_equals_one_against_the_rest(loss, scale):
-    clf = FGMClassifier(5, support="per_class", loss=loss, scale=scale).fit(X, y)
+    clf = FGMClassifier(5, per_class=True, loss=loss, scale=scale).fit(X, y)
     for c, name in enumerate(NAMES):
         one = FGMClassifier(5, loss=loss, scale=scale).fit(X, y == name)
         np.testing.assert_array_equal(np.flatnonzero(clf.coef_.toarray()[c]), one.selection_.features)
@@ -107,7 +107,7 @@ def test_a_shared_support_of_columns_that_all_classes_lean_on_beats_none_of_them
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_predict_proba(classes, support):
     labels = y if classes == 3 else np.where(y == "ash", "ash", "beech")
-    clf = FGMClassifier(6, loss="logistic", support=support, overshoot=2.0).fit(X, labels)
+    clf = FGMClassifier(6, loss="logistic", per_class=support == "per_class", n_candidates=2.0).fit(X, labels)
     found = clf.predict_proba(X)
     assert found.shape == (90, classes)
     assert found.min() >= 0.0
@@ -156,9 +156,9 @@ def test_one_answer_from_every_storage(storage, support, loss, kind):
     A = X if kind == "dense" else FEW
     key = support, loss, kind
     if key not in FITTED:
-        FITTED[key] = FGMClassifier(5, support=support, loss=loss, overshoot=3.0).fit(A, y)
+        FITTED[key] = FGMClassifier(5, per_class=support == "per_class", loss=loss, n_candidates=3.0).fit(A, y)
     reference, B = FITTED[key], STORAGES[storage](A)
-    found = FGMClassifier(5, support=support, loss=loss, overshoot=3.0).fit(B, y)
+    found = FGMClassifier(5, per_class=support == "per_class", loss=loss, n_candidates=3.0).fit(B, y)
     assert_same(found, reference)
     np.testing.assert_array_equal(found.predict(B), reference.predict(A))
     assert found.transform(B).shape == (90, reference.selection_.features.size)
@@ -168,7 +168,7 @@ def test_one_answer_from_every_storage(storage, support, loss, kind):
 @pytest.mark.parametrize("C", [1.0, "auto"])
 def test_any_number_of_threads_gives_the_same_bits(support, C, monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)  # threads are used however small the work
-    one, two = (FGMClassifier(3, C=C, cv=2, support=support, overshoot=2.0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    one, two = (FGMClassifier(3, C=C, cv=2, per_class=support == "per_class", n_candidates=2.0, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_.toarray(), two.coef_.toarray())
     np.testing.assert_array_equal(one.intercept_, two.intercept_)
     for a, b in zip(one.path_, two.path_, strict=True):
@@ -181,7 +181,7 @@ def test_any_number_of_threads_gives_the_same_bits(support, C, monkeypatch):
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"scale": "max"}])
 def test_integer_weights_equal_repeated_rows(support, options):
     weights = np.random.default_rng(1).integers(0, 4, 90)
-    clf = FGMClassifier(5, support=support, overshoot=3.0, **options)
+    clf = FGMClassifier(5, per_class=support == "per_class", n_candidates=3.0, **options)
     weighed = clone(clf).fit(X, y, sample_weight=weights)
     repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_same(weighed, repeated, rtol=1e-7, atol=1e-8)
@@ -193,10 +193,10 @@ def test_balanced_classes_count_alike(support):
     names, counts = np.unique(y[keep], return_counts=True)
     by_hand = dict(zip(names.tolist(), keep.size / (3 * counts), strict=True))
     balanced, given = (
-        FGMClassifier(5, support=support, class_weight=weight).fit(X[keep], y[keep]) for weight in ("balanced", by_hand)
+        FGMClassifier(5, per_class=support == "per_class", class_weight=weight).fit(X[keep], y[keep]) for weight in ("balanced", by_hand)
     )
     assert_same(balanced, given)
-    plain = FGMClassifier(5, support=support).fit(X[keep], y[keep])
+    plain = FGMClassifier(5, per_class=support == "per_class").fit(X[keep], y[keep])
     assert not np.allclose(plain.coef_.toarray(), balanced.coef_.toarray())
 
 
@@ -207,7 +207,7 @@ def test_a_class_without_weight_is_refused():
 
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_warm_start_from_the_answer_finds_it_again(support):
-    clf = FGMClassifier(5, support=support, warm_start=True).fit(X, y)
+    clf = FGMClassifier(5, per_class=support == "per_class", warm_start=True).fit(X, y)
     first = clone(clf).fit(X, y)
     clf.fit(X, y)
     assert_same(clf, first, rtol=1e-5, atol=1e-6)
@@ -248,14 +248,14 @@ def test_two_classes_named_by_words():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_support_does_not_matter_with_two_classes(loss):
     two = y == "ash"
-    one, other = (FGMClassifier(6, support=support, loss=loss).fit(X, two) for support in SUPPORTS)
+    one, other = (FGMClassifier(6, per_class=support == "per_class", loss=loss).fit(X, two) for support in SUPPORTS)
     np.testing.assert_array_equal(one.coef_.toarray(), other.coef_.toarray())
 
 
 @pytest.mark.parametrize("support", SUPPORTS)
 def test_many_small_classes(support):
     A, codes, _, _ = many_classes(70, 30, classes=7, seed=5)
-    clf = FGMClassifier(4, support=support, overshoot=2.0).fit(A, codes)
+    clf = FGMClassifier(4, per_class=support == "per_class", n_candidates=2.0).fit(A, codes)
     assert clf.coef_.shape == (7, 30)
     assert clf.decision_function(A).shape == (70, 7)
     assert (clf.predict(A) == codes).mean() > 0.4
@@ -263,7 +263,7 @@ def test_many_small_classes(support):
 
 def test_always_include_with_classes():
     for support in SUPPORTS:
-        clf = FGMClassifier(5, support=support, always_include=[39, 38]).fit(X, y)
+        clf = FGMClassifier(5, per_class=support == "per_class", always_include=[39, 38]).fit(X, y)
         assert {38, 39} <= set(clf.selection_.features.tolist())
         assert np.all(clf.coef_.toarray()[:, [38, 39]] != 0.0)
         assert (clf.coef_.toarray() != 0.0).sum(axis=1).tolist() == [5, 5, 5]
@@ -274,14 +274,14 @@ def test_wrong_support_is_named():
         FGMClassifier(5, support="union").fit(X, y)
 
 
-@pytest.mark.parametrize("overshoot", ["auto", None])
+@pytest.mark.parametrize("elimination", [True, False])
 def test_a_class_with_fewer_columns_than_asked_is_told(overshoot):
     """Ten columns tell ash from beech alone; for cedar they sum to nothing, and one column is left."""
     A = np.zeros((60, 11))
     for j in range(10):
         A[j, j], A[20 + j, j] = 1.0, -1.0
     A[40:, 10] = 1.0
-    clf = FGMClassifier(6, support="per_class", scale=None, overshoot=overshoot)
+    clf = FGMClassifier(6, per_class=True, scale=None, elimination=elimination)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clf.fit(A, np.repeat(NAMES, 20))

@@ -48,9 +48,9 @@ def clock(monkeypatch):
     """The clock of the process, which counts Newton steps and the products of elimination."""
     clock = Clock()
     monkeypatch.setattr(time, "perf_counter", clock)
-    clock.count(monkeypatch, newton, "search")
+    clock.count(monkeypatch, newton, "line_search")
     clock.count(monkeypatch, elimination._Elimination, "solved")
-    clock.count(monkeypatch, elimination._Elimination, "pivoted")
+    clock.count(monkeypatch, elimination._Elimination, "by_active_set")
     return clock
 
 
@@ -78,11 +78,11 @@ def fit(max_time, **options):
 def test_hardly_anything_is_done_after_the_deadline(clock, loss, support, share):
     """One step for each class that has no model yet, and no more than a few products of what was under way."""
     begun = clock.now
-    fit(None, support=support, loss=loss)
+    fit(None, per_class=support == "per_class", loss=loss)
     whole = clock.now - begun
     clock.counts.clear()
     begun, limit = clock.now, share * whole
-    clf = fit(limit, support=support, loss=loss)
+    clf = fit(limit, per_class=support == "per_class", loss=loss)
     over = clock.now - begun - limit
     assert clf.selection_.stop is StopReason.MAX_TIME
     assert clf.selection_.features.size >= 1

@@ -8,7 +8,7 @@ from thresher import FGMClassifier, MILESClassifier, PrecisionAtK
 
 
 def test_columns_that_growth_took_last_and_did_not_solve_for():
-    """Their products with the planes are computed when the path is: each station is the optimum on its columns."""
+    """Their products with the cuts are computed when the path is: each station is the optimum on its columns."""
     rng = np.random.default_rng(5)
     X = np.round(rng.standard_normal((160, 30)), 3)
     y = np.where(X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(160) > 2.2, 1, -1)[:100]
@@ -26,11 +26,11 @@ def test_columns_that_growth_took_last_and_did_not_solve_for():
 
 @pytest.mark.parametrize("estimator", [FGMClassifier, MILESClassifier])
 def test_elimination_begins_with_few_more_columns_than_wanted(estimator):
-    """overshoot="auto" is 1.2 with a measure, whatever is grown for the path."""
+    """n_candidates="auto" is 1.2 with a measure, whatever is grown for the path."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((80, 200) if estimator is FGMClassifier else (80, 3))
     y = np.where(X[:, 0] + 0.3 * rng.standard_normal(80) > 0.8, 1, -1)
-    auto, same = (estimator(10, loss="f1", **given).fit(X, y) for given in ({}, {"overshoot": 1.2}))
+    auto, same = (estimator(10, loss="f1", **given).fit(X, y) for given in ({}, {"n_candidates": 1.2}))
     assert max(turn.taken for turn in auto.selection_.trace.turns) == 12
     np.testing.assert_array_equal(auto.selection_.features, same.selection_.features)
     np.testing.assert_array_equal(auto.selection_.weights, same.selection_.weights)

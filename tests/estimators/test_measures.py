@@ -55,7 +55,7 @@ Z, CODES, _, _ = many_classes(60, 12, seed=8)
 
 
 def fitted(loss, A=X, labels=y, k=3, *, sample_weight=None, **options):
-    options = {"C": 1.0, "overshoot": 2.0} | options
+    options = {"C": 1.0, "n_candidates": 2.0} | options
     return FGMClassifier(k, loss=loss, **options).fit(A, labels, sample_weight=sample_weight)
 
 
@@ -83,7 +83,7 @@ def test_exactly_the_number_asked_for_with_a_path(loss):
 def test_the_measure_is_learnt(loss):
     """On new samples of a clean problem, from three columns of twenty."""
     A, labels = rare(300, seed=3)
-    clf = FGMClassifier(3, loss=loss, C=10.0, overshoot=2.0).fit(A[:150], labels[:150])
+    clf = FGMClassifier(3, loss=loss, C=10.0, n_candidates=2.0).fit(A[:150], labels[:150])
     assert clf.selection_.features.tolist() == [0, 1, 2]
     scores, new = clf.decision_function(A[150:]), labels[150:]
     assert roc_auc_score(new, scores) > 0.85
@@ -102,9 +102,9 @@ def test_the_threshold_counts_where_no_shift_is_learnt(loss, count):
 
 @pytest.mark.parametrize("overshoot", [None, "auto"])
 def test_other_ways_to_select(overshoot):
-    clf = fitted("f1", overshoot=overshoot)
+    clf = fitted("f1", elimination=elimination)
     assert clf.selection_.features.size == 3
-    assert fitted("f1", overshoot=overshoot, debias=True).selection_.features.size == 3
+    assert fitted("f1", elimination=elimination, debias=True).selection_.features.size == 3
 
 
 @named
@@ -194,7 +194,7 @@ def test_classes_share_one_set_of_features_or_have_their_own(loss):
     assert shared.coef_.shape == (3, 12)
     assert {station.number for station in shared.path_} >= {1, 2, 3}
     assert shared.at(2).selection_.features.size == 2
-    own = fitted(loss, Z, CODES, k=2, support="per_class")
+    own = fitted(loss, Z, CODES, k=2, per_class=True)
     assert (np.diff(own.coef_.indptr) == 2).all()
     for c in range(3):
         alone = fitted(loss, Z, (c == CODES).astype(int), k=2)
@@ -229,13 +229,13 @@ def test_products_of_columns(loss):
     rng = np.random.default_rng(4)
     A = rng.standard_normal((120, 6))
     labels = (A[:, 1] * A[:, 4] > 0.3).astype(int)
-    clf = fitted(loss, A, labels, k=1, features="polynomial")
+    clf = fitted(loss, A, labels, k=1, feature_map="polynomial")
     assert [set(pair) for pair in clf.selection_.pairs] == [{1, 4}]
-    assert fitted(loss, A, labels, k=4, features=Polynomial(heredity="strong")).selection_.features.size == 4
+    assert fitted(loss, A, labels, k=4, feature_map=Polynomial(heredity="strong")).selection_.features.size == 4
 
 
 def test_kernel_of_columns():
-    clf = fitted("f1", np.abs(X), k=2, features="intersection")
+    clf = fitted("f1", np.abs(X), k=2, feature_map="intersection")
     assert len(clf.selection_.groups) == 2
 
 
@@ -246,7 +246,7 @@ def test_kernel_of_columns():
                                   AveragePrecision()], ids=repr)  # fmt: skip
 def test_measures_are_parameters_like_others(loss):
     """clone, pickle, repr, get_params, set_params; a name is short for the value."""
-    clf = FGMClassifier(3, loss=loss, C=1.0, overshoot=2.0)
+    clf = FGMClassifier(3, loss=loss, C=1.0, n_candidates=2.0)
     assert clone(clf).loss == loss
     assert clf.get_params()["loss"] is loss
     assert f"loss={loss!r}" in repr(clf)
@@ -260,7 +260,7 @@ def test_measures_are_parameters_like_others(loss):
 
 
 def test_scorers_judge_the_estimator():
-    clf = FGMClassifier(3, loss="f1", C=1.0, overshoot=2.0)
+    clf = FGMClassifier(3, loss="f1", C=1.0, n_candidates=2.0)
     scores = cross_val_score(clf, X, y, scoring=F1().scorer(), cv=3)
     np.testing.assert_allclose(scores, cross_val_score(clf, X, y, scoring="f1", cv=3))
 
@@ -284,7 +284,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_max_time_keeps_the_best_model(support):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = fitted("f1", Z, CODES, C=None, max_time=1e-4, support=support)
+        clf = fitted("f1", Z, CODES, C=None, max_time=1e-4, per_class=support == "per_class")
     assert "max_time" in clf.selection_.stop_reason
     assert clf.selection_.features.size >= 1
     assert np.isfinite(clf.decision_function(Z)).all()
@@ -300,7 +300,7 @@ def test_ctrl_c_keeps_the_model_so_far(turns):
         if len(seen) == turns:
             raise KeyboardInterrupt
 
-    clf = FGMClassifier(8, loss="f1", C=1.0, overshoot=2.0, features_per_turn=2, verbose=interrupt)
+    clf = FGMClassifier(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2, verbose=interrupt)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert clf.selection_.interrupted
@@ -310,15 +310,15 @@ def test_ctrl_c_keeps_the_model_so_far(turns):
 
 def test_ctrl_c_inside_the_solver_keeps_the_model_so_far(monkeypatch):
     """Between iterations of the bundle method, after some turns."""
-    iterate, count = bundle.Search.iterate, iter(range(100000))
+    iterate, count = bundle.BundleSearch.iterate, iter(range(100000))
 
     def counted(self, *args):
         if next(count) == 25:
             raise KeyboardInterrupt
         return iterate(self, *args)
 
-    monkeypatch.setattr(bundle.Search, "iterate", counted)
-    clf = FGMClassifier(8, loss="f1", C=1.0, overshoot=2.0, features_per_turn=2)
+    monkeypatch.setattr(bundle.BundleSearch, "iterate", counted)
+    clf = FGMClassifier(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert clf.selection_.interrupted

@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from tests.estimators.test_measures import X, fitted, y
+from tests.families.growing import held_out
 from tests.problems import many_classes
 from thresher import F1, PRBEP, ErrorRate, PrecisionAtK, RecallAtK, RocArea
 from thresher.data.input.validation import as_design
@@ -14,8 +15,7 @@ from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm import fitting, goals
-from thresher.families.fgm.fit import held_out
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.results import Trace
 
 SLOWER = [pytest.param(loss, marks=pytest.mark.slow) for loss in ("error", "prbep", "auc", RecallAtK(20))]
@@ -40,8 +40,8 @@ def test_scores_equal_fits_on_the_training_rows(loss, measure, monkeypatch):
     monkeypatch.setattr(machines, "COMPARED_TOL", 1e-7)
     monkeypatch.setattr(machines, "COARSE_TOL", 1e-7)
     monkeypatch.setattr(threshing, "LARGE_TOL", 1e-9)
-    given = PlaneProblem.__init__.__defaults__
-    monkeypatch.setattr(PlaneProblem.__init__, "__defaults__", (*given[:-1], 1e-9))
+    given = CutProblem.__init__.__defaults__
+    monkeypatch.setattr(CutProblem.__init__, "__defaults__", (*given[:-1], 1e-9))
     folds = list(StratifiedKFold(2).split(X, y))
     clf = fitted(loss, C="auto", cv=folds, scale=None, tol=0.0)
     for i, (train, test) in enumerate(folds):
@@ -59,7 +59,7 @@ def test_held_out_rows_change_nothing_but_their_own_scores(measure):
     spoilt[::4] = np.random.default_rng(5).standard_normal(spoilt[::4].shape)
     other[::4] = -1.0
     scores = [
-        next(held_out(as_design(A), [PlaneProblem(labels, cost, measure)], Trace(), wanted=3, overshoot=2.0))
+        next(held_out(as_design(A), [CutProblem(labels, cost, measure)], Trace(), wanted=3, overshoot=2.0))
         for A, labels in ((X, signs), (spoilt, other))
     ]
     np.testing.assert_array_equal(scores[0][cost > 0.0], scores[1][cost > 0.0])
@@ -85,9 +85,9 @@ def test_folds_have_their_share_of_a_number_of_samples(monkeypatch):
 
     def posed(y, cost, measure, *others):
         seen.append(measure)
-        return PlaneProblem(y, cost, measure, *others)
+        return CutProblem(y, cost, measure, *others)
 
-    monkeypatch.setattr(goals, "PlaneProblem", posed)
+    monkeypatch.setattr(goals, "CutProblem", posed)
     weights = np.r_[np.zeros(20), np.ones(40)]
     clf = fitted(PrecisionAtK(10), C="auto", cv=2, sample_weight=weights)
     assert seen == [PrecisionAtK(5)] * 10 + [PrecisionAtK(10)]
@@ -108,7 +108,7 @@ def test_too_large_a_number_is_told_as_it_was_given():
         ("prbep", "PRBEP() needs from 1 to 10 positives among 10 samples, got 0"),
         ("auc", "y must have positive and negative rows"),
         ("average_precision", "y has no positive rows"),
-        (RecallAtK(2.0), "there are no positives in y"),
+        (RecallAtK(2.0), "RecallAtK(k=2.0) is undefined for 0 positive and 10 negative samples"),
     ],
     ids=repr,
 )
@@ -133,8 +133,8 @@ def test_classes_that_a_fold_does_not_have_are_not_judged_there():
     """The mean is over those that occur; a fold of one class alone has no ROC area."""
     A, codes, _, _ = many_classes(60, 6, seed=8)
     two = np.flatnonzero(codes < 2)[::3]
-    clf = fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), two), two)], overshoot=None)
+    clf = fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), two), two)], elimination=False)
     assert ((clf.scores_ > 0.0) & (clf.scores_ <= 1.0)).all()
     one = np.flatnonzero(codes == 0)[::3]
     with pytest.raises(InvalidDataError, match="fold 0 of cv cannot be judged by RocArea"):
-        fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), one), one)], overshoot=None)
+        fitted("auc", A, codes, C="auto", cv=[(np.setdiff1d(np.arange(60), one), one)], elimination=False)

@@ -1,4 +1,4 @@
-"""With a small C growth ends with features on which nothing was solved; elimination has planes on all of them."""
+"""With a small C growth ends with features on which nothing was solved; elimination has cuts on all of them."""
 
 import numpy as np
 import pytest
@@ -19,12 +19,12 @@ def test_features_taken_after_the_last_solve_can_be_eliminated(loss, seed):
     assert certificate.lower_bound <= certificate.objective * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("overshoot", ["auto", None])
+@pytest.mark.parametrize("elimination", [True, False])
 def test_as_many_features_as_requested_where_none_gains_anything(overshoot):
     """A rare class that does not depend on X: the objective is that without features, the number that requested."""
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((300, 40)), rng.random(300) < 0.05
-    clf = FGMClassifier(6, C=1e-3, loss="f1", overshoot=overshoot).fit(X, y)
+    clf = FGMClassifier(6, C=1e-3, loss="f1", elimination=elimination).fit(X, y)
     certificate = clf.selection_.certificate
     assert certificate.pick_objective == pytest.approx(certificate.at_zero, rel=1e-3)
     assert clf.selection_.features.size == 6

@@ -13,12 +13,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from thresher.features.instances.space import median_distance
 
 from tests.oracles import bags as oracle
 from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, MissingBagsWarning, PathDisplay
 from thresher.features.instances import design as bags_module
 from thresher.features.instances.design import BagDistances, instances_of
-from thresher.features.instances.space import median_distance
 
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "fortran": np.asfortranarray}
 
@@ -41,7 +41,7 @@ def made_bags(n_bags=40, n_columns=6, n_classes=2, seed=0):
 X, y, bags = made_bags()
 
 
-@parametrize_with_checks([MILESClassifier(), MILESClassifier(2, loss="logistic", overshoot=None)])
+@parametrize_with_checks([MILESClassifier(), MILESClassifier(2, loss="logistic", elimination=False)])
 def test_sklearn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
@@ -63,9 +63,9 @@ def written_out(X, y, bags, sigma, weights=None, scale="std"):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_is_fgm_on_the_embedding(loss, overshoot, storage, dtype):
     given, scale = STORAGES[storage](X.astype(dtype)), None if storage == "csr" else "std"
-    clf = MILESClassifier(5, sigma=1.7, loss=loss, overshoot=overshoot, C=3.0, scale=scale).fit(given, y, bags=bags)
+    clf = MILESClassifier(5, sigma=1.7, loss=loss, elimination=elimination, C=3.0, scale=scale).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X.astype(dtype), y, bags, 1.7, scale=scale)
-    peer = FGMClassifier(5, loss=loss, overshoot=overshoot, C=3.0, scale=None).fit(S, labels)
+    peer = FGMClassifier(5, loss=loss, elimination=elimination, C=3.0, scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     np.testing.assert_allclose(clf.selection_.weights, peer.selection_.weights, rtol=1e-6)
     np.testing.assert_allclose(clf.decision_function(given, bags=bags), peer.decision_function(S), atol=1e-6)
@@ -127,9 +127,9 @@ def test_many_classes(support, storage):
     X, y, bags = made_bags(60, 5, n_classes=3, seed=4)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     given = STORAGES[storage](X)
-    clf = MILESClassifier(3, sigma=1.2, support=support, scale=None).fit(given, y, bags=bags)
+    clf = MILESClassifier(3, sigma=1.2, per_class=support == "per_class", scale=None).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X, y, bags, 1.2, scale=None)
-    peer = FGMClassifier(3, support=support, scale=None).fit(S, labels)
+    peer = FGMClassifier(3, per_class=support == "per_class", scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     scores = clf.decision_function(given, bags=bags)
     assert scores.shape == (60, 3)
@@ -219,7 +219,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
             for c, C in enumerate(clf.Cs_):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", FewerFeaturesWarning)
-                    peer = FGMClassifier(3, C=C, scale=None, overshoot=2.0).fit(S[train], labels[train])
+                    peer = FGMClassifier(3, C=C, scale=None, n_candidates=2.0).fit(S[train], labels[train])
                 expected[fold, s, c] = peer.score(S[test], labels[test])
     assert np.abs(clf.scores_ - expected).mean() < 0.03, "models of the choice are rough"
 
@@ -259,7 +259,7 @@ def test_path_and_at():
 
 def test_too_few_instances_are_told_with_the_reason():
     with pytest.warns(FewerFeaturesWarning, match="selected 1 instance instead of the requested 4: .*max_iter=1"):
-        MILESClassifier(4, sigma=1.5, max_iter=1, overshoot=None).fit(X, y, bags=bags)
+        MILESClassifier(4, sigma=1.5, max_iter=1, elimination=False).fit(X, y, bags=bags)
 
 
 def test_transform_has_names_and_frames():

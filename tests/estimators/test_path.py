@@ -20,7 +20,7 @@ FITTED = {}
 def fitted(kind="two"):
     """A fit on the data above, made once: two classes, or three with a shared support or each with its own."""
     if kind not in FITTED:
-        clf = FGMClassifier(6, support="per_class" if kind == "per_class" else "shared", loss="logistic", overshoot=4.0)
+        clf = FGMClassifier(6, per_class=True if kind == "per_class" else "shared", loss="logistic", n_candidates=4.0)
         FITTED[kind] = clf.fit(X, y) if kind == "two" else clf.fit(Z, CODES)
     return FITTED[kind], X if kind == "two" else Z
 
@@ -130,7 +130,7 @@ def test_fewer_features_never_lower_the_objective(kind):
 
 
 def test_growth_alone_has_a_path_of_its_turns():
-    clf = FGMClassifier(12, overshoot=None).fit(X, y)
+    clf = FGMClassifier(12, elimination=False).fit(X, y)
     assert {station.phase for station in clf.path_} == {"grow"}
     assert len(clf.path_) == clf.n_iter_
     np.testing.assert_array_equal(clf.at(12).coef_.toarray(), clf.coef_.toarray())
@@ -157,9 +157,9 @@ def test_without_a_number_the_whole_model_is_on_the_path():
 @pytest.mark.parametrize("overshoot", [0.5, 0, -1, "x", "Auto", np.nan, np.inf, True, [2.0]])
 def test_wrong_overshoot_is_named(overshoot):
     with pytest.raises(ValueError, match=r"overshoot must be (>= 1|a positive number), got "):
-        FGMClassifier(5, overshoot=overshoot).fit(X, y)
+        FGMClassifier(5, elimination=elimination).fit(X, y)
 
 
 @pytest.mark.parametrize("overshoot", [1, 1.0, np.float64(2.5), 1e9, "auto", None])
 def test_right_overshoot_gives_k_features(overshoot):
-    assert FGMClassifier(5, overshoot=overshoot).fit(X, y).selection_.features.size == 5
+    assert FGMClassifier(5, elimination=elimination).fit(X, y).selection_.features.size == 5

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score, f1_score, make_scorer, roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.estimators.test_fgm_classifier import storages
@@ -26,14 +26,15 @@ from thresher.data.workers import Workers
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.sparse_svm import svc as sparse_svm
-from thresher.families.sparse_svm import rules
-from thresher.results.grid import RULES
+from thresher.families.sparse_svm.rules import SCREENING_RULES
+from thresher.results.grid import SAFE_TESTS
 
 DATA = make_wide(80, 120, n_relevant=6, random_state=0)
 X, y = np.round(DATA.X * 64) / 64, DATA.y  # exact in float32
 FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, X, 0.0)
 Z, CODES, _, _ = many_classes(70, 20, seed=8)
 ALPHA, BETA = 0.05, 0.03
+CHOSEN = ("scores_", "supports_", "cv_results_", "best_index_", "best_score_", "best_estimator_")
 SHIFT = pytest.mark.parametrize("shift", [False, True], ids=["plain", "shift"])
 
 
@@ -268,7 +269,7 @@ def test_scales_equal_scaling_by_hand_without_centring(scale, shift):
 @SHIFT
 def test_the_certificate_is_the_objective_of_the_weights(shift):
     weights = np.random.default_rng(0).integers(1, 4, 80).astype(float)
-    clf = SparseSVC(ALPHA, BETA, gamma=0.3, fit_intercept=shift, scale=None).fit(X, y, weights)
+    clf = SparseSVC(ALPHA, BETA, smoothing=0.3, fit_intercept=shift, scale=None).fit(X, y, weights)
     found = objective(X, y, weights / weights.sum(), 0.3, ALPHA, BETA, weights_of(clf)[0], clf.intercept_[0])
     assert clf.selection_.certificate.objective == pytest.approx(found, rel=1e-12)
     assert 0.0 <= clf.selection_.certificate.gap <= 1e-6
@@ -338,9 +339,9 @@ def test_wrong_data_is_refused(clf, case):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": 0}, "gamma must be a positive number, got 0"),
-        ({"gamma": 1}, "gamma must be between 0 and 1 \\(exclusive\\), got 1"),
-        ({"gamma": "wide"}, "gamma must be a positive number"),
+        ({"smoothing": 0}, "smoothing must be a positive number, got 0"),
+        ({"smoothing": 1}, "smoothing must be between 0 and 1 \\(exclusive\\), got 1"),
+        ({"smoothing": "wide"}, "smoothing must be a positive number"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
         ({"screening": "all"}, "screening must be one of 'auto', 'sifs\\+gap', .*, None; got 'all'"),
@@ -541,7 +542,7 @@ def test_a_tolerance_out_of_reach_is_said():
 
 
 def test_the_grid_is_that_of_the_paper():
-    path = SparseSVCPath(4, 5, gamma=0.4, scale=None, fit_intercept=False).fit(X, y)
+    path = SparseSVCPath(4, 5, smoothing=0.4, scale=None, fit_intercept=False).fit(X, y)
     grid, share = path.path_, y / 80
     pull = X.T @ share
     beta_max = np.abs(pull).max()
@@ -604,7 +605,7 @@ def test_betas_and_alphas_can_be_given_in_any_order(betas, alphas, shape, shift)
 
 @SHIFT
 def test_a_point_is_the_model_of_one_fit(shift):
-    path = SparseSVCPath(3, 4, fit_intercept=shift, gamma=0.3, scale="std", class_weight="balanced").fit(X, y)
+    path = SparseSVCPath(3, 4, fit_intercept=shift, smoothing=0.3, scale="std", class_weight="balanced").fit(X, y)
     for i, j in ((1, 0), (1, 3), (2, 1), (-1, -1)):
         point = path.at(i, j)
         alone = clone(point).fit(X, y)
@@ -629,9 +630,10 @@ def test_without_cv_the_last_point_predicts():
     path = SparseSVCPath(3, 4, scale=None, fit_intercept=False).fit(X, y)
     np.testing.assert_array_equal(path.coef_.toarray(), path.path_.coef(2, 3).toarray())
     np.testing.assert_array_equal(path.decision_function(X), path.at(-1, -1).decision_function(X))
-    for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "fold_support", "stability"):
+    after = clone(path).set_params(cv=2).fit(X, y).set_params(cv=None).fit(X, y)
+    for name in (*CHOSEN, "fold_support", "stability"):
         assert not hasattr(path, name), name
-    assert not hasattr(path.set_params(cv=2).fit(X, y).set_params(cv=None).fit(X, y), "scores_")
+        assert not hasattr(after, name), name
 
 
 @SHIFT
@@ -711,6 +713,24 @@ def test_the_best_point_is_the_first_with_the_best_mean():
     np.testing.assert_array_equal(path.predict(X), path.best_estimator_.predict(X))
 
 
+def test_results_are_those_of_a_search_over_the_points():
+    """``cv_results_`` of GridSearchCV that fits each point alone, in the same order, but for the times."""
+    path = SparseSVCPath(n_alphas=4, betas=[0.2, 0.1, 0.03], cv=3, scoring="roc_auc", tol=1e-12, scale=None).fit(X, y)
+    betas, alphas = path.path_.betas, path.path_.alphas
+    each = [{"alpha": [alphas[i, j]], "beta": [betas[i]]} for i, j in np.ndindex(3, 4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        search = GridSearchCV(SparseSVC(scale=None), each, cv=3, scoring="roc_auc").fit(X, y)
+    found, expected = path.cv_results_, search.cv_results_
+    assert set(found) == {name for name in expected if not name.endswith("_time")}
+    assert found["params"] == expected["params"]
+    for name in set(found) - {"params"}:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-9, err_msg=name)
+    assert np.array_equal(found["split1_test_score"].reshape(3, 4), path.scores_[1])
+    best = found["params"][np.argmin(found["rank_test_score"])]
+    assert best == {name: getattr(path.best_estimator_, name) for name in ("alpha", "beta")}
+
+
 def test_of_equal_scores_the_larger_penalties_are_taken():
     A = np.random.default_rng(0).standard_normal((60, 8))
     A[:, 5] = np.repeat([-4.0, 4.0], 30)
@@ -767,7 +787,7 @@ BEYOND = np.s_[1:, 1:]  # points that are not known in closed form
 def test_screening_does_not_change_the_weights_and_removes_no_feature_with_one(shift):
     plain = near_points(None, shift)
     assert plain.features_removed[BEYOND].sum() == plain.samples_removed[BEYOND].sum() == 0
-    for screening in (name for name, run in rules.RULES.items() if run.some):
+    for screening in (name for name, run in SCREENING_RULES.items() if run.some and not (shift and name == "iss")):
         grid = near_points(screening, shift)
         for i in range(3):
             for j in range(10):
@@ -783,9 +803,9 @@ def test_screening_does_not_change_the_weights_and_removes_no_feature_with_one(s
 def test_rejections_add_up_to_what_was_removed(screening):
     grid = near_points(screening, tol=1e-6)
     samples = grid.rejections("iss").sum(axis=0) * np.maximum(1, grid.inactive_samples)
-    features = sum(grid.rejections(rule).sum(axis=0) for rule in RULES if rule != "iss")
+    features = sum(grid.rejections(rule).sum(axis=0) for rule in SAFE_TESTS if rule != "iss")
     features *= np.maximum(1, 120 - grid.n_features)
-    assert all(grid.rejections(rule).min(initial=0.0) >= 0.0 for rule in RULES)
+    assert all(grid.rejections(rule).min(initial=0.0) >= 0.0 for rule in SAFE_TESTS)
     assert grid.rejections("iss").shape[1:] == (3, 10)
     np.testing.assert_allclose(features[BEYOND], grid.features_removed[BEYOND], atol=1e-9)
     if screening.startswith("sifs") and "gap" not in screening:
@@ -806,7 +826,7 @@ def test_by_default_no_test_is_run_and_the_grid_says_so(shift):
         np.testing.assert_array_equal(getattr(usual, name), getattr(plain, name))
     assert not usual.screened[BEYOND].any()
     assert usual.features_removed[BEYOND].sum() == usual.samples_removed[BEYOND].sum() == 0
-    assert not any(usual.tested(rule).any() for rule in RULES if rule != "ends")
+    assert not any(usual.tested(rule).any() for rule in SAFE_TESTS if rule != "ends")
     assert tested.screened.all()
     fits = [
         SparseSVC(1e-3, 0.05, fit_intercept=shift, screening=name, scale=None).fit(X, y)
@@ -872,7 +892,7 @@ def test_ctrl_c_among_the_folds_keeps_the_whole_grid_without_scores():
     with pytest.raises(KeyboardInterrupt):
         path.fit(X, y)
     assert path.path_.solved.all()
-    for name in ("scores_", "best_index_", "best_estimator_", "best_score_"):
+    for name in CHOSEN:
         assert not hasattr(path, name), name
     with pytest.raises(NotFittedError):
         path.stability(1, 1)
@@ -884,7 +904,7 @@ def test_ctrl_c_before_the_first_point_leaves_no_model(monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("thresher.families.sparse_svm.walker.walk", walk)
+    monkeypatch.setattr("thresher.families.sparse_svm.grid_walk.walk", walk)
     path = SparseSVCPath(3, 4, scale=None, fit_intercept=False)
     with pytest.raises(KeyboardInterrupt):
         path.fit(X, y)

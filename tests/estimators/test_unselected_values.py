@@ -17,7 +17,7 @@ X, Y, _ = problem(60, 30, 2)
 NAMES = [f"gene{j}" for j in range(30)]
 CLASSIFIERS = [
     FGMClassifier(3),
-    FGMClassifier(3, loss="logistic", overshoot=None),
+    FGMClassifier(3, loss="logistic", elimination=False),
     SparseSVC(0.1, 0.2),
     AlignmentPathClassifier(path=KernelPath(step=0.2), cv=2, max_features=5),
     StreamClassifier(3),
@@ -41,7 +41,7 @@ BAD = [np.nan, np.inf, -np.inf]
 def columns_read(clf):
     """Columns of X of which the selected features are made."""
     if clf.selection_.features.size and getattr(clf, "hash_bits", None) is not None:
-        alone = [clf.space_.columns(np.eye(30)[[j]], clf.selection_.features).any() for j in range(30)]
+        alone = [clf.fitted_features_.columns(np.eye(30)[[j]], clf.selection_.features).any() for j in range(30)]
         return np.flatnonzero(alone)
     return clf.selection_.features
 

@@ -6,12 +6,12 @@ import time
 import numpy as np
 import pytest
 
+from tests.families.growing import fgm
 from tests.oracles import convex, subsets
 from tests.problems import problem
 from thresher.data.input.validation import as_design
 from thresher.datasets import make_wide
-from thresher.engine.plans import turn_groups
-from thresher.families.fgm.fit import features_per_turn, fgm
+from thresher.families.fgm.spec import features_per_turn
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
 from thresher.results import StopReason, Trace, reached_text
@@ -121,11 +121,11 @@ def test_bounds_hold_with_everything_at_once(loss, shift):
         assert found.certificate.pick_objective >= everything - slack
 
 
-def test_new_groups_stall_where_the_k_support_master_converges():
+def test_new_groups_stall_where_the_k_support_norm_converges():
     """The paper's sub-problem (30) on new features only does not reach the optimum; ours does (issue: 60 x 80)."""
     X, y, cost = problem(60, 80, 3, noise=2.0)
     ours = run(X, y, cost, per_turn=4, tol=1e-7)
-    paper = run(X, y, cost, per_turn=4, tol=1e-7, penalty=turn_groups, max_turns=19)
+    paper = run(X, y, cost, per_turn=4, tol=1e-7, literal=True, max_turns=19)
     assert ours.certificate.gap <= 1e-7
     assert paper.certificate.gap > 1e-3
     assert paper.certificate.objective >= ours.certificate.objective
@@ -157,7 +157,7 @@ def test_every_reason_to_stop():
     nothing = run(np.zeros_like(X), y, cost)
     assert nothing.stop is StopReason.CONVERGED
     assert nothing.stop_reason.endswith(" <= tol=0.001; no other feature has a non-zero score")
-    assert "decreased by less than" in run(X, y, cost, penalty=turn_groups, tol=1e-2).stop_reason
+    assert "decreased by less than" in run(X, y, cost, literal=True, tol=1e-2).stop_reason
     assert run(X[:, :3], y, cost, tol=0.0, per_turn=1).features.size == 3
 
 

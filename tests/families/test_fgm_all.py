@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.families.test_fgm_measures import by_name, few, pose
-from tests.laws.measures import FREE
-from tests.oracles import planes as oracle
+from tests.families.growing import fgm_all, held_out_all
+from tests.families.test_fgm_measures import few, pose
+from tests.laws.measures import FREE, by_kind
+from tests.oracles import cuts as oracle
 from thresher import FGMClassifier
 from thresher.data.input.validation import as_design
 from thresher.families.fgm import all_features as module
-from thresher.families.fgm.all_features import fgm_all, held_out_all
 from thresher.optim.measures.values import F1, PRBEP, RocArea
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.solvers import bundle
 from thresher.results import StopReason, Trace
 
@@ -31,7 +31,7 @@ X, Y = rare()
 CODES = np.argmax(X[:, :3], axis=1)
 
 
-@by_name
+@by_kind
 def test_the_optimum_under_the_plain_penalty(measure):
     A, known, problem = pose(measure)
     found = fgm_all(as_design(A), [problem], Trace(), tol=1e-5)
@@ -68,18 +68,18 @@ def test_excluded_columns_are_not_in_the_model():
 def test_two_passes_an_iteration_and_nothing_is_taken(storage, measure):
     A = np.where(np.abs(X) > 1.0, X, 0.0)
     trace = Trace()
-    fgm_all(as_design(storage(A)), [PlaneProblem(Y, np.full(Y.size, 10.0), measure)], trace)
+    fgm_all(as_design(storage(A)), [CutProblem(Y, np.full(Y.size, 10.0), measure)], trace)
     kinds = {step.kind for step in trace.steps}
     assert kinds == {"solve"}
     assert len(trace.turns) > 3
     assert all(step.passes <= 2.0 + 1e-9 for step in trace.steps)
-    assert len(trace.steps) == len(trace.turns) + 1  # the planes at zero are computed before the first iteration
+    assert len(trace.steps) == len(trace.turns) + 1  # the cuts at zero are computed before the first iteration
 
 
-def test_turns_tell_planes_and_gap():
+def test_turns_tell_cuts_and_gap():
     told = []
-    fgm_all(as_design(X), [PlaneProblem(Y, np.full(Y.size, 10.0), F1())], Trace(), watch=told.append)
-    assert [turn.planes for turn in told[:2]] != [0, 0]
+    fgm_all(as_design(X), [CutProblem(Y, np.full(Y.size, 10.0), F1())], Trace(), watch=told.append)
+    assert [turn.cuts for turn in told[:2]] != [0, 0]
     assert told[-1].inner_gap == pytest.approx(told[-1].gap)
     assert all(later.lower_bound >= turn.lower_bound for turn, later in itertools.pairwise(told))
     assert all(later.objective <= turn.objective for turn, later in itertools.pairwise(told))
@@ -91,14 +91,14 @@ def test_turns_tell_planes_and_gap():
 @pytest.mark.parametrize("after", [0, 5, 40])
 def test_ctrl_c_keeps_the_model_so_far(after, monkeypatch):
     """Of the class whose turn it is the best one, of those after it none."""
-    iterate, count = bundle.Search.iterate, iter(range(100000))
+    iterate, count = bundle.BundleSearch.iterate, iter(range(100000))
 
     def counted(self, *args):
         if next(count) == after:
             raise KeyboardInterrupt
         return iterate(self, *args)
 
-    monkeypatch.setattr(bundle.Search, "iterate", counted)
+    monkeypatch.setattr(bundle.BundleSearch, "iterate", counted)
     clf = FGMClassifier("all", loss="f1", C=10.0)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, CODES)
@@ -118,15 +118,15 @@ def test_a_deadline_leaves_one_iteration_for_each_class():
 
 def test_a_search_that_ends_above_its_gap_has_not_converged(monkeypatch):
     """As with values of X so large that only rounding errors are left."""
-    monkeypatch.setattr(bundle, "BARREN", -1)  # no iteration finds anything new
-    found = fgm_all(as_design(X), [PlaneProblem(Y, np.full(Y.size, 1.0), F1())], Trace(), tol=1e-6)
+    monkeypatch.setattr(bundle, "MOST_BARREN", -1)  # no iteration finds anything new
+    found = fgm_all(as_design(X), [CutProblem(Y, np.full(Y.size, 1.0), F1())], Trace(), tol=1e-6)
     assert found.stop is StopReason.NOT_CONVERGED
     assert found.stop_reason == "not converged: a gap of 1.0e+00 that rounding errors leave"
 
 
 def test_max_iter_is_for_folds_too(monkeypatch):
     monkeypatch.setattr(module, "ITERATIONS", 2)
-    problem = PlaneProblem(Y, np.full(Y.size, 10.0), F1())
+    problem = CutProblem(Y, np.full(Y.size, 10.0), F1())
     for run in (lambda trace: fgm_all(as_design(X), [problem], trace, max_turns=1),
                 lambda trace: list(held_out_all(as_design(X), [problem], trace, max_turns=1))):  # fmt: skip
         trace = Trace()
@@ -170,7 +170,7 @@ def test_C_by_cross_validation_and_weights_of_zero():
         ({"loss": "logistic"}, "LogisticRegression"),
         ({"groups": np.arange(30) // 3}, "groups has no meaning"),
         ({"always_include": [1]}, "always_include has no meaning"),
-        ({"features": "polynomial"}, 'needs features="linear"'),
+        ({"feature_map": "polynomial"}, 'needs feature_map="columns"'),
     ],
 )
 def test_what_it_does_not_go_with_is_refused(options, message):

@@ -5,35 +5,33 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from tests.laws.measures import FREE, LIST, RANKINGS, parameters
-from tests.oracles import planes as oracle
+from tests.families.growing import fgm
+from tests.laws.measures import FREE, RANKINGS, by_kind, parameters
+from tests.oracles import cuts as oracle
 from thresher.data.input.validation import as_design
-from thresher.engine.plans import turn_groups
-from thresher.families.fgm.fit import fgm
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.problems.cuts import CutProblem
 from thresher.results import StopReason, Trace
 
-by_name = pytest.mark.parametrize("measure", LIST, ids=repr)
 few = pytest.mark.parametrize("measure", [ErrorRate(), F1(), PRBEP(), RecallAtK(2.0), RocArea()], ids=repr)
 
 
 def pose(measure, seed=0, p=7, total=30.0, classes=1):
-    """(X, planes of each class, problem) of so few samples that every labelling or ranking is known."""
+    """(X, cuts of each class, problem) of so few samples that every labelling or ranking is known."""
     rng, n = np.random.default_rng(seed), 6 if measure in RANKINGS else 8
     X = rng.standard_normal((n, p))
     pull = X[:, :classes].T + 0.7 * rng.standard_normal((classes, n))
     Y = np.where(pull >= np.sort(pull, axis=1)[:, [-2 if n == 6 else -3]], 1.0, -1.0)
-    problem = PlaneProblem(Y.ravel(), np.full(Y.size, total / n), measure, classes=classes)
+    problem = CutProblem(Y.ravel(), np.full(Y.size, total / n), measure, classes=classes)
     known = []
     for y in Y:
-        losses, V = oracle.every_plane(measure.name, y, **parameters(measure))
+        losses, V = oracle.every_cut(measure.name, y, **parameters(measure))
         known.append((V @ X, losses, V.sum(axis=1), total))
     return X, known, problem
 
 
 def on(known, columns):
-    """The planes on some of the columns."""
+    """The cuts on some of the columns."""
     return [(G[:, list(columns)], *rest) for G, *rest in known]
 
 
@@ -44,7 +42,7 @@ def best_subset(known, k, p, *, shifted, forced=()):
     return min(oracle.optimum(on(known, each), k, shifted=shifted)[0] for each in tries)
 
 
-@by_name
+@by_kind
 def test_growth_arrives_at_the_optimum_over_all_columns(measure):
     """No number is asked for: the gap is closed, between a bound and an objective on either side of the optimum."""
     X, known, problem = pose(measure)
@@ -58,7 +56,7 @@ def test_growth_arrives_at_the_optimum_over_all_columns(measure):
     assert found.stop is StopReason.CONVERGED
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("forced", [(), (5,)])
 def test_bounds_of_picks_hold_for_every_subset(measure, forced):
     """That of the pick and those of the path; the objective of a pick is that of its own columns."""
@@ -118,7 +116,7 @@ def test_bounds_of_turns_rise(measure):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((40, 60))
     y = np.where(X[:, :4].sum(axis=1) + 3.0 * rng.standard_normal(40) > 3.0, 1.0, -1.0)
-    trace, problem = Trace(), PlaneProblem(y, np.full(40, 2.0), measure)
+    trace, problem = Trace(), CutProblem(y, np.full(40, 2.0), measure)
     found = fgm(as_design(X), [problem], trace, wanted=None, per_turn=3)
     turns = trace.turns
     assert len(turns) > 2
@@ -129,10 +127,10 @@ def test_bounds_of_turns_rise(measure):
 
 
 @few
-def test_the_papers_master_is_there_for_comparison(measure):
+def test_the_papers_sub_problem_is_there_for_comparison(measure):
     """(15)/(16): groups of turns. It may stall above the optimum; its bound holds all the same."""
     X, known, problem = pose(measure, 4)
-    found = fgm(as_design(X), [problem], Trace(), wanted=None, per_turn=2, tol=1e-4, penalty=turn_groups)
+    found = fgm(as_design(X), [problem], Trace(), wanted=None, per_turn=2, tol=1e-4, literal=True)
     optimum = oracle.optimum(known, 2, shifted=measure in FREE)[0]
     assert found.certificate.lower_bound <= optimum * (1.0 + 1e-6)
     assert found.certificate.objective >= optimum * (1.0 - 1e-6)
@@ -148,7 +146,5 @@ def test_the_first_scan_ranks_by_use_not_by_frequency(measure):
     X[:, 4] = rng.random(60) < 0.9
     X[:, 7] = y > 0
     X[0, 7] = 0.0
-    found = fgm(
-        as_design(X), [PlaneProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, overshoot=None, per_turn=1
-    )
+    found = fgm(as_design(X), [CutProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, overshoot=None, per_turn=1)
     assert found.features.tolist() == [7]

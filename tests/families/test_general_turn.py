@@ -10,13 +10,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from tests.families.growing import fgm
 from tests.oracles import convex
 from tests.problems import many_classes, problem
 from thresher.data.designs.units import EachColumn, Members, Units
 from thresher.data.input.validation import as_design
 from thresher.engine.growth import grow
-from thresher.engine.plans import GrowthPlan, k_support, turn_groups
-from thresher.families.fgm.fit import fgm
+from thresher.engine.plans import GrowthPlan, k_support
 from thresher.optim import dispatch as solvers
 from thresher.optim.dispatch import Solver, eliminator_for, solver_for
 from thresher.optim.penalties.norms import KSupport, Penalty
@@ -61,7 +61,7 @@ class Mixture(DualPoint):
 
 @dataclass(frozen=True)
 class ErrorRate(Problem):
-    """C n max over labellings y' of [share of differences - sum (y - y') z / (2n)]: the hinge loss, by planes."""
+    """C n max over labellings y' of [share of differences - sum (y - y') z / (2n)]: the hinge loss, by cuts."""
 
     y: np.ndarray
     C: float
@@ -92,37 +92,37 @@ class ErrorRate(Problem):
 
 
 def bundle(block, problem, penalty, start=None, *, tol, deadline=None):
-    """Planes are added until none is violated by more than ``tol``; the small program is the conic solver's."""
+    """Cuts are added until none is violated by more than ``tol``; the small program is the conic solver's."""
     X, n = block.toarray(), problem.size
-    planes = [] if start is None or start.memory is None else list(start.memory)
+    cuts = [] if start is None or start.memory is None else list(start.memory)
     w, bound, best = np.zeros(X.shape[1]) if start is None else start.w, 0.0, None
     while best is None or best.objective - bound > tol:
         z = X @ w
         labelling = problem.most_violated(z)
         objective = penalty.value(w) + problem.most * problem.loss(labelling, z)
-        planes.append(labelling)
-        w_new, weights = small_program(X, problem, penalty, np.array(planes))
-        dual = Mixture(problem.y, np.array(planes), weights, problem.most)
+        cuts.append(labelling)
+        w_new, weights = small_program(X, problem, penalty, np.array(cuts))
+        dual = Mixture(problem.y, np.array(cuts), weights, problem.most)
         scores = X.T @ dual.vector
         bound = max(bound, dual.bound(2.0 * penalty.conjugate(scores)))
         if best is None or objective < best.objective:
             best = Solution(w, z, 0.0, dual, scores, objective - penalty.value(w), objective, bound)
-        best = Solution(best.w, best.z, 0.0, dual, scores, best.loss, best.objective, bound, memory=tuple(planes))
+        best = Solution(best.w, best.z, 0.0, dual, scores, best.loss, best.objective, bound, memory=tuple(cuts))
         w = w_new
-        assert len(planes) < 40 * n, "no progress"
+        assert len(cuts) < 40 * n, "no progress"
     return best
 
 
-def small_program(X, problem, penalty, planes):
-    """(w, weights of the planes): min penalty + C n xi over the planes so far."""
+def small_program(X, problem, penalty, cuts):
+    """(w, weights of the cuts): min penalty + C n xi over the cuts so far."""
     m, n = X.shape[1], problem.size
     w, d, xi = cp.Variable(m), cp.Variable(m), cp.Variable(nonneg=True)
     rules = [d >= 0, d <= 1, cp.sum(d) <= penalty.k]
-    gains = np.mean(problem.y != planes, axis=1)
-    cut = gains - ((problem.y - planes) / (2 * n)) @ X @ w <= xi
+    gains = np.mean(problem.y != cuts, axis=1)
+    constraint = gains - ((problem.y - cuts) / (2 * n)) @ X @ w <= xi
     size = sum(cp.quad_over_lin(w[j], d[j]) for j in range(m))
-    convex.solved(cp.Problem(cp.Minimize(0.5 * size + problem.most * xi), [*rules, cut]))
-    return w.value, np.maximum(cut.dual_value, 0.0)
+    convex.solved(cp.Problem(cp.Minimize(0.5 * size + problem.most * xi), [*rules, constraint]))
+    return w.value, np.maximum(constraint.dual_value, 0.0)
 
 
 def hinge_optimum(X, y, C, k):
@@ -138,13 +138,14 @@ def test_a_cutting_plane_loss_goes_through_grow(monkeypatch):
     toy = Solver("bundle", bundle, ErrorRate, Penalty)
     X, y, _ = problem(18, 24, 3)
     posed, trace = ErrorRate(y, C=0.5), Trace()
-    message = "no solver supports ErrorRate with KSupport: newton requires Curved and Pieced"
+    message = "no solver supports ErrorRate with KSupport: newton requires Curved and Piecewise"
     with pytest.raises(TypeError, match=message):
         solver_for(as_design(X).take(np.arange(3)), posed, KSupport(3))
     with pytest.raises(TypeError, match="features of ErrorRate cannot be eliminated"):
         eliminator_for(posed)
     with pytest.raises(TypeError, match="cannot be eliminated"):  # before any scan, not after growth
-        fgm(None, [posed], trace, wanted=3, overshoot=2.0)
+        fgm(as_design(X), [posed], trace, wanted=3, overshoot=2.0)
+    assert not trace.steps
     monkeypatch.setattr(solvers, "SOLVERS", (*solvers.SOLVERS, toy))
     plan = GrowthPlan(units=EachColumn(24), wanted=None, budget=3, tol=1e-4, inner_tol=1e-6)
     (grown,) = grow(as_design(X), [posed], plan, trace)
@@ -285,7 +286,7 @@ def test_groups_of_one_column_and_weight_one_are_columns():
 def test_sub_problem_30_is_for_single_columns_only():
     X, _, _, posed = posed_groups(1)
     with pytest.raises(ValueError, match=r"sub-problem \(30\) is for single columns"):
-        fgm(as_design(X), [posed], Trace(), wanted=None, units=toy_groups(), penalty=turn_groups)
+        fgm(as_design(X), [posed], Trace(), wanted=None, units=toy_groups(), literal=True)
 
 
 def test_excluded_units_are_never_taken_and_the_bound_is_that_of_the_others():

@@ -6,12 +6,12 @@ import time
 import numpy as np
 import pytest
 
+from tests.families.growing import fgm, growth_target
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.input.validation import as_design
 from thresher.engine import growing as machines_module
 from thresher.engine import threshing
-from thresher.families.fgm.fit import fgm, growth_target
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem

@@ -26,3 +26,9 @@ def test_differences_see_a_changed_number():
     assert differences(old, {"weights": [1.0, 2.0], "features": [3, 5]}, "x", rtol=1e-7)
     assert differences(old, {"weights": [1.0], "features": [3, 4]}, "x", rtol=1e-7)
     assert not differences(old, {"weights": [1.0, 2.0 + 1e-12], "features": [3, 4]}, "x", rtol=1e-7)
+
+
+def test_differences_see_a_changed_id_of_any_size():
+    """Numbers of products of columns have ten digits and more: a relative tolerance would take one for another."""
+    assert differences({"features": [1 << 40, 3]}, {"features": [(1 << 40) + 1, 3]}, "x", rtol=1e-7)
+    assert not differences({"features": [1 << 40, 3]}, {"features": [1 << 40, 3]}, "x")

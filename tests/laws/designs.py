@@ -8,9 +8,13 @@ import atexit
 import collections
 import functools
 import itertools
+import pathlib
+import pickle
+import tempfile
 import threading
+import weakref
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -25,8 +29,9 @@ from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Cost, Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.scaled import ScaledDesign
-from thresher.data.scan.pieces import Opened, Piece, Slice
-from thresher.data.workers import SERIAL, WINDOW
+from thresher.data.scan.pieces import Generated, Opened, Piece, Slice
+from thresher.data.scan.sources import reference
+from thresher.data.workers import SERIAL, WINDOW, Workers
 from thresher.features.additive.design import ExpandedDesign
 from thresher.features.additive.maps import Inputs
 from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
@@ -54,21 +59,23 @@ class PiecewiseDesign(Design):
         return Cost(share, int(share * self.nbytes))
 
 
-@dataclass(frozen=True)
-class ComputedPiece(Piece):
-    """Products of columns of a small X, made when opened; ``alive`` counts pieces that are not yet done with."""
+class ProductsOfColumns:
+    """Products of columns of a small X, made where they are scored; ``alive`` counts pieces that are not done with."""
 
-    X: np.ndarray
-    pairs: np.ndarray
-    first: int
-    counter: object = field(repr=False)
+    def __init__(self, X, pairs):
+        self.X, self.pairs, self.alive = X, pairs, Alive()
+
+    def block(self, lo, hi):
+        return DenseBlock(np.asfortranarray(products(self.X, self.pairs[lo:hi])))
+
+
+@dataclass(frozen=True)
+class ComputedPiece(Generated):
+    """Some of these products."""
 
     @property
-    def width(self):
-        return len(self.pairs)
-
-    def open(self):
-        return Opened(DenseBlock(np.asfortranarray(products(self.X, self.pairs))), 0, self.width)
+    def counter(self):
+        return self.source.open().alive
 
     def reduced(self, *how):
         try:
@@ -110,18 +117,23 @@ class ComputedDesign(PiecewiseDesign):
     """
 
     def __init__(self, X, workers=SERIAL):
-        self.X, self.pairs, self.alive = X, all_pairs(X.shape[1]), Alive()
-        super().__init__((X.shape[0], len(self.pairs)), workers)
+        self.products = ProductsOfColumns(X, all_pairs(X.shape[1]))
+        super().__init__((X.shape[0], len(self.products.pairs)), workers)
+
+    @property
+    def alive(self):
+        return self.products.alive
 
     def pieces(self, vectors=1):
-        count = getattr(self.workers, "count", 1)
+        source = reference(self.products, self.workers)
         for a, b in self.cuts():
             self.alive.made()
-            assert self.alive.now <= WINDOW * count + 1, "more pieces are alive than the window holds"
-            yield ComputedPiece(self.X, self.pairs[a:b], a, self.alive)
+            most = WINDOW * self.workers.parallelism + 1
+            assert self.alive.now <= most, "more pieces are alive than the window holds"
+            yield ComputedPiece(source, a, b - a)
 
     def take(self, ids):
-        return DenseBlock(np.asfortranarray(products(self.X, self.pairs[ids])))
+        return DenseBlock(np.asfortranarray(products(self.products.X, self.products.pairs[ids])))
 
 
 class MappedDesign(PiecewiseDesign):
@@ -156,24 +168,44 @@ class MappedPiece(Piece):
 
 
 class Processes:
-    """Runs pieces in other processes: only descriptions go there, only reducers come back."""
+    """Runs pieces in other processes: only references go there, only reducers come back.
 
-    count = 2
+    What pieces refer to is written to a file, which each process reads once.
+    """
+
+    parallelism = 2
 
     def __init__(self):
-        self.pool = ProcessPoolExecutor(self.count)
+        self.pool, self.folder = ProcessPoolExecutor(self.parallelism), tempfile.TemporaryDirectory()
+        self.shipped = 0
+
+    def ship(self, source):
+        self.shipped += 1
+        path = pathlib.Path(self.folder.name) / f"{self.shipped}.pickle"
+        path.write_bytes(pickle.dumps(source))
+        weakref.finalize(source, path.unlink, missing_ok=True)
+        return functools.partial(unpickled, path)
 
     def stream(self, function, tasks, *, entries):
         waiting = collections.deque()
         for task in tasks:
             waiting.append(self.pool.submit(function, *task))
-            if len(waiting) == WINDOW * self.count:
+            if len(waiting) == WINDOW * self.parallelism:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
     def close(self):
         self.pool.shutdown()
+        self.folder.cleanup()
+
+    def __reduce__(self):
+        """Designs that are shipped run their pieces where they arrive."""
+        return Workers, (1,)
+
+
+def unpickled(path):
+    return pickle.loads(path.read_bytes())
 
 
 @functools.cache
@@ -234,8 +266,9 @@ class CutDesign(MemoryDesign):
         self.cuts = cuts
 
     def pieces(self, vectors=1):
+        block = reference(self.block, self.workers)
         for lo, hi in itertools.pairwise(self.cuts):
-            yield Slice(lo, self.block, lo, hi)
+            yield Slice(lo, block, lo, hi)
 
 
 def _scaled(X, workers):

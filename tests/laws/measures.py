@@ -26,8 +26,13 @@ TABLES = [
 RANKINGS = [RocArea(), AveragePrecision()]
 LIST = TABLES + RANKINGS
 WEIGHTED = [ErrorRate(), RocArea()]
-FREE = [measure for measure in LIST if measure.free]
+FREE = [measure for measure in TABLES if measure.name in ("error", "f1", "fbeta")]
 by_name = pytest.mark.parametrize("measure", LIST, ids=repr)
+# One measure of each kind, for laws of what uses measures, whatever is counted; other parameters run as slow tests.
+KINDS = [ErrorRate(), F1(), FBeta(0.3), PRBEP(), PrecisionAtK(2), RecallAtK(2.0), RocArea(), AveragePrecision()]
+by_kind = pytest.mark.parametrize(
+    "measure", [each if each in KINDS else pytest.param(each, marks=pytest.mark.slow) for each in LIST], ids=repr
+)
 
 
 @st.composite

@@ -10,6 +10,7 @@ from tests.laws.designs import COLUMNS_OF_X, DESIGNS, CutDesign, MappedDesign, w
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
 from thresher.data import workers as workers_module
+from thresher.data.blocks import base
 from thresher.data.blocks.compressed import CscBlock, CsrBlock
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.memory import MemoryDesign
@@ -17,9 +18,9 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
-from thresher.features.kernels import sorted_columns as module
 from thresher.features.kernels.alignment import Alignment, alignments_of, with_gammas
 from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
+from thresher.features.kernels.sorted_columns import sorted_columns
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)
@@ -72,8 +73,8 @@ def test_threads_and_pieces_change_no_bit(monkeypatch, tmp_path):
     kernel = WAYS["rbf"]
     reference = scores(MemoryDesign(STORED["csr_int32"](X)), kernel, targets)
     monkeypatch.setattr(workers_module, "SMALL", 0)
-    for at_a_time in (1 << 20, 5):
-        monkeypatch.setattr(module, "ENTRIES_AT_ONCE", at_a_time)
+    for at_a_time in (base.PART_VALUES, 5):
+        monkeypatch.setattr(base, "PART_VALUES", at_a_time)
         for name in ("csr_int32", "csc_int32", "dense_F_float64"):
             for count in (1, 2, 3):
                 with Workers(count) as workers:
@@ -89,9 +90,9 @@ def test_slices_of_rows_do_not_read_all_indices(storage, monkeypatch):
     whole = scores(MemoryDesign(STORED["csc_int32"](kept)), WAYS["rbf"], w=WEIGHTS["some"])
     block = STORED[storage](X)
     assert isinstance(block, CsrBlock)
-    monkeypatch.setattr(module, "ENTRIES_AT_ONCE", 20)
+    monkeypatch.setattr(base, "PART_VALUES", 20)
     monkeypatch.setattr(CsrBlock, "take", None)
-    slices = list(module.sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
+    slices = list(sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
     assert len(slices) > 5
     assert slices[0][0] == 3
     assert np.array_equal(scores(MemoryDesign(block), WAYS["rbf"], w=WEIGHTS["some"]), whole)

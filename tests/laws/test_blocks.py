@@ -39,7 +39,7 @@ def test_second_derivatives_equal_the_dense_answer(block, monkeypatch):
     weights = rng.standard_normal(X.shape[0]) * (rng.random(X.shape[0]) < 0.7)
     found = block.gram(weights)
     np.testing.assert_allclose(found, (X.T * weights) @ X, rtol=1e-12, atol=1e-9)
-    monkeypatch.setattr("thresher.data.blocks.compressed.GRID", 20)
+    monkeypatch.setattr("thresher.data.blocks.compressed.PRODUCT_SUMS", 20)
     assert np.array_equal(block.gram(weights), found)
 
 
@@ -55,6 +55,22 @@ def test_take_commutes_with_correlate(block, ids):
 def test_joined_blocks_are_side_by_side(block):
     both = block.take(np.arange(5)).joined(block.take(np.arange(5, 9)))
     np.testing.assert_allclose(both.toarray(), X[:, :9], rtol=1e-13, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 40, 1 << 20])
+def test_stored_values_make_up_the_columns(block, size, monkeypatch):
+    """Column by column, rows in ascending order; without zeros where these are not stored."""
+    monkeypatch.setattr("thresher.data.blocks.base.PART_VALUES", size)
+    written, first = np.zeros((X.shape[0], 13)), 4
+    for part in block.stored_parts(4, 17):
+        assert part.first == first
+        columns = part.first - 4 + part.columns
+        written[part.rows, columns] = part.values
+        assert np.all(np.diff(columns * X.shape[0] + part.rows) > 0)
+        assert np.all(part.values != 0.0) if block.sparse else part.rows.size == X.shape[0] * (part.indptr.size - 1)
+        first += part.indptr.size - 1
+    assert first == 17
+    np.testing.assert_allclose(written, X[:, 4:17], rtol=1e-13, atol=1e-12)
 
 
 @pytest.mark.parametrize("ids", [[], [36], [0, 3, 4, 20]])
@@ -85,8 +101,8 @@ def test_squares_a_piece_at_a_time_have_the_same_bits(name, monkeypatch):
     wide = matrix(273, 1025, seed=7)  # ranges of 32 columns would leave a single one over
     rows, columns = rng.random(273), rng.random(1025)
     whole = STORED[name](wide).column_squares(rows), STORED[name](wide).row_squares(columns)
-    monkeypatch.setattr("thresher.data.blocks.dense.SQUARED", 1 << 13)
-    monkeypatch.setattr("thresher.data.blocks.compressed.SQUARED", 100)
+    monkeypatch.setattr("thresher.data.blocks.dense.SQUARED_VALUES", 1 << 13)
+    monkeypatch.setattr("thresher.data.blocks.compressed.SQUARED_VALUES", 100)
     pieces = STORED[name](wide).column_squares(rows), STORED[name](wide).row_squares(columns)
     for mine, theirs in zip(pieces, whole, strict=True):
         assert np.array_equal(mine, theirs)
@@ -204,8 +220,8 @@ def test_sparse_sums_of_many_vectors_are_those_of_each_alone(name, k, monkeypatc
     correlated = np.stack([block.correlate(v) for v in V.T], axis=1)
     combined = np.stack([block.combine(w) for w in W.T], axis=1)
     for tile, visit in ((1 << 18, 4), (k, 0), (17 * k, 0), (1, 2)):
-        monkeypatch.setattr("thresher.data.blocks.compressed.TILE", tile)
-        monkeypatch.setattr("thresher.data.blocks.compressed.MIN_VISIT", visit)
+        monkeypatch.setattr("thresher.data.blocks.compressed.TILE_SUMS", tile)
+        monkeypatch.setattr("thresher.data.blocks.compressed.TILE_ENTRIES", visit)
         assert np.array_equal(block.correlate(V), correlated)
         assert np.array_equal(block.combine(W), combined)
 

@@ -6,14 +6,15 @@ import warnings
 import numpy as np
 import pytest
 
-from tests.laws.test_bundle import block_of, by_name, larger, posed
+from tests.laws.measures import by_kind
+from tests.laws.test_bundle import block_of, larger, posed
 from thresher import F1, PRBEP, AveragePrecision, ErrorRate, PrecisionAtK
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.solvers import bundle
 from thresher.optim.solvers.solution import Start
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("size", [1e3, 1e12])
 def test_a_start_that_is_worse_than_no_model(measure, size):
     """However bad it is, and however early the search ends: the model is no worse than none, and not zero."""
@@ -22,8 +23,8 @@ def test_a_start_that_is_worse_than_no_model(measure, size):
     w = -size * np.array([1.0, 1.0, 1.0, 0.5, 0.0, 0.0])
     start = Start(w, X @ w)
     assert problem.at(X @ w).loss > 100.0
-    search = bundle.Search(block_of(X), problem, KSupport(2), start)
-    assert search.best.objective <= 100.0 * (1.0 + 2.0 * bundle.FINEST)
+    search = bundle.BundleSearch(block_of(X), problem, KSupport(2), start)
+    assert search.best.objective <= 100.0 * (1.0 + 2.0 * bundle.FINEST_GAP)
     assert search.best.w[:4].all()
     found = bundle.solve(block_of(X), problem, KSupport(2), start, tol=0.1)
     cold = bundle.solve(block_of(X), problem, KSupport(2), tol=0.1)
@@ -31,9 +32,9 @@ def test_a_start_that_is_worse_than_no_model(measure, size):
     assert found.bound <= cold.objective * (1.0 + 1e-9)
 
 
-@by_name
-def test_a_start_without_loss_and_without_planes(measure):
-    """Nothing is violated there, so that there may be no planes: weights of zero bound nothing, and divide nothing."""
+@by_kind
+def test_a_start_without_loss_and_without_cuts(measure):
+    """Nothing is violated there, so that there may be no cuts: weights of zero bound nothing, and divide nothing."""
     X, _ = larger(1, 30, 6)
     y = np.where(X[:, 0] > 0.3, 1.0, -1.0)
     X[:, 0] += y
@@ -59,7 +60,7 @@ def test_where_no_model_is_better_than_none_the_weights_still_order(start):
     found = bundle.solve(block_of(X), problem, KSupport(8), start, tol=1e-3)
     assert found.bound > 0.99 * problem.without_features
     assert found.w.all()
-    assert found.objective <= problem.without_features * (1.0 + 2.0 * bundle.FINEST)
+    assert found.objective <= problem.without_features * (1.0 + 2.0 * bundle.FINEST_GAP)
     np.testing.assert_allclose(found.objective, 0.5 * found.w @ found.w + problem.at(X @ found.w).loss)
     assert np.corrcoef(found.w, found.scores)[0, 1] > 0.99  # the direction that the bound leads to
 
@@ -82,7 +83,7 @@ def test_when_time_is_over_a_bad_start_is_no_worse_than_no_model(size):
     problem, w = posed(ErrorRate(), y, 1e3), size * rng.standard_normal(8)
     late = bundle.solve(block_of(X), problem, KSupport(8), Start(w, X @ w), tol=1e-9, deadline=0.0)
     assert late.w.any()
-    assert late.objective <= problem.without_features * (1.0 + 2.0 * bundle.FINEST)
+    assert late.objective <= problem.without_features * (1.0 + 2.0 * bundle.FINEST_GAP)
 
 
 @pytest.mark.parametrize("measure", [PRBEP(), AveragePrecision()], ids=repr)
@@ -93,7 +94,7 @@ def test_a_bound_that_rises_late(measure):
     pull = X[:, :3].sum(axis=1) + 2.0 * rng.standard_normal(300)
     problem = posed(measure, np.where(pull > np.quantile(pull, 0.8), 1.0, -1.0), 1e8)
     tol, longest = 1e-3 * problem.without_features, 0
-    found = bundle.Search(block_of(X), problem, KSupport(30), Start(np.zeros(30), np.zeros(300)))
+    found = bundle.BundleSearch(block_of(X), problem, KSupport(30), Start(np.zeros(30), np.zeros(300)))
     while not found.is_settled(tol):
         before = found.smaller[0]
         found.iterate(tol)
@@ -105,7 +106,7 @@ def test_a_bound_that_rises_late(measure):
 # units of X
 
 
-@by_name
+@by_kind
 @pytest.mark.parametrize("k", [2, 6])
 @pytest.mark.parametrize("units", [1e3, 1e6, "mixed"])
 def test_units_of_the_columns_with_a_large_C(measure, k, units):
@@ -115,8 +116,8 @@ def test_units_of_the_columns_with_a_large_C(measure, k, units):
     factors = np.array([1.0, 1e6, 2.0, 1e3, 1e6, 10.0]) if units == "mixed" else np.full(6, units)
     problem = posed(measure, y, 1e6)
     aim, deadline = 1e-3 * problem.without_features, time.perf_counter() + 60.0  # a fraction of a second each
-    given = bundle.search(block_of(X), problem, KSupport(k), tol=aim, deadline=deadline)
-    large = bundle.search(block_of(X * factors), problem, KSupport(k), tol=aim, deadline=deadline)
+    given = bundle.searched(block_of(X), problem, KSupport(k), tol=aim, deadline=deadline)
+    large = bundle.searched(block_of(X * factors), problem, KSupport(k), tol=aim, deadline=deadline)
     assert not given.cut_short
     assert not large.cut_short
     assert large.gap <= max(large.aim(aim), 1e-5 * problem.without_features)
@@ -124,14 +125,14 @@ def test_units_of_the_columns_with_a_large_C(measure, k, units):
     assert large.bound <= given.best.objective
 
 
-@by_name
+@by_kind
 def test_gaps_that_cannot_be_closed_end_the_search(measure):
     """1e12 times as large: the weights are the last digits of sums. It ends by itself, with a model not much worse."""
     X, y = larger(2, 60, 6, share=0.3)
     X[:, 0] -= 0.3 * y
     problem = posed(measure, y, 1e6)
-    given = bundle.search(block_of(X), problem, KSupport(2), tol=1e3)
-    large = bundle.search(block_of(1e12 * X), problem, KSupport(2), tol=0.0)
+    given = bundle.searched(block_of(X), problem, KSupport(2), tol=1e3)
+    large = bundle.searched(block_of(1e12 * X), problem, KSupport(2), tol=0.0)
     assert large.iterations < 200
     assert large.best.objective <= given.best.objective + 2e-2 * problem.without_features
     assert large.bound <= given.best.objective

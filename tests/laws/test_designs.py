@@ -136,7 +136,7 @@ def test_a_scan_ends_at_its_deadline_unless_it_is_done(made, monkeypatch):
         pieces += 1
         if hasattr(piece, "counter"):
             piece.counter.done()
-    window = workers_module.WINDOW * getattr(design.workers, "count", 1) if design.workers is not SERIAL else 1
+    window = workers_module.WINDOW * design.workers.parallelism if design.workers is not SERIAL else 1
     whole = design.scan(score, TopK(3))
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)
     monkeypatch.setattr("thresher.data.designs.base.time", clock)

@@ -112,7 +112,7 @@ def test_what_a_solution_says_of_itself(shape, loss, shift, count):
             z = X[:, station.kept] @ found.w
             np.testing.assert_allclose(found.z, z, atol=1e-10)
             assert (found.b != 0.0) == shift
-            assert found.loss == pytest.approx(one.loss.value(one.y, z + found.b, one.cost), rel=1e-9)
+            assert found.loss == pytest.approx(one.loss.total(one.y * (z + found.b), one.cost), rel=1e-9)
             assert found.objective == pytest.approx(0.5 * found.w @ found.w + found.loss, rel=1e-12)
             np.testing.assert_allclose(found.scores, X[:, station.kept].T @ (found.dual.vector), atol=1e-10)
 
@@ -249,7 +249,7 @@ def test_the_size_of_batches_does_not_matter(batch, monkeypatch):
     X, block, problems = pose("wide", "squared_hinge")
     numbers = range(X.shape[1], 0, -1)
     usual = down(block, problems, numbers)
-    monkeypatch.setattr("thresher.optim.elimination.by_curvature.SCORES", batch * X.shape[0])
+    monkeypatch.setattr("thresher.optim.elimination.by_curvature.BATCH_SCORES", batch * X.shape[0])
     for one, other in zip(usual, down(block, problems, numbers), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, abs=2e-10 * yardstick(problems))
@@ -261,8 +261,8 @@ def test_the_way_over_newton_gives_the_same_stations(loss, count, monkeypatch):
     """Where a few steps do not reach the gap asked for, the general solver does."""
     X, block, problems = pose("tall", loss, count=count)
     usual = down(block, problems, range(X.shape[1], 0, -1))
-    monkeypatch.setattr("thresher.optim.elimination.by_curvature.STEPS", 1)
-    monkeypatch.setattr("thresher.optim.elimination.by_curvature.ROUNDS", 0)
+    monkeypatch.setattr("thresher.optim.elimination.by_curvature.STATION_STEPS", 1)
+    monkeypatch.setattr("thresher.optim.elimination.by_curvature.BATCH_STEPS", 0)
     for one, other in zip(usual, down(block, problems, range(X.shape[1], 0, -1)), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, abs=2e-10 * yardstick(problems))
@@ -308,8 +308,8 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, count, 
     X = np.round(X * 64) / 64
     block, numbers = BLOCKS[storage](X), range(X.shape[1], 0, -1)
     small = down(block, problems, numbers)
-    monkeypatch.setattr(elimination, "DENSE", 0)
-    assert block.densified(elimination.DENSE) is block
+    monkeypatch.setattr(elimination, "DENSE_ENTRIES", 0)
+    assert block.densified(elimination.DENSE_ENTRIES) is block
     for one, other in zip(small, down(block, problems, numbers), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, rel=1e-9)

@@ -14,7 +14,7 @@ from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
 from thresher.optim.solvers import newton
-from thresher.optim.solvers.dual_active_set import pivoted
+from thresher.optim.solvers.dual_active_set import dual_solution
 from thresher.optim.solvers.solution import Start
 
 TOL = 1e-13  # of the objective without columns
@@ -54,7 +54,7 @@ def stations(X, problems, layout, units, forced, *, rows):
     block = DenseBlock(np.asfortranarray(X))
     scale = sum(one.at_zero() for one in problems)
     counts, starts = range(units, max(forced, 1) - 1, -1), [Start.zero(block) for _ in problems]
-    with patch.object(elimination, "by_rows", lambda *_: rows):
+    with patch.object(elimination, "rows_are_fewer", lambda *_: rows):
         return list(
             elimination.eliminate(block, problems, starts, counts, layout=layout, forced=forced, tol=TOL * scale)
         )
@@ -100,7 +100,7 @@ def test_pivoting_ends_where_the_optimality_conditions_hold(seed, n, m, C, shift
     start = np.zeros(n)
     start[:2] = y[:2] * rng.random()
     K = X @ X.T
-    v = pivoted(K, y, cost, start, shifted=shifted)
+    v = dual_solution(K, y, cost, start, shifted=shifted)
     alpha, inside = v * y, v != 0.0
     assert (alpha >= 0.0).all()
     assert not v[cost == 0.0].any()

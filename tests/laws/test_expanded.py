@@ -22,7 +22,7 @@ from thresher.features.additive import design as expanded_module
 from thresher.features.additive.design import ExpandedDesign
 from thresher.features.additive.maps import Inputs, maps_of
 from thresher.features.additive.spec import kernel_of
-from thresher.features.additive.step_encoding import ThermometerBlock
+from thresher.features.additive.step_encoding import StepBlock
 from thresher.features.groups.spec import grouping
 from thresher.features.groups.units import EachInput, ExpandedUnits
 
@@ -123,16 +123,16 @@ def test_storages_agree_to_the_bit_and_with_the_formulas(kernel):
 # blocks
 
 
-def thermometer(workers=workers_module.SERIAL, levels=9, n=60):
+def step_block(workers=workers_module.SERIAL, levels=9, n=60):
     block = design_of(np.abs(matrix(n, 11, seed=5)), Intersection(levels), workers=workers).take(np.arange(11 * levels))
-    assert isinstance(block, ThermometerBlock)
+    assert isinstance(block, StepBlock)
     return block
 
 
 @pytest.mark.parametrize("levels", [1, 9, 300])
 @pytest.mark.parametrize("k", [None, 1, 5])
-def test_products_of_a_thermometer(levels, k):
-    block = thermometer(levels=levels, n=400)
+def test_products_of_step_blocks(levels, k):
+    block = step_block(levels=levels, n=400)
     A, rng = block.toarray(), np.random.default_rng(0)
     assert block.levels.dtype == (np.uint8 if levels < 256 else np.uint16)
     V, W = (rng.standard_normal(size if k is None else (size, k)) for size in A.shape)
@@ -148,11 +148,11 @@ def test_products_of_a_thermometer(levels, k):
 
 def test_any_range_and_any_threads_give_the_same_bits(monkeypatch):
     monkeypatch.setattr(workers_module, "SMALL", 0)
-    rng, whole = np.random.default_rng(0), thermometer()
+    rng, whole = np.random.default_rng(0), step_block()
     V, W = rng.standard_normal((60, 3)), rng.standard_normal((99, 2))
     for count in (2, 3):
         with Workers(count) as workers:
-            other = thermometer(workers)
+            other = step_block(workers)
             assert all(lo % 9 == 0 for lo, _ in other.column_ranges())
             np.testing.assert_array_equal(other.correlate(V), whole.correlate(V))
             np.testing.assert_array_equal(other.combine(W), whole.combine(W))
@@ -167,12 +167,12 @@ def test_any_range_and_any_threads_give_the_same_bits(monkeypatch):
 
 
 @pytest.mark.parametrize("ids", [[], [4], [17, 3, 98], [*range(18, 27), *range(9)], [*range(9), *range(9)]])
-def test_parts_of_a_thermometer(ids):
-    block, rows = thermometer(), np.array([1, 5, 59])
+def test_parts_of_step_blocks(ids):
+    block, rows = step_block(), np.array([1, 5, 59])
     A, ids = block.toarray(), np.array(ids, dtype=np.int64)
     taken = block.take(ids)
     np.testing.assert_array_equal(taken.toarray(), A[:, ids])
-    assert isinstance(taken, ThermometerBlock) == (ids.size % 9 == 0)
+    assert isinstance(taken, StepBlock) == (ids.size % 9 == 0)
     np.testing.assert_array_equal(block.take_rows(rows).toarray(), A[rows])
     joined = block.take(np.arange(9)).joined(block.take(np.arange(27, 45)))
     np.testing.assert_array_equal(joined.toarray(), np.concatenate([A[:, :9], A[:, 27:45]], axis=1))

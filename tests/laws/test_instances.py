@@ -5,12 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from thresher.features.instances.space import BagRows, InstanceFeatures, median_distance
 
 from thresher.features.instances import design as bags_module
 from thresher.features.instances import space as module
 from thresher.features.instances.design import BagDistances, Bags, instances_of
 from thresher.features.instances.prototypes import Prototypes
-from thresher.features.instances.space import BagRows, InstanceSpace, median_distance
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 8))
@@ -101,7 +101,7 @@ def test_many_prototypes_of_few_columns_take_little(storage):
     """Distances of all rows to all prototypes would take 320 MB, of which some parts are alive at a time."""
     new = np.round(rng.standard_normal((100_000, 2)), 3)
     prototypes = Prototypes(np.arange(400), storage(X[:, :2]), 1.0, None, 400, 400)
-    space = InstanceSpace(2, prototypes)
+    space = InstanceFeatures(2, prototypes)
     rows = BagRows(storage(new), bags_of(np.arange(100_000) // 500))
     tracemalloc.start()
     try:

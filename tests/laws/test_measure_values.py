@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 
 import thresher
 from tests.laws.measures import (
+    FREE,
     RANKINGS,
     TABLES,
     all_rankings,
@@ -29,7 +30,6 @@ from thresher.optim.measures.values import (
     AveragePrecision,
     ErrorRate,
     FBeta,
-    Measure,
     PrecisionAtK,
     RecallAtK,
     RocArea,
@@ -62,7 +62,7 @@ def by_scikit_learn(measure, y, scores):
     positive = y > 0
     if measure in RANKINGS:
         return (metrics.roc_auc_score if measure.name == "auc" else metrics.average_precision_score)(positive, scores)
-    if measure.free:
+    if measure in FREE:
         beta = getattr(measure, "beta", 1.0)
         accuracy, f = metrics.accuracy_score, metrics.fbeta_score
         return accuracy(positive, scores > 0) if measure.name == "error" else f(positive, scores > 0, beta=beta)
@@ -80,13 +80,6 @@ def test_score_equals_scikit_learn(measure, problem):
     with np.errstate(all="ignore"):
         expected = by_scikit_learn(measure, y, scores)
     assert measure.score(y, scores) == pytest.approx(expected, abs=1e-14)
-
-
-@pytest.mark.parametrize("measure", TABLES, ids=repr)
-def test_score_is_one_less_the_loss_of_the_labels(measure):
-    y, scores = random_problem(9, 70)
-    labels = measure.label(scores, int((y > 0).sum()))
-    assert measure.score(y, scores) == 1.0 - measure.loss(y, labels)
 
 
 def test_labels_by_count():
@@ -119,10 +112,7 @@ def test_nothing_to_judge(measure):
 
 @by_name
 def test_measures_are_values(measure):
-    assert pickle.loads(pickle.dumps(measure)) == measure
     assert eval(repr(measure), {type(measure).__name__: type(measure)}) == measure
-    assert hash(measure) == hash(pickle.loads(pickle.dumps(measure)))
-    assert isinstance(measure, Measure)
     assert as_measure(measure) is measure
     assert getattr(thresher, type(measure).__name__) is type(measure) is MEASURES[measure.name]
     with pytest.raises(FrozenInstanceError):
@@ -196,7 +186,7 @@ def test_bad_data(measure):
         with pytest.raises(ValueError, match=r"y must be a vector of -1 and \+1"):
             measure.prepare(bad)
     for bad in (scores[:-1], scores[:, None], np.where(y > 0, np.nan, 0.0), np.where(y > 0, np.inf, 0.0)):
-        for use in (measure.prepare(y).plane, lambda s: measure.score(y, s), lambda s: measure.most_violated(y, s)):
+        for use in (measure.prepare(y).cut, lambda s: measure.score(y, s), lambda s: measure.most_violated(y, s)):
             with pytest.raises(ValueError, match="scores"):
                 use(bad)
     for bad in (y, np.full(9, np.nan), np.ones(8)):

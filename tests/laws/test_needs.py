@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.features.polynomial.heredity import HereditaryTerms
+from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
 from thresher.optim.elimination.needs import Needs
-from thresher.results.products import n_numbers, numbers_of, pairs_of
 
 
 def closed(left, others, both):

@@ -22,9 +22,9 @@ from thresher.features.additive.spec import kernel_of
 from thresher.features.polynomial import tiles as pair_tiles
 from thresher.features.polynomial import walks as pair_walks
 from thresher.features.polynomial.design import ProductDesign, products_of
+from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, numbers_of, pairs_of
 from thresher.features.polynomial.terms import terms_of
 from thresher.loops import moments
-from thresher.results.products import MOST_INPUTS, n_numbers, numbers_of, pairs_of
 
 CHUNKS, PROBLEMS = 20, 50  # 1000 in all
 PLAIN = Polynomial(coef0=0.0, interaction_only=True)  # products alone: all have the same factor
@@ -463,7 +463,7 @@ def test_values_at_the_ends_of_the_range_are_ranked_exactly(size, form):
 
 def test_a_single_column_and_too_many_columns_are_refused():
     X = np.arange(6.0)[:, None]
-    with pytest.raises(InvalidDataError, match=r'X has 1 feature\(s\).*use features="linear"'):
+    with pytest.raises(InvalidDataError, match=r'X has 1 feature\(s\).*use feature_map="columns"'):
         products_of(as_design(X), Polynomial(), np.ones(6), (), np.array([5.0]))
     wide = MemoryDesign(STORED["csr_int32"](X), ids=np.array([2**40]), n_columns=2**41)
     design = products_of(wide, Polynomial(), np.ones(6), (), np.array([5.0]))

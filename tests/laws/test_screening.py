@@ -11,7 +11,9 @@ from tests.oracles import sparse_svm as oracle
 from thresher.data.blocks.sides import Sides
 from thresher.data.input.validation import as_design
 from thresher.optim.elastic import screening
-from thresher.optim.elastic.newton import ElasticNewton, System, balanced, column_terms, sample_terms
+from thresher.optim.elastic.directions import NewtonSystem
+from thresher.optim.elastic.newton import ElasticNewton, iterate_at
+from thresher.optim.elastic.objective import ElasticObjective, balanced, column_terms, sample_terms
 
 numbers = st.floats(-50.0, 50.0)
 gammas = st.floats(0.01, 0.99)
@@ -206,13 +208,13 @@ def test_balanced_theta_is_feasible(theta, seed):
 @pytest.mark.parametrize("patience", [0, 30])
 def test_systems_are_solved_with_columns_held(shape, shift, patience, monkeypatch):
     """By conjugate gradients, and factored over rows or columns; with an intercept over rows to six digits only."""
-    monkeypatch.setattr("thresher.optim.elastic.newton.PATIENCE", (patience, patience))
+    monkeypatch.setattr("thresher.optim.elastic.directions.CG_STEPS", (patience, patience))
     rng = np.random.default_rng(5)
     X, costs, right = rng.standard_normal(shape), rng.random(shape[0]), rng.standard_normal(shape[1])
     held = rng.random(shape[1]) < 0.3
     walls = np.where(held, rng.standard_normal(shape[1]), 0.0)
     part = as_design(X).sides().part(np.arange(shape[0]), np.arange(shape[1]))
-    x = System(part, costs, 0.7, shift).solve(right, held, walls, 1e-10)
+    x = NewtonSystem(part, costs, 0.7, shift).solve(right, held, walls, 1e-10)
     A = np.column_stack([X, np.ones(shape[0])]) if shift else X
     M = A.T @ (costs[:, None] * A) + 0.7 * np.diag(np.arange(A.shape[1]) < shape[1])
     rest = np.append(right, 0.0)[: A.shape[1]] - M @ x
@@ -223,12 +225,15 @@ def test_systems_are_solved_with_columns_held(shape, shift, patience, monkeypatc
 def solver_of(drawn, alpha, *, shift=False, **options):
     """An ElasticNewton on all of a drawn problem, at w = 0."""
     X, y, cost, gamma, beta, _ = drawn
-    n, p = X.shape
-    zeros = np.zeros(n), np.zeros(p), np.zeros(n)
-    return ElasticNewton(
-        as_design(X).sides(), y, cost, np.zeros(p), *zeros, 0.0, alpha=alpha, beta=beta, gamma=gamma, shift=shift,
-        **options,
-    )  # fmt: skip
+    objective = ElasticObjective(y, cost, gamma, shift, alpha, beta)
+    return from_zero(as_design(X).sides(), objective, np.zeros(X.shape[1]), **options)
+
+
+def from_zero(sides, objective, v, **options):
+    """An ElasticNewton at w = 0; ``v`` is that of theta = 0."""
+    n, p = sides.shape
+    start = iterate_at(sides, objective, np.zeros(p), np.zeros(n), b=0.0, theta=np.zeros(n), v=v)
+    return ElasticNewton(sides, objective, start, **options)
 
 
 @pytest.mark.parametrize("shift", [False, True])
@@ -239,14 +244,14 @@ def test_newton_steps_go_down_to_the_optimum_and_the_gap_is_right_at_each(kind, 
         alpha, beta = ratio * drawn.top, drawn.beta
         best = oracle.exact(*drawn[:4], alpha, beta, shift=shift)
         solver = solver_of(drawn, alpha, shift=shift, tol=1e-11)
-        last = oracle.objective(*drawn[:4], alpha, beta, solver.w, solver.b)
-        while solver.gap > 1e-11 and not solver.stuck and solver.steps < 200:
+        last = oracle.objective(*drawn[:4], alpha, beta, solver.now.w, solver.now.b)
+        while solver.now.gap > 1e-11 and not solver.stuck and solver.steps < 200:
             solver.step()
-            now = oracle.objective(*drawn[:4], alpha, beta, solver.w, solver.b)
-            assert now <= last + 1e-12
-            assert now - solver.gap <= best.objective + 1e-12
-            last = now
-        assert solver.gap <= 1e-11, (seed, solver.steps)
+            value = oracle.objective(*drawn[:4], alpha, beta, solver.now.w, solver.now.b)
+            assert value <= last + 1e-12
+            assert value - solver.now.gap <= best.objective + 1e-12
+            last = value
+        assert solver.now.gap <= 1e-11, (seed, solver.steps)
         assert last == pytest.approx(best.objective, abs=2e-11)
 
 
@@ -258,8 +263,8 @@ def test_columns_marked_idle_keep_weight_zero():
     for _ in range(30):
         solver.step()
     part = oracle.exact(X[:, ~idle], y, cost, gamma, 0.1 * top, beta)
-    assert not solver.w[idle].any()
-    np.testing.assert_allclose(solver.w[~idle], part.w, atol=1e-6 * np.abs(part.w).max())
+    assert not solver.now.w[idle].any()
+    np.testing.assert_allclose(solver.now.w[~idle], part.w, atol=1e-6 * np.abs(part.w).max())
 
 
 @pytest.mark.parametrize("kind", ["tall", "square", "weighted", "twin rows"])
@@ -274,14 +279,12 @@ def test_rows_with_linear_loss_can_be_taken_for_known(kind):
     assert ones.sum() >= 3
     assert kept.sum() >= 1
     known = X[ones].T @ (cost * y)[ones]
-    part = ElasticNewton(
-        as_design(X[kept]).sides(), y[kept], cost[kept], np.zeros(X.shape[1]), np.zeros(kept.sum()), known,
-        np.zeros(kept.sum()), 0.0, alpha=alpha, beta=beta, gamma=gamma, known=known, tol=1e-20,
-    )  # fmt: skip
-    while part.gap > 1e-20 and part.steps < 100:
+    objective = ElasticObjective(y, cost, gamma, False, alpha, beta).of_rows(kept, known)
+    part = from_zero(as_design(X[kept]).sides(), objective, known, tol=1e-20)
+    while part.now.gap > 1e-20 and part.steps < 100:
         part.step()
-    assert part.gap <= 1e-20
-    np.testing.assert_allclose(part.w, best.w, atol=1e-7 * np.abs(best.w).max())
+    assert part.now.gap <= 1e-20
+    np.testing.assert_allclose(part.now.w, best.w, atol=1e-7 * np.abs(best.w).max())
 
 
 X = matrix()

@@ -59,7 +59,7 @@ def test_forced_columns_are_outside_the_budget(solver, loss):
 def test_several_classes_share_one_scaling(loss, shift, shape, way, monkeypatch):
     X, _, Y, cost = many_classes(*shape, seed=2)
     if way == "by conjugate gradients":
-        monkeypatch.setattr(newton, "DENSE", 0)
+        monkeypatch.setattr(newton, "DENSE_ENTRIES", 0)
     block = as_design(np.asfortranarray(X)).take(np.arange(shape[1]))
     posed = MarginProblem(Y.T.ravel(), np.tile(cost, 3), LOSSES[loss], shift, classes=3)
     optimum, W, b, _ = convex.shared_scaling(X, Y, cost, 3, loss, shift=shift, forced=(0,))
@@ -116,8 +116,8 @@ def test_newton_by_factors_and_by_conjugate_gradients_agree(loss, monkeypatch):
     _, _, _, block, posed = pose("tall", loss)
     tol = 1e-10 * posed.at_zero()
     direct = newton.solve(block, posed, KSupport(3), tol=tol)
-    monkeypatch.setattr(newton, "DENSE", 0)
-    monkeypatch.setattr(newton, "PATIENCE", -1)
+    monkeypatch.setattr(newton, "DENSE_ENTRIES", 0)
+    monkeypatch.setattr(newton, "NEWTON_STEPS", -1)
     iterative = newton.solve(block, posed, KSupport(3), tol=tol)
     np.testing.assert_allclose(direct.w, iterative.w, atol=1e-5)
 
@@ -135,7 +135,7 @@ def test_a_deadline_in_the_past_leaves_one_step(solver):
 def test_conjugate_gradients_hear_the_deadline(monkeypatch):
     """One product of a direction, however many steps were left; the point is better than the start all the same."""
     _, _, _, block, posed = pose("tall", "logistic")
-    monkeypatch.setattr(newton.Model, "direct_is_cheaper", lambda self, products: False)
+    monkeypatch.setattr(newton.NewtonModel, "direct_is_cheaper", lambda self, products: False)
     late = newton.solve(block, posed, KSupport(3), tol=0.0, max_iter=1, deadline=0.0)
     in_time = newton.solve(block, posed, KSupport(3), tol=0.0, max_iter=1)
     assert late.products < in_time.products

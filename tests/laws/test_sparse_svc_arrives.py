@@ -9,13 +9,13 @@ from scipy import sparse
 from thresher import SparseSVC
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
-from thresher.families.sparse_svm import interior as inside
-from thresher.families.sparse_svm.watch import Watch
+from thresher.families.sparse_svm import interior
+from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.optim.elastic.interior import ElasticInterior
 from thresher.results import StopReason
 
 SHAPES = [(20, 400), (60, 60), (400, 20), (30, 1500), (150, 150), (300, 60), (120, 1000)]
-FEW, SOME, MANY, AT_A_TIME = 12, 300, 3000, 50
+FEW, SOME, MANY, AT_A_TIME = 12, 150, 3150, 50
 
 
 def drawn(seed, shapes=SHAPES):
@@ -48,7 +48,7 @@ def drawn(seed, shapes=SHAPES):
     options = {
         "alpha": 2.0 * most * longest * 10.0 ** rng.uniform(-6, 0),
         "beta": most * 10.0 ** rng.uniform(-6, 0),
-        "gamma": float(rng.choice([0.5, 0.05, 0.95])),
+        "smoothing": float(rng.choice([0.5, 0.05, 0.95])),
         "fit_intercept": bool(rng.integers(2)),
         "scale": None,
     }
@@ -88,7 +88,7 @@ def conic_optimum(X, y, weights, options):
     w, b, slack = cp.Variable(p), cp.Variable(), cp.Variable(n)
     # the smoothed hinge is the least of  slack + part^2 / (2 gamma)  over ways to split the lack, see SmoothedHinge
     part = cp.Variable(n)
-    gamma = options["gamma"]
+    gamma = options["smoothing"]
     lack = 1.0 - cp.multiply(y, X @ w + (b if options["fit_intercept"] else 0.0))
     loss = cost @ (slack + cp.square(part) / (2.0 * gamma))
     penalty = 0.5 * options["alpha"] * cp.sum_squares(w) + options["beta"] * cp.norm1(w)
@@ -114,8 +114,8 @@ def test_dense_wide_data_with_small_penalties(alpha, beta, shift):
 
 
 def test_the_working_set_of_columns_grows(monkeypatch):
-    monkeypatch.setattr(inside, "WIDE", 0.5)
-    monkeypatch.setattr(inside, "LEAST", 20)
+    monkeypatch.setattr(interior, "FIRST_COLUMNS", 0.5)
+    monkeypatch.setattr(interior, "LEAST_COLUMNS", 20)
     joined, join = [], ElasticInterior.join
     monkeypatch.setattr(ElasticInterior, "join", lambda self, X, v: (joined.append(v.size), join(self, X, v))[1])
     data = make_wide(60, 600, 20, random_state=0)
@@ -127,9 +127,9 @@ def test_the_working_set_of_columns_grows(monkeypatch):
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_rounds_may_end_before_the_working_set_is_complete(monkeypatch, rounds):
     """Newton's method then goes on from what was found."""
-    monkeypatch.setattr(inside, "WIDE", 0.5)
-    monkeypatch.setattr(inside, "LEAST", 20)
-    monkeypatch.setattr(inside, "MOST_ROUNDS", rounds)
+    monkeypatch.setattr(interior, "FIRST_COLUMNS", 0.5)
+    monkeypatch.setattr(interior, "LEAST_COLUMNS", 20)
+    monkeypatch.setattr(interior, "WORKING_SET_ROUNDS", rounds)
     data = make_wide(60, 600, 20, random_state=0)
     clf = SparseSVC(1e-3, 1e-3, scale=None).fit(data.X, data.y)
     assert clf.selection_.certificate.gap <= 1e-6
@@ -157,6 +157,6 @@ def test_verbose_tells_of_every_step(capsys):
     assert capsys.readouterr().err.count("\r") == len(turns)
 
 
-def test_a_watch_is_late_after_its_deadline():
-    assert Watch(deadline=0.0).late
-    assert not Watch().late
+def test_a_monitor_is_late_after_its_deadline():
+    assert SolveMonitor(deadline=0.0).late
+    assert not SolveMonitor().late

@@ -12,9 +12,10 @@ import thresher
 from tests.models.zoo import data_for, fitted
 from thresher.cli.commands.inspect import own_facts
 from thresher.errors import ModelFileError
-from thresher.models import arrays, files, json_text
-from thresher.models.checks import Damaged
-from thresher.results.grid import RULES
+from thresher.models import files, json_text
+from thresher.results.grid import SAFE_TESTS
+from thresher.state import arrays
+from thresher.state.checks import Damaged
 
 
 def saved(folder, kind="two", limit=arrays.INLINE):
@@ -84,7 +85,7 @@ def ask_grid(clf):
     for i, j in points_of(clf):
         assert grid.coef(i, j).shape == clf.coef_.shape
     if clf.classes_.size == 2:
-        assert all(grid.rejections(rule).shape[1:] == grid.shape for rule in RULES)
+        assert all(grid.rejections(rule).shape[1:] == grid.shape for rule in SAFE_TESTS)
     if hasattr(clf, "scores_"):
         assert clf.best_estimator_.alpha == grid.alphas[clf.best_index_]
         assert clf.scores_.shape[1:] == grid.shape

@@ -13,8 +13,8 @@ import pandas as pd
 from scipy import sparse
 
 import thresher
-from thresher.models import arrays
 from thresher.models.formats import CHECKPOINT, MODEL
+from thresher.state import arrays
 
 HERE = pathlib.Path(__file__).parent / "fixtures"
 VERSION = MODEL.version
@@ -34,25 +34,25 @@ def models():
     X, two, three = data()
     frame = pd.DataFrame(X, columns=[f"größe {j}" for j in range(12)])
     words = np.array(["no", "yes"])[two.astype(int)]
-    few = {"overshoot": 2.0, "n_features_to_select": 3}
+    few = {"n_candidates": 2.0, "n_features_to_select": 3}
     text = thresher.Source("train.svm", "svmlight", index_base=1, notes={"größe": [1, 2.5, None]})
     yield "two", thresher.FGMClassifier(**few).fit(X, two), {"source": text}
     yield "words", thresher.FGMClassifier(C="auto", cv=3, **few).fit(X, words), {"names": list("abcdefghijkl")}
     yield "frame", thresher.FGMClassifier(always_include=["größe 7"], **few).fit(frame, two.astype(int)), {}
     yield "three", thresher.FGMClassifier(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
-    yield "per_class", thresher.FGMClassifier(support="per_class", overshoot=None).fit(X, three.astype("<f4")), {}
+    yield "per_class", thresher.FGMClassifier(per_class=True, elimination=False).fit(X, three.astype("<f4")), {}
     yield "groups", thresher.FGMClassifier(groups=np.arange(12) // 2, **few).fit(X, two), {}
     overlapping = thresher.Groups({"größe": [0, 1, 2], "b": [2, 3]}, weights=[1.5, 1.0], ungrouped="single")
     yield "overlaps", thresher.FGMClassifier(groups=overlapping, **few).fit(X, three), {}
     tree = thresher.Tree(np.concatenate([12 + np.arange(12) // 3, [16, 16, 16, -1, -1]]), names=[*"abcdefghijklmnopq"])
     yield "tree", thresher.FGMClassifier(groups=tree, **few).fit(X, two), {}
-    yield "intersection", thresher.FGMClassifier(features=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
-    yield "exact", thresher.FGMClassifier(2, features="intersection", overshoot=None).fit(np.abs(X), two), {}
-    yield "gaussian", thresher.FGMClassifier(features=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
-    yield "chi2", thresher.FGMClassifier(features=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
-    yield "products", thresher.FGMClassifier(features="polynomial", **few).fit(X, two), {}
+    yield "intersection", thresher.FGMClassifier(feature_map=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
+    yield "exact", thresher.FGMClassifier(2, feature_map="intersection", elimination=False).fit(np.abs(X), two), {}
+    yield "gaussian", thresher.FGMClassifier(feature_map=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
+    yield "chi2", thresher.FGMClassifier(feature_map=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
+    yield "products", thresher.FGMClassifier(feature_map="polynomial", **few).fit(X, two), {}
     kernel = thresher.Polynomial(0.5, 2.0, interaction_only=True)
-    yield "products_three", thresher.FGMClassifier(features=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
+    yield "products_three", thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three), {}
     yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (
@@ -72,7 +72,7 @@ def models():
     yield "precision", thresher.FGMClassifier(loss=thresher.PrecisionAtK(5), C=100.0, **few).fit(X, two), {}
     yield "measures", thresher.FGMClassifier(loss=thresher.FBeta(2.0), C=10.0, **few).fit(X, three), {}
     yield "all", thresher.FGMClassifier("all", loss="auc", C=1.0).fit(X, two), {}
-    rows, few = np.arange(40), {"overshoot": 2.0, "n_instances_to_select": 2}
+    rows, few = np.arange(40), {"n_candidates": 2.0, "n_instances_to_select": 2}
     bags = rows // 2 + 100 * two
     yield "bags", thresher.MILESClassifier(**few).fit(X, words, bags=bags), {}
     bags, chosen = rows // 4 + 100 * three, {"sigma": "search", "cv": 2, "scale": "max"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import thresher
 from tests.models.damage import parsed, refused, resealed, saved, sound_or_refused, write
-from thresher.models import arrays
+from thresher.state import arrays
 
 KINDS = [
     "two", "shared", "frame", "auto", "intersection", "exact", "gaussian", "products", "interactions", "svc", "grid_cv",

@@ -17,7 +17,7 @@ y = (X[:, :5].sum(axis=1) > 0).astype(int)
 def of(A, labels=y, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return FGMClassifier(2, overshoot=None, max_iter=1, **options).fit(A, labels).fingerprint_
+        return FGMClassifier(2, elimination=False, max_iter=1, **options).fit(A, labels).fingerprint_
 
 
 def wide(A):

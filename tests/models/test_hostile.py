@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from tests.models.damage import refused, resealed, saved, write
-from thresher.models import arrays, container, files, json_text
-from thresher.models.checks import Damaged
+from thresher.models import container, files, json_text
+from thresher.state import arrays
+from thresher.state.checks import Damaged
 
 
 def with_member(tmp_path, array_bytes, name="features", document_says=None, compress=zipfile.ZIP_STORED):

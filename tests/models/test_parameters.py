@@ -13,7 +13,8 @@ from sklearn.base import clone
 import thresher
 from tests.models.damage import refused, write
 from tests.models.zoo import fitted, same
-from thresher.models import arrays, registry
+from thresher.state import arrays
+from thresher.state import values as registry
 
 
 @pytest.fixture
@@ -220,7 +221,8 @@ class Grouped:
 def known():
     """Both classes, registered for the time of a test."""
     before = dict(registry.VALUE_TYPES)
-    registry.register(Kernel, Grouped)
+    registry.register(Kernel)
+    registry.register(Grouped)
     yield
     registry.VALUE_TYPES.clear()
     registry.VALUE_TYPES.update(before)

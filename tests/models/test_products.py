@@ -7,7 +7,7 @@ import thresher
 from tests.models.damage import saved, write
 from tests.models.zoo import data_for, fitted
 from thresher.errors import ModelFileError
-from thresher.results.products import n_numbers
+from thresher.features.polynomial.numbers import n_numbers
 
 
 def changed(document, **parts):
@@ -108,7 +108,7 @@ def test_products_that_the_parameters_do_not_ask_for(tmp_path):
     path, document, _ = saved(tmp_path, "products")
     clf = thresher.load(path)
     assert clf.features == "polynomial"
-    write(path, document | {"parameters": document["parameters"] | {"features": "linear"}})
+    write(path, document | {"parameters": document["parameters"] | {"feature_map": "linear"}})
     loaded = thresher.load(path)  # refitting would select columns; predictions are those of the file
     np.testing.assert_array_equal(
         loaded.decision_function(data_for("products")), clf.decision_function(data_for("products"))

@@ -10,7 +10,8 @@ import pytest
 
 import thresher
 from tests.models.zoo import X, assert_same_model, fitted
-from thresher.models import arrays, files, replacing
+from thresher.models import files, replacing
+from thresher.state import arrays
 
 OLD, NEW = "logistic", "two"
 

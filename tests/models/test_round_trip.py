@@ -16,8 +16,8 @@ from sklearn.pipeline import make_pipeline
 import thresher
 from tests.models.zoo import FRAME, MAKERS, WORDS, X, Y, assert_same_model, data_for, fitted
 from thresher import FGMClassifier, Source, models
-from thresher.models import arrays
 from thresher.results import Path, Trace, Turn
+from thresher.state import arrays
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_loaded_model_is_the_saved_one(kind, limit, path, monkeypatch):
 
 def test_a_long_path_goes_beside_the_document_by_itself(path):
     """Arrays over 1 MB lie in model.<hash>.npz, and what lies there comes back."""
-    clf = FGMClassifier(260, overshoot=2.0, max_iter=20)
+    clf = FGMClassifier(260, n_candidates=2.0, max_iter=20)
     rng = np.random.default_rng(0)
     A = rng.standard_normal((60, 900))
     clf.fit(A, A[:, :20].sum(axis=1) > 0)

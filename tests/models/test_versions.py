@@ -12,10 +12,11 @@ from tests.models.checkpoints import saved as saved_checkpoint
 from tests.models.make_fixtures import HERE
 from tests.models.test_checkpoint_damage import parts, rebuilt
 from tests.models.zoo import X, assert_same_model, fitted
-from thresher import Source
-from thresher.models import checkpoint, document, files, read, read_checkpoint, registry
-from thresher.models.checks import REQUIRED, Damaged, fields, required
+from thresher import FGMClassifier, Source
+from thresher.estimators.shared.saved import REAL
+from thresher.models import checkpoint, document, files, read, read_checkpoint
 from thresher.models.formats import CHECKPOINT, MODEL, Format
+from thresher.state.checks import REQUIRED, Damaged, fields, required
 
 
 @pytest.fixture
@@ -70,12 +71,10 @@ def test_a_field_that_is_added_later_is_one_entry_with_a_default(saved, monkeypa
 def test_an_attribute_of_fit_that_is_added_later_may_be_absent(saved, monkeypatch):
     """If it is optional; it is then not set."""
     path, _ = saved
-    kind = registry.KINDS["FGMClassifier"]
-    extras, optional = kind.extras | {"later_": "number"}, (*kind.optional, "later_")
-    later = type(kind)(kind.cls, extras, optional, kind.check)
-    monkeypatch.setitem(registry.KINDS, "FGMClassifier", later)
+    later = REAL._replace(optional=True)
+    monkeypatch.setattr(FGMClassifier, "_saved", FGMClassifier._saved | {"later_": later})
     assert not hasattr(thresher.load(path), "later_")
-    monkeypatch.setitem(registry.KINDS, "FGMClassifier", type(kind)(kind.cls, extras, kind.optional, kind.check))
+    monkeypatch.setattr(FGMClassifier, "_saved", FGMClassifier._saved | {"later_": REAL})
     damage.refused(path, "fitted is missing the field 'later_'")
 
 

@@ -21,7 +21,7 @@ from matplotlib.colors import LogNorm
 from thresher import FGMClassifier, GridDisplay, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.report import grid_display
-from thresher.results.grid import RULE, RULES
+from thresher.results.grid import SAFE_TESTS, TEST
 
 DATA = make_wide(80, 200, n_relevant=6, random_state=3)
 THREE = np.array(["ash", "beech", "cedar"])[
@@ -172,7 +172,7 @@ def test_rejection_ratios_are_white_where_the_test_was_not_run():
     display = GridDisplay.from_estimator(fitted("sifs"), "rejections")
     for row, rule in enumerate(("ifs", "iss")):
         ran = [
-            RULES.index(rule) in grid.tests[begin:end, RULE]
+            SAFE_TESTS.index(rule) in grid.tests[begin:end, TEST]
             for begin, end in zip(grid.test_begins, grid.test_begins[1:], strict=False)
         ]
         shown = ~np.ma.getmaskarray(drawn(display.images_[row, 0]))

@@ -85,7 +85,7 @@ def test_the_work_may_be_cut_into_parts(monkeypatch):
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_own_number_of_features_is_marked(support):
     X, y = DATA.X[:160], THREE[:160]
-    clf = FGMClassifier(4, support=support).fit(X, y)
+    clf = FGMClassifier(4, per_class=support == "per_class").fit(X, y)
     display = PathDisplay.from_estimator(clf, X, y)
     assert display.chosen == 4
     assert ("per class" in display.ax_.get_xlabel()) == (support == "per_class")
@@ -118,7 +118,7 @@ def test_scoring_by_probabilities():
     assert values[4] == pytest.approx(get_scorer("neg_log_loss")(clf, X, y))
 
 
-@pytest.mark.parametrize("options", [{"overshoot": None}, {"overshoot": None, "debias": True}, {"overshoot": 1.5}])
+@pytest.mark.parametrize("options", [{"elimination": False}, {"elimination": False, "debias": True}, {"n_candidates": 1.5}])
 def test_growth_alone_and_other_overshoots(options):
     _, X, y = fitted()
     clf = FGMClassifier(6, **options).fit(X, y)

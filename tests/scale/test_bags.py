@@ -24,7 +24,7 @@ X[8 * np.flatnonzero(y)] += 2.0
 warnings.simplefilter("ignore")
 MILESClassifier(2, n_jobs={threads}).fit(X[:80], y[own[:80]], bags=own[:80])
 tracemalloc.start()
-clf = MILESClassifier(10, n_jobs={threads}, overshoot=None).fit(X, y[own], bags=own)
+clf = MILESClassifier(10, n_jobs={threads}, elimination=False).fit(X, y[own], bags=own)
 print(tracemalloc.get_traced_memory()[1], clf.instances_.rows.size)
 """
 

@@ -25,13 +25,13 @@ STORAGES = {
     "csc": sparse.csc_array(FEW),
 }
 FITS = {
-    "FGMClassifier": FGMClassifier(10, overshoot=2.0),
+    "FGMClassifier": FGMClassifier(10, n_candidates=2.0),
     "SparseSVC": SparseSVC(1e-2, 0.05, n_jobs=2, scale=None, fit_intercept=False),
     "SparseSVCPath": SparseSVCPath(
         2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2, scale=None, fit_intercept=False
     ),
     "StreamClassifier": StreamClassifier(10, random_state=0),
-    "AlignmentPathClassifier": AlignmentPathClassifier(path=KernelPath(step=0.25), cv=2, C=1.0, n_jobs=2),
+    "AlignmentPathClassifier": AlignmentPathClassifier(path=KernelPath(step=0.5), cv=2, C=1.0, n_jobs=2),
 }
 
 
@@ -171,7 +171,7 @@ def test_no_more_threads_than_asked(threads_always, monkeypatch):
         return original(self, noted(function), tasks, entries=entries)
 
     monkeypatch.setattr(workers.Workers, "map", watched)
-    FGMClassifier(10, overshoot=None, n_jobs=2).fit(DATA.X, DATA.y)
+    FGMClassifier(10, elimination=False, n_jobs=2).fit(DATA.X, DATA.y)
     assert counts["most"] == 2
 
 

@@ -72,7 +72,7 @@ def dense_limit(monkeypatch):
 
 SPARSE_FITS = {
     "FGMClassifier": FGMClassifier(20, features_per_turn=10),
-    "FGMClassifier centred": FGMClassifier(20, features_per_turn=10, scale="std", overshoot=None),
+    "FGMClassifier centred": FGMClassifier(20, features_per_turn=10, scale="std", elimination=False),
     "SparseSVC": SparseSVC(1e-2, 0.02, scale=None, fit_intercept=False),
     "SparseSVC scaled": SparseSVC(1e-2, 0.02, scale="std", fit_intercept=True),
     "SparseSVCPath": SparseSVCPath(**SMALL_GRID, scale=None),
@@ -107,7 +107,7 @@ def test_the_dense_limit_sees_every_way_to_a_dense_array(dense_limit):
 
 
 DENSE_FITS = [  # estimator, shape of X, share of X that a fit may hold
-    pytest.param(FGMClassifier(20, overshoot=3.0), (1000, 20_000), 0.1, id="FGMClassifier few columns"),
+    pytest.param(FGMClassifier(20, n_candidates=3.0), (1000, 20_000), 0.1, id="FGMClassifier few columns"),
     pytest.param(FGMClassifier(20), (1000, 20_000), 0.4, id="FGMClassifier 360 columns", marks=pytest.mark.slow),
     pytest.param(
         SparseSVC(1e-2, 0.2, scale=None, fit_intercept=False), (200, 100_000), 0.6, id="SparseSVC few rows"
@@ -155,7 +155,7 @@ def narrow_and_wide(width):
 
 
 WIDE_FITS = {
-    "FGMClassifier": FGMClassifier(10, scale=None, overshoot=3.0),
+    "FGMClassifier": FGMClassifier(10, scale=None, n_candidates=3.0),
     "FGMClassifier scaled": FGMClassifier(10, scale="max"),
     "SparseSVC": SparseSVC(1e-3, 1e-2, scale=None, fit_intercept=False),
     "SparseSVC scaled": SparseSVC(1e-3, 1e-2, scale="unit", fit_intercept=True),

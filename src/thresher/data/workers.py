@@ -95,7 +95,21 @@ ONE_BLAS_THREAD = _OneBlasThread()
 
 
 class Runner(Protocol):
-    """What runs the pieces of a scan: threads, processes or other machines."""
+    """What runs the pieces of a scan: threads, processes or other machines.
+
+    Pickled, as a part of what is shipped, it becomes one that runs pieces where it arrives.
+    """
+
+    @property
+    def parallelism(self) -> int:
+        """How many pieces run at once, at most."""
+
+    def ship(self, source: Any) -> Callable[[], Any] | None:
+        """How workers in other processes get ``source``, which pieces refer to: a small function that can be pickled.
+
+        Each of them calls it once. What was shipped can be removed when the source goes. None: there are no such
+        workers.
+        """
 
     def stream(
         self, function: Callable[..., Any], tasks: Iterable[tuple], *, entries: float
@@ -116,6 +130,15 @@ class Workers:
         self.count = count
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+
+    @property
+    def parallelism(self) -> int:
+        """See Runner: all threads."""
+        return self.count
+
+    def ship(self, source: Any) -> None:
+        """See Runner: threads have what this process has."""
+        return None
 
     def share(self, entries: float) -> int:
         """Number of threads that ``entries`` (times vectors) pay for, at least one.

@@ -9,10 +9,12 @@ import numpy as np
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
-from thresher.data.scan.reducers import Reducer
+from thresher.data.designs.units import RankingRequest
+from thresher.data.scan.reducers import Ranked, Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.working_set import ScanResult, Taken
+from thresher.features.base import Earlier
 from thresher.optim.dispatch import solver_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
@@ -20,13 +22,10 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
-COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over planes
+COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over cuts
 LARGE = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
-
-Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, classes) as solvers have them
-
 
 @dataclass(frozen=True)
 class Grown:
@@ -108,11 +107,14 @@ class Machine(ABC):
         """The reducer of the scan."""
         return self.plan.units.reducer(*self.asked)
 
-    def record_scan(self, result: Any) -> None:
-        """Keep the result of the reducer."""
+    def ranking_request(self) -> RankingRequest:
+        """What is asked of the next scan."""
+        return RankingRequest(self.vectors(), self.taken.units, self.taken.block, *self.asked)
+
+    def record_scan(self, result: Any, eligible: Ranked | None) -> None:
+        """Keep the result of the reducer; of ``eligible`` units alone some are taken, None: of all."""
         units, squares = self.plan.units.ranked(result, *self.asked)
-        allowed = self.plan.units.eligible(self.design, self.vectors(), self.taken.units, *self.asked)
-        best = (units, squares) if allowed is None else allowed
+        best = (units, squares) if eligible is None else eligible
         known = self.taken.squares
         kept = squares[: self.kept]
         free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]
@@ -180,7 +182,7 @@ class Machine(ABC):
 
     @abstractmethod
     def grown(self) -> None:
-        """Solve the master problem on all units taken."""
+        """Solve the problem on all units taken."""
 
     def finish(self) -> None:  # noqa: B027 (optional for a strategy)
         """Called when all machines have stopped."""
@@ -279,7 +281,7 @@ class Machine(ABC):
         return W
 
     def solve(self, tol: float, taken: Taken | None = None, *, final: bool = False) -> None:
-        """Solve the master problem on the units taken (or on ``taken``), from where the last solve ended.
+        """Solve the problem on the units taken (or on ``taken``), from where the last solve ended.
 
         When the deadline has passed, a model that there is stays as it is; the first one gets a single step.
         """

@@ -1,19 +1,21 @@
 """grow(): scan, take, solve, certify, until there is a reason to stop.
 
-Each turn scans all columns once, takes the best units not yet taken, solves the master problem on the columns taken and
+Each turn scans all columns once, takes the best units not yet taken, solves the problem on the columns taken and
 so gets the vector for the next scan. The same scan certifies: with the scores of all columns known, the dual function
 gives a lower bound of the objective of every model. Several models (classes, folds, values of C) grow side by side:
 one scan serves them all.
 """
 
+import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
-from thresher.data.scan.reducers import Split
-from thresher.data.scan.scores import Correlation
+from thresher.data.scan.reducers import Reducer, Split
+from thresher.data.scan.scores import Correlation, Score
 from thresher.engine.growing import Earlier, Grown, Machine
 from thresher.engine.plans import GatherPlan, Plan
 from thresher.engine.strategies import Gatherer, Grower
@@ -78,23 +80,31 @@ def machine_for(plan: Plan) -> type[Machine]:
 def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     """One pass over X for all: the best units that each has not yet taken, and the scores for the certificates.
 
-    Once each machine has a model, the scan may be stopped by a deadline.
+    Units that need others are found by further scans, again for all. Once each machine has a model, any scan may be
+    stopped by a deadline.
     """
     V = [machine.vectors() for machine in machines]
     reducers = [machine.reducer() for machine in machines]
     deadlines = [machine.plan.deadline for machine in machines if machine.plan.deadline is not None]
     may_end = len(deadlines) == len(machines) and all(machine.has_model for machine in machines)
-    score, reducer = Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V])
+    read = functools.partial(scan_on_record, trace, max(deadlines) if may_end else None)
+    results = read(design, Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V]))
+    requests = [machine.ranking_request() for machine in machines]
+    eligible = machines[0].plan.units.eligible(design, requests, read)
+    for number, machine in enumerate(machines):
+        machine.record_scan(results[number], None if eligible is None else eligible[number])
+
+
+def scan_on_record(trace: Trace, deadline: float | None, design: Design, score: Score, reducer: Reducer) -> Any:
+    """The result of a scan, recorded as a step; of one that is stopped by the deadline the part that was read."""
     cost, begun = design.scan_cost(), trace.elapsed
     try:
         with trace.step("scan", *cost):
-            results = design.scan(score, reducer, max(deadlines) if may_end else None)
+            return design.scan(score, reducer, deadline)
     except OutOfTime as cut:
         part = Step("scan", trace.elapsed - begun, cut.share * cost.passes, int(cut.share * cost.bytes))
         trace.steps.append(part)
         raise
-    for machine, result in zip(machines, results, strict=True):
-        machine.record_scan(result)
 
 
 def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
@@ -139,6 +149,6 @@ def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
         sum(machine.lower_bound for machine in machines),
         sum(machine.at_zero for machine in machines),
         machines[0].design.visited_share,
-        sum(machine.taken.solution.planes for machine in machines),
+        sum(machine.taken.solution.cuts for machine in machines),
         max(relative(machine.taken.solution.gap, machine.at_zero) for machine in machines),
     )

@@ -31,7 +31,7 @@ class Plan:
 
     ``wanted`` units (None: until ``tol``) out of ``units``; ``budget`` is that of the penalty and the number of units
     per turn, ``forced`` units do not count; those in ``exclude`` are never taken. ``penalty(taken, budget)`` is that of
-    the master problem. ``rough`` solves to a coarse tolerance only. ``reach`` is the number of units to gather for
+    the problem. ``rough`` solves to a coarse tolerance only. ``reach`` is the number of units to gather for
     thresh(), None where the grown model is the result.
     """
 

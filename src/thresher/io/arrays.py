@@ -7,10 +7,6 @@ from thresher.io.npz import read_npy, read_npz
 from thresher.io.table import Table, tidy_bags, tidy_labels
 
 COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
-COMPRESSED_TYPES = {
-    cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)
-}
-PARTS = ("data", "indices", "indptr")
 
 
 def read_matrix_npz(path, bag_column=None):
@@ -31,7 +27,7 @@ def read_matrix_npz(path, bag_column=None):
 
 def _bags(path, arrays, name):
     """The array ``name``, with the bag of each row."""
-    if name not in arrays or name in (*PARTS, "X", "format", "shape"):
+    if name not in arrays or name in ("data", "indices", "indptr", "X", "format", "shape"):
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: no array of bags named {name!r} (--bag-column); arrays: {names}")
     bags = arrays.pop(name)
@@ -77,26 +73,3 @@ def _sparse(path, arrays):
     raise InvalidDataError(
         f"{path}: sparse matrices must be in csr, csc or coo format, got {form!r}; convert with tocsr()"
     )
-
-
-def compressed_parts(matrix):
-    """(name of its type, its arrays by name) of a CSR or CSC matrix of scipy; None for anything else."""
-    name = type(matrix).__name__
-    if COMPRESSED_TYPES.get(name) is not type(matrix):
-        return None
-    return name, {part: getattr(matrix, part) for part in PARTS}
-
-
-def compressed_of(name, shape, data, indices, indptr):
-    """The matrix that ``compressed_parts`` was given; InvalidDataError if the parts are not a valid matrix."""
-    if name not in COMPRESSED_TYPES:
-        raise InvalidDataError(f"unknown type of sparse matrix: {name!r}")
-    integers = all(part.ndim == 1 and part.dtype.kind in "iu" for part in (indices, indptr))
-    if not integers or data.ndim != 1 or data.dtype.kind not in "biuf":
-        raise InvalidDataError("not a sparse matrix of numbers")
-    try:
-        matrix = COMPRESSED_TYPES[name]((data, indices, indptr), shape=shape)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise InvalidDataError(f"invalid sparse matrix: {error}") from error
-    return matrix

@@ -36,57 +36,22 @@ def column_sums(indptr, indices, values, factor, columns, V, lo, hi, out):
 
 
 @compiled
-def peaks_by_columns(indptr, indices, values, factor, lo, hi, peaks):
-    """peaks[i] = the largest |z| of row i in the columns lo <= j < hi of CSC, if it is larger."""
-    for j in range(lo, hi):
-        for t in range(indptr[j], indptr[j + 1]):
-            i = np.uintp(indices[t])
-            peaks[i] = max(peaks[i], abs(values[t] * factor[j - lo]))
+def distinct(indptr, rows, values, counts, first, seen, known):
+    """Count the distinct values of columns ``first``, first + 1, ..., up to 3, in the rows that count.
 
-
-@compiled(uses=compressed)
-def peaks_by_rows(indptr, indices, values, factor, lo, hi, peaks):
-    """As ``peaks_by_columns``, of CSR."""
-    for i in range(indptr.size - 1):
-        t = first_at_least(indices, indptr[i], indptr[i + 1], lo)
-        while t < indptr[i + 1] and indices[t] < hi:
-            peaks[i] = max(peaks[i], abs(values[t] * factor[indices[t] - lo]))
-            t += 1
-
-
-@helper
-def _see(x, c, seen, values):
-    """Note a value of column c: ``seen`` counts distinct ones up to 3, the first two are in ``values``."""
-    if seen[c] == 0 or (seen[c] == 1 and x != values[0, c]):
-        values[seen[c], c] = x
-        seen[c] += 1
-    elif seen[c] == 2 and x != values[0, c] and x != values[1, c]:
-        seen[c] = 3
-
-
-@compiled
-def distinct_by_columns(indptr, indices, values, counts, lo, hi, seen, known):
-    """Count distinct values of columns lo <= j < hi of CSC, up to 3, in the rows that count; others may be absent.
-
-    ``known`` (3, hi - lo): two values of each, and how many of the rows have an entry.
+    ``seen`` gets their number, ``known`` (3, columns) two of them and how many of these rows have an entry.
     """
-    for j in range(lo, hi):
-        for t in range(indptr[j], indptr[j + 1]):
-            if counts[np.uintp(indices[t])]:
-                known[2, j - lo] += 1.0
-                _see(values[t] + 0.0, j - lo, seen, known)
-
-
-@compiled(uses=compressed)
-def distinct_by_rows(indptr, indices, values, counts, lo, hi, seen, known):
-    """As ``distinct_by_columns``, of CSR."""
-    for i in range(indptr.size - 1):
-        if counts[i]:
-            t = first_at_least(indices, indptr[i], indptr[i + 1], lo)
-            while t < indptr[i + 1] and indices[t] < hi:
-                known[2, indices[t] - lo] += 1.0
-                _see(values[t] + 0.0, indices[t] - lo, seen, known)
-                t += 1
+    for k in range(indptr.size - 1):
+        c = first + k
+        for t in range(indptr[k], indptr[k + 1]):
+            if counts[np.uintp(rows[t])]:
+                known[2, c] += 1.0
+                x = values[t] + 0.0
+                if seen[c] == 0 or (seen[c] == 1 and x != known[0, c]):
+                    known[seen[c], c] = x
+                    seen[c] += 1
+                elif seen[c] == 2 and x != known[0, c] and x != known[1, c]:
+                    seen[c] = 3
 
 
 @compiled(uses=compressed)

@@ -14,17 +14,33 @@ from thresher.errors import InconsistentResultError, ModelFileError
 from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.estimators.stream.state import StreamState, classifier_of, state_of
 from thresher.families.online.state import LearnersState, LearnerState
-from thresher.models.arrays import ArrayReader, ArrayWriter
-from thresher.models.checks import Damaged, fields, in_one_line, integer, need, real, required, shown_path
 from thresher.models.container import Container, check_seal, open_file, write_sealed
 from thresher.models.document import MOST_FEATURES
-from thresher.models.extras import get_milestones, put_milestones
 from thresher.models.formats import CHECKPOINT, TooNew
 from thresher.models.json_text import json_dict, parsed
-from thresher.models.parameters import get_parameter, put_parameter
-from thresher.models.registry import kind_of
+from thresher.models.registry import type_of
 from thresher.models.replacing import move, replaceable, scratch_names, write_synced
-from thresher.models.values import get_classes, get_strings, put_strings, put_typed
+from thresher.results import Milestone
+from thresher.results.trace import get_milestones
+from thresher.state import (
+    ArrayReader,
+    ArrayWriter,
+    Damaged,
+    fields,
+    get_strings,
+    get_value,
+    integer,
+    need,
+    put_records,
+    put_strings,
+    put_typed,
+    put_value,
+    real,
+    reported,
+    required,
+    shown_path,
+)
+from thresher.targets.classes import get_classes
 
 DOCUMENT = required(
     "format", "format_version", "parameters", "n_features_in", "names", "classes", "ids", "examples", "totals",
@@ -52,7 +68,7 @@ def save_checkpoint(
     position : dict, default=None
         Position in the stream, as JSON-serializable values; ``thresher.models.read_checkpoint`` returns it.
     """
-    if kind_of(clf)[0] != "StreamClassifier":
+    if type_of(clf) != "StreamClassifier":
         raise TypeError(f"only a StreamClassifier can be saved as a checkpoint, got {type(clf).__name__}")
     writer = ArrayWriter(inline=0)
     document = _put_state(writer, state_of(clf)) | {"position": json_dict(position, "position")}
@@ -118,7 +134,7 @@ def _put_state(writer, state):
     feature_names = state.feature_names_in
     return {
         **CHECKPOINT.head,
-        "parameters": {key: put_parameter(writer, key, value) for key, value in state.parameters.items()},
+        "parameters": {key: put_value(writer, f"parameters.{key}", value) for key, value in state.parameters.items()},
         "n_features_in": state.n_features_in,
         "names": None if feature_names is None else put_strings(writer, "names", feature_names.tolist()),
         "classes": put_typed(writer, "classes", state.classes),
@@ -127,7 +143,7 @@ def _put_state(writer, state):
         "totals": writer.put("totals", learnt.totals, "<f8"),
         "mistakes": [float(count) for count in learnt.mistakes],
         "milestones": [
-            put_milestones(writer, f"setting{s}.milestones", part) for s, part in enumerate(learnt.milestones)
+            put_records(writer, f"setting{s}.milestones", Milestone, part) for s, part in enumerate(learnt.milestones)
         ],
         "learners": learners,
     }
@@ -153,16 +169,11 @@ def _read(path):
         CHECKPOINT.check(document)
         document = fields(CHECKPOINT.migrated(document), DOCUMENT, "the document")
         need(isinstance(document["position"], dict), "position must be an object")
-        clf = _restored(_state(reader, document))
+        state = _state(reader, document)
+        with reported("its parts are inconsistent", InconsistentResultError):
+            clf = classifier_of(state)
         reader.check_all_read()
     return clf, document["position"]
-
-
-def _restored(state):
-    try:
-        return classifier_of(state)
-    except InconsistentResultError as error:
-        raise Damaged(in_one_line(error)) from error
 
 
 def _state(reader, document):
@@ -182,7 +193,7 @@ def _state(reader, document):
         [_learner(reader, learner) for learner in document["learners"]],
     )
     return StreamState(
-        {key: get_parameter(reader, value, f"parameter {key}") for key, value in given.items()},
+        {key: get_value(reader, value, f"parameter {key}") for key, value in given.items()},
         n_features,
         None if names is None else np.array(get_strings(reader, names, n_features, "names"), dtype=object),
         get_classes(reader, document["classes"]),

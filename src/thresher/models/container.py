@@ -19,7 +19,7 @@ import zipfile
 import numpy as np
 
 from thresher.io.npz import BROKEN
-from thresher.models.checks import Damaged, need, shown
+from thresher.state import Damaged, need, shown
 
 DIGITS = 64  # of a sha256 in hexadecimal
 DIGEST_BLOCK = 1 << 20  # bytes read together

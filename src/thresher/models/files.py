@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.errors import ModelFileError
-from thresher.estimators.shared.base import SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.arrays import ArrayReader, ArrayWriter
-from thresher.models.checks import Damaged, fields, need, required, shown, shown_path, string
 from thresher.models.container import Container, digest, open_file, write_members
 from thresher.models.document import Model, get_model, put_model
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.json_text import MOST_BYTES, as_text, parsed
 from thresher.models.replacing import move, replaceable, scratch_names, write_synced
+from thresher.state import ArrayReader, ArrayWriter, Damaged, fields, need, required, shown, shown_path, string
 
 SHA256 = re.compile("[0-9a-f]{64}")
 ARRAYS = required("file", "sha256")
@@ -29,7 +28,7 @@ class ArraysMissing(Damaged):
 
 
 def save(
-    estimator: SpaceEstimator,
+    estimator: FeatureEstimator,
     path: str | os.PathLike[str],
     *,
     names: Sequence[str] | None = None,
@@ -56,7 +55,7 @@ def save(
     _replace(replaceable(path), document, writer.members)
 
 
-def unsaved(estimator: SpaceEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:
+def unsaved(estimator: FeatureEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:
     """The Model that ``read`` would return after ``save``, without a file.
 
     Parameters

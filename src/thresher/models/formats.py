@@ -9,8 +9,8 @@ it in ``tests/models/fixtures``; a field with a default needs neither (``checks.
 from dataclasses import dataclass
 
 from thresher.io.table import Source
-from thresher.models.checks import Damaged, integer, need
-from thresher.models.migration import with_current_attributes, with_current_parameters
+from thresher.models.migration import with_features_and_target
+from thresher.state import Damaged, integer, need
 
 
 class TooNew(Damaged):
@@ -70,10 +70,5 @@ def with_typed_source(document):
     return document | {"source": known | {"notes": rest}}
 
 
-def with_current_names(document):
-    """Models, 2 to 3: parameters and fitted attributes have other names."""
-    return with_current_attributes(with_current_parameters(document))
-
-
-MODEL = Format("thresher-model", (with_typed_source, with_current_names))
+MODEL = Format("thresher-model", (with_typed_source, with_features_and_target))
 CHECKPOINT = Format("thresher-checkpoint")

@@ -2,7 +2,7 @@
 
 import json
 
-from thresher.models.checks import Damaged, need
+from thresher.state import Damaged, need
 
 MOST_BYTES = 64_000_000
 MOST_PARTS = 2_000_000  # brackets and colons: protects against small files with huge numbers of objects

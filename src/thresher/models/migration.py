@@ -1,25 +1,55 @@
-"""Constructor parameters in model files of earlier versions, under the names and with the values of this one."""
+"""Model documents of version 2 as those of version 3: other names of parameters, one key for features, one for y."""
+
+import functools
 
 
-def with_current_parameters(document):
-    """Models, 2 to 3: parameters that had other names or values; see ``CHANGES``."""
-    kind, given = document.get("type"), document.get("parameters")
-    if not (isinstance(kind, str) and kind in CHANGES and isinstance(given, dict)):
+def with_features_and_target(document):
+    """Models, 2 to 3; a document that is not understood is returned as it is, and rejected when fields are checked."""
+    try:
+        return _migrated(document)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return document
-    return document | {"parameters": CHANGES[kind](given)}
 
 
-def with_current_attributes(document):
-    """Models, 2 to 3: fitted attributes that had other names; see ``ATTRIBUTES``."""
-    kind, given = document.get("type"), document.get("fitted")
-    if not (isinstance(kind, str) and kind in ATTRIBUTES and isinstance(given, dict)):
-        return document
-    return document | {"fitted": renamed(given, **ATTRIBUTES[kind])}
+def _migrated(document):
+    new, kind = dict(document), document["type"]
+    new["parameters"] = CHANGES.get(kind, dict)(document["parameters"])
+    new["fitted"] = FITTED.get(kind, dict)(document["fitted"])
+    new["target"] = {"kind": "classes", "classes": new.pop("classes")}
+    new["fitted_features"] = _fitted_features(new)
+    turns = renamed(document["trace"]["turns"], planes="cuts")
+    new["trace"] = document["trace"] | {"turns": turns}
+    return new
 
 
 def renamed(parameters, **names):
     """The parameters in their order, those in ``names`` (old=new) under their new names."""
     return {names.get(name, name): value for name, value in parameters.items()}
+
+
+def _sparse_svm(parameters):
+    """``gamma`` is ``smoothing``; with an intercept "iss" tested nothing, and is no longer accepted."""
+    parameters = renamed(parameters, gamma="smoothing")
+    if parameters.get("screening") == "iss" and parameters.get("fit_intercept", True):
+        parameters["screening"] = None
+    return parameters
+
+
+def _fgm(parameters):
+    """``features``, ``support`` and ``overshoot`` have other names and values; ``inner_tol`` is no parameter."""
+    parameters = renamed(parameters, features="feature_map", support="per_class", overshoot="n_candidates")
+    parameters.pop("inner_tol", None)
+    if parameters.get("feature_map") == "linear":
+        parameters["feature_map"] = "columns"
+    if parameters.get("per_class") in ("shared", "per_class"):
+        parameters["per_class"] = parameters["per_class"] == "per_class"
+    factor = parameters.get("n_candidates", "auto")
+    parameters["elimination"] = factor is not None
+    if factor is None:
+        del parameters["n_candidates"]
+    elif type(factor) is int:  # an integer is a number of features now
+        parameters["n_candidates"] = float(factor)
+    return parameters
 
 
 KERNEL_PATH = ("lambda1", "lambda2", "eps", "p_start", "p_end", "step", "divergence", "predictor")
@@ -40,5 +70,95 @@ def _alignment_path(parameters):
     return renamed(parameters, keep="store_training_columns")
 
 
-CHANGES = {"AlignmentPathClassifier": _alignment_path}
-ATTRIBUTES = {"AlignmentPathClassifier": {"machine_": "svm_"}}
+def _chosen(fitted, tried):
+    """``Cs_``, ``sigmas_`` and ``scores_`` are ``cv_results_``."""
+    fitted = dict(fitted)
+    axes = [{name.removesuffix("s_"): fitted.pop(name, None)} for name in tried]
+    scores = fitted.pop("scores_", None)
+    return fitted if scores is None else fitted | {"cv_results_": {"axes": axes, "scores": scores}}
+
+
+CHANGES = {
+    "SparseSVC": _sparse_svm, "SparseSVCPath": _sparse_svm, "FGMClassifier": _fgm, "MILESClassifier": _fgm,
+    "AlignmentPathClassifier": _alignment_path,
+}  # fmt: skip
+FITTED = {
+    "FGMClassifier": functools.partial(_chosen, tried=["Cs_"]),
+    "MILESClassifier": functools.partial(_chosen, tried=["sigmas_", "Cs_"]),
+    "AlignmentPathClassifier": functools.partial(renamed, machine_="svm_"),
+}
+
+
+def _fitted_features(document):
+    """What was ``expansion``, ``products`` or ``instances``, and ``spread`` and ``labels``, which are taken out."""
+    made = {name: document.pop(name, None) for name in MADE}
+    spread, labels = document.pop("spread", None), document.pop("labels", None)
+    if document["type"] in ("StreamClassifier", "AlignmentPathClassifier"):
+        if any(part is not None for part in (spread, labels, *made.values())):
+            raise ValueError("their features follow from the parameters")
+        return None
+    state = {"kind": "columns", "n_candidates": None}
+    if document["type"] == "FGMClassifier":
+        state["n_candidates"] = document["n_features_in"] - _n_excluded(document["parameters"].get("exclude"))
+    for name, part in made.items():
+        if part is not None:
+            state |= MADE[name](dict(part))
+    if labels is not None:
+        labels = dict(labels)
+        n_groups = labels.pop("n_candidates")
+        if labels.get("noun", "group") == "group":
+            state["n_candidates"] = n_groups
+    return state | {"labels": labels, "spread": spread}
+
+
+def _n_excluded(exclude):
+    """How many columns the parameter ``exclude`` names: one, or a list or an array in the form of a parameter."""
+    if isinstance(exclude, dict):
+        (exclude,) = exclude.values()
+    if isinstance(exclude, dict):
+        exclude = exclude["values"]
+    if isinstance(exclude, dict) and "begins" in exclude:  # strings
+        return _n_excluded(exclude["begins"]) - 1
+    if isinstance(exclude, dict):  # in the .npz
+        return exclude["shape"][0]
+    return len(set(exclude)) if isinstance(exclude, list) else int(exclude is not None)
+
+
+def _inputs(part):
+    """Numbers that a kernel makes of columns."""
+    maps = {name: _array(part.pop(name), "<f8") for name in ("factor", "centre", "largest")}
+    edges = part.pop("edges", None)
+    if isinstance(edges, list):
+        if any(len(row) != part["size"] + 1 for row in edges):
+            raise ValueError("rows of edges have other lengths")
+        flat = [entry for row in edges for entry in row]
+        maps["edges"] = _array(flat, "<f8", shape=[len(edges), part["size"] + 1])
+    elif edges is not None:  # in the .npz
+        maps["edges"] = _array(edges, "<f8", shape=edges["shape"])
+    known = _array(part.pop("columns"), "<i8")
+    return {"kind": "inputs", "known": known, "maps": {"value": {"type": "Inputs", "fields": maps}}, **part}
+
+
+def _products(part):
+    """Products of columns."""
+    part["known"] = _array(part.pop("columns"), "<i8")
+    arrays = {name: _array(part[name], "<f8") for name in ("shift", "factor")}
+    return part | arrays | {"kind": "products", "n_candidates": part["n_candidates"]}
+
+
+def _instances(part):
+    """Training instances."""
+    n_candidates = part.pop("n_candidates")
+    part["rows"] = _array(part["rows"], "<i8")
+    if part.get("factor") is not None:
+        part["factor"] = _array(part["factor"], "<f8")
+    prototypes = {"value": {"type": "Prototypes", "fields": part}}
+    return {"kind": "instances", "n_candidates": n_candidates, "prototypes": prototypes}
+
+
+MADE = {"expansion": _inputs, "products": _products, "instances": _instances}
+
+
+def _array(values, dtype, **shape):
+    """An array, whose entries are a list or in the .npz, in the form of a parameter."""
+    return {"array": {"dtype": dtype, "values": values} | shape}

@@ -1,4 +1,4 @@
-"""Selects the solver of a master problem: each declares what it requires; the first one that is supported is used.
+"""Selects the solver of a problem on taken columns: each declares what it requires; the first that fits is used.
 
 A new kind of loss or penalty registers its solver by one entry in ``SOLVERS``; nothing else depends on its type.
 """
@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 from thresher.data.blocks.base import Block
 from thresher.optim.elimination import by_curvature as elimination
-from thresher.optim.elimination import by_cuts as plane_elimination
+from thresher.optim.elimination import by_cuts as cut_elimination
 from thresher.optim.elimination.leaving import Station
 from thresher.optim.penalties.layout import Layout
-from thresher.optim.penalties.norms import Budgeted, Penalty, Pieced, Proximal
-from thresher.optim.problems.cuts import PlaneProblem
+from thresher.optim.penalties.norms import Budgeted, Penalty, Piecewise, Proximal
+from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.problems.margins import Curved, Problem, Smooth
 from thresher.optim.solvers import apg, bundle, newton
 from thresher.optim.solvers.solution import Solution, Start
@@ -89,13 +89,13 @@ class Eliminator:
 
 
 SOLVERS = (
-    Solver("newton", newton.solve, Curved, Pieced),
+    Solver("newton", newton.solve, Curved, Piecewise),
     Solver("accelerated proximal gradient", apg.solve, Smooth, Proximal),
-    Solver("bundle method", bundle.solve, PlaneProblem, Budgeted),
+    Solver("bundle method", bundle.solve, CutProblem, Budgeted),
 )
 ELIMINATORS = (
     Eliminator("second-order model", elimination.eliminate, Curved),
-    Eliminator("planes", plane_elimination.eliminate, PlaneProblem),
+    Eliminator("cuts", cut_elimination.eliminate, CutProblem),
 )
 
 
@@ -112,7 +112,7 @@ def eliminator_for(problem: Problem, block: Block | None = None) -> Eliminator:
     for eliminator in ELIMINATORS:
         if isinstance(problem, eliminator.problem) and (block is None or eliminator.fits(block)):
             return eliminator
-    needed = "a second derivative, or a loss that is a maximum over planes"
+    needed = "a second derivative, or a loss that is a maximum over cuts"
     raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: the problem needs {needed}")
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.report.drawing import cell_edges, count_ticks, plain_ticks, pyplot, ring, score_name
 
 LEAST_GAP = np.finfo(float).eps  # smaller gaps, of models in closed form, are rounding
-TESTS = ("ifs", "iss")  # rows of the rejection ratios: tests of features, of samples
+DRAWN_TESTS = ("ifs", "iss")  # rows of the rejection ratios: tests of features, of samples
 REMOVED = ("scaling", "features_removed", "samples_removed")  # maps of what screening tests have proven
 PANEL = 2.4, 2.3  # inches of a panel where there are many
 
@@ -205,7 +205,7 @@ class GridDisplay:
         most = max(len(ratios) for ratios in self.values.values())
         rows = [
             [Panel(f"{rule.upper()}, run {run}", part) for run, part in enumerate(self.values[rule][:runs], start=1)]
-            for rule in TESTS
+            for rule in DRAWN_TESTS
             if len(self.values.get(rule, ()))
         ]
         return rows, title + (f", runs 1 to {runs} of {most}" if most > runs else "") + note
@@ -338,7 +338,7 @@ def _rejections(grid):
         others = ", ".join(repr(kind) for kind in MAPS if kind != "rejections")
         raise ValueError(f"what='rejections' needs two classes, got {grid.n_classes}: use one of {others}")
     ratios_of = {}
-    for rule in TESTS:
+    for rule in DRAWN_TESTS:
         ratios, tested = grid.rejections(rule), grid.tested(rule)
         if tested.any():
             ratios_of[rule] = np.ma.array(ratios, mask=np.broadcast_to(~tested, ratios.shape))

@@ -253,7 +253,7 @@ def path_scores(
     """The score of every station on the path, in the order of ``usable_numbers``."""
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, a string or a callable, got {scoring!r}")
-    if hasattr(estimator, "instances_"):
+    if not estimator.fitted_features_.of_rows:
         raise ValueError(
             "PathDisplay scores rows, but labels of this model belong to bags: use clf.at(k).score(X, y, bags=bags) "
             "for the k in clf.path_.numbers"
@@ -268,7 +268,7 @@ def path_scores(
         return _accuracies(estimator, checked, y, sample_weight)
     scorer = check_scoring(estimator, scoring=scoring)
     models: Iterable[Any] = map(estimator.at, estimator.path_.numbers)
-    space = estimator.space_
+    space = estimator.fitted_features_
     by_columns = space.width == space.n_inputs
     if isinstance(scoring, str) and by_columns:  # uses predictions only: the columns of the path suffice
         features = _features(estimator.path_)
@@ -284,7 +284,7 @@ def _features(path):
 
 def _finite_columns(estimator, X, features):
     """The columns ``features`` of X; InvalidDataError names the first that is not finite."""
-    space = estimator.space_
+    space = estimator.fitted_features_
     columns = space.columns(X, features)
     check_columns(columns, lambda place: space.called(int(features[place])))
     return columns
@@ -295,7 +295,8 @@ def _narrowed(model, features):
     model = copy.copy(model)
     vars(model).pop("feature_names_in_", None)  # checked already; the taken columns have no names
     model.n_features_in_, model.coef_ = features.size, model.coef_[:, features]
-    model.selection_ = replace(model.selection_, features=np.searchsorted(features, model.selection_.features))
+    places = np.searchsorted(features, model.selection_.features)
+    model.selection_ = replace(model.selection_, features=places, fitted_features=None)
     return model
 
 
@@ -307,7 +308,7 @@ def _accuracies(estimator, X, y, sample_weight):
     if not (np.all(np.isfinite(weights)) and weights.sum() > 0):
         raise InvalidDataError("sample_weight must be finite and have a positive sum")
     right = np.zeros(len(stations))
-    for rows, taken in estimator.space_.chunks(X, features, ROWS_AT_ONCE):
+    for rows, taken in estimator.fitted_features_.chunks(X, features, ROWS_AT_ONCE):
         if not all_finite(taken):  # the message counts rows of all of X
             _finite_columns(estimator, X, features)
         for first in range(0, len(stations), STATIONS_AT_ONCE):

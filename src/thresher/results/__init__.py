@@ -5,7 +5,7 @@ from thresher.results.feature_path import FeaturePath
 from thresher.results.grid import Grid, GridPoint
 from thresher.results.group_labels import GroupLabels
 from thresher.results.interchangeable import Interchangeable
-from thresher.results.products import Products
+from thresher.results.proven import ProvenInactive
 from thresher.results.selection import (
     Certificate,
     Path,
@@ -33,7 +33,7 @@ __all__ = [
     "Interchangeable",
     "Milestone",
     "Path",
-    "Products",
+    "ProvenInactive",
     "Selection",
     "Spread",
     "Station",

@@ -2,15 +2,23 @@
 
 import numbers
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
+from thresher.results.proven import ProvenInactive
 from thresher.results.spread import Spread, WithImportance
 from thresher.results.weights import SparseRows, sparse_rows
+from thresher.state import ArrayReader, ArrayWriter, fields, get_begins, get_parts, integer, need, required
 
-RULES = ("gap", "iss", "ifs", "ends")
-PER_POINT = ("gap", "objective", "features_removed", "samples_removed", "inactive_samples", "steps")
-RULE, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
+SAFE_TESTS = ("gap", "iss", "ifs", "ends")
+COUNTS = ("features_removed", "samples_removed", "inactive_samples", "steps")
+PER_POINT = ("gap", "objective", *COUNTS)
+ARRAYS = dict.fromkeys(("betas", "alphas", "gap", "objective", "weights"), "<f8") | dict.fromkeys(
+    (*COUNTS, "begins", "ids", "test_begins", "tests"), "<i8"
+)
+STATE = required(*ARRAYS, "intercepts", "n_samples") | {"spread": None}
+TEST, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class GridPoint(WithImportance):
         The objective.
     spread : Spread, default=None
         Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
+    proven_inactive : ProvenInactive, default=None
+        Which features and samples were proven to be inactive; None: not known, as in a model that was loaded.
     """
 
     features: np.ndarray
@@ -45,6 +55,7 @@ class GridPoint(WithImportance):
     gap: float
     objective: float
     spread: Spread | None = field(default=None, repr=False)
+    proven_inactive: ProvenInactive | None = None
 
 
 @dataclass(frozen=True)
@@ -61,12 +72,14 @@ class Grid:
     alphas : ndarray of shape (n_betas, n_alphas)
         The values of alpha.
     gap : ndarray of shape (n_betas, n_alphas)
-        Duality gaps of the whole problem as shares of 1 - gamma/2; with many classes the largest of them.
+        Duality gaps of the whole problem as shares of 1 - smoothing/2, the objective at w = 0; with many classes the
+        largest of them.
     objective : ndarray of shape (n_betas, n_alphas)
         Objectives; with many classes their sum.
     features_removed, samples_removed : ndarray of int of shape (n_betas, n_alphas)
         How many were proven to have weight zero, or to lie off the margin, before and during the solve; with many
         classes in all of them. Where no test was run (see ``screened``) only columns that were left out as empty count.
+        ``at(i, j).proven_inactive`` says which they are.
     inactive_samples : ndarray of int of shape (n_betas, n_alphas)
         How many samples lie off the margin in the solution.
     steps : ndarray of int of shape (n_betas, n_alphas)
@@ -82,11 +95,13 @@ class Grid:
     test_begins : ndarray of int of shape (n_points + 1,)
         Where the tests of each point begin in ``tests``.
     tests : ndarray of int of shape (n_tests, 3)
-        The rule of each test (a place in RULES), and how many features and samples it removed first.
+        Which test it was (a place in SAFE_TESTS), and how many features and samples it removed first.
     n_samples, n_features_in : int
         Numbers of rows (with weight) and of columns of X.
     spread : Spread, default=None
         Standard deviations of all columns in ``ids``; None: not known.
+    proven_inactive : tuple, default=None
+        A ProvenInactive for each point, None where it was not solved; None: not known, as in a model that was loaded.
     """
 
     betas: np.ndarray
@@ -106,6 +121,7 @@ class Grid:
     n_samples: int
     n_features_in: int
     spread: Spread | None = None
+    proven_inactive: tuple[ProvenInactive | None, ...] | None = None
 
     def __len__(self) -> int:
         """Number of points, including those that were not solved."""
@@ -177,7 +193,8 @@ class Grid:
         Returns
         -------
         GridPoint
-            ``features``, ``weights``, ``intercept``, ``alpha``, ``beta``, ``gap``, ``objective`` and ``importance``.
+            ``features``, ``weights``, ``intercept``, ``alpha``, ``beta``, ``gap``, ``objective``,
+            ``proven_inactive`` and ``importance``.
 
         Raises
         ------
@@ -195,6 +212,71 @@ class Grid:
             float(self.gap.flat[s]),
             float(self.objective.flat[s]),
             self.spread,
+            None if self.proven_inactive is None else self.proven_inactive[s],
+        )
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        state = {name: writer.put(f"grid.{name}", getattr(self, name), dtype) for name, dtype in ARRAYS.items()}
+        state["intercepts"] = writer.put("grid.intercepts", self.intercepts.reshape(-1, *self.across), "<f8")
+        state["n_samples"] = int(self.n_samples)
+        state["spread"] = None if self.spread is None else self.spread.to_state(writer, "grid.spread")
+        return state
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any, n_features: int, across: tuple[int, ...]) -> Self:
+        """The Grid that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+        n_features : int
+            Number of columns of X.
+        across : tuple of int
+            As the attribute of that name.
+
+        Returns
+        -------
+        Grid
+            With arrays of the right shapes, and ids in range.
+        """
+        state = fields(state, STATE, "path_")
+        betas = reader.get(state["betas"], "<f8", (None,), "betas")
+        alphas = reader.get(state["alphas"], "<f8", (betas.size, None), "alphas")
+        size = alphas.size
+        valid = size > 0 and bool((betas > 0).all() and (alphas > 0).all())
+        need(valid, "betas and alphas of the grid must be positive and not empty")
+        per_point = {
+            name: reader.get(state[name], ARRAYS[name], alphas.shape, f"{name} of the grid", finite=name in COUNTS)
+            for name in PER_POINT
+        }
+        need(all(bool((per_point[name] >= 0).all()) for name in COUNTS), "the grid contains a negative count")
+        intercepts = reader.get(state["intercepts"], "<f8", (size, *across), "intercepts of the grid")
+        begins, ids = get_parts(
+            reader, state["begins"], state["ids"], size, "the features of the grid", count=n_features
+        )
+        tests = reader.get(state["tests"], "<i8", (None, 3), "tests of the grid")
+        need(bool(((tests >= 0) & (tests[:, :1] < len(SAFE_TESTS))).all()), "the grid contains an unknown test")
+        spread = state["spread"]
+        if spread is not None:
+            spread = Spread.from_state(reader, spread, n_features, "spread of the grid")
+            need(spread.covers(ids), "the spread of the grid lacks a feature")
+        return cls(
+            betas,
+            alphas,
+            **per_point,
+            intercepts=intercepts.reshape(*alphas.shape, *across),
+            begins=begins,
+            ids=ids,
+            weights=reader.get(state["weights"], "<f8", (ids.size, *across), "weights of the grid"),
+            test_begins=get_begins(reader, state["test_begins"], size, len(tests), "the tests of the grid"),
+            tests=tests,
+            n_samples=integer(state["n_samples"], "n_samples of the grid", 1),
+            n_features_in=n_features,
+            spread=spread,
         )
 
     @property
@@ -241,7 +323,7 @@ class Grid:
         ndarray of bool of shape (n_betas, n_alphas)
             True where it was run; with more than two classes, for the first class.
         """
-        runs = self.tests[:, RULE] == RULES.index(_checked_rule(rule))
+        runs = self.tests[:, TEST] == SAFE_TESTS.index(_checked_rule(rule))
         points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
         return (np.bincount(points[runs], minlength=len(self)) > 0).reshape(self.shape)
 
@@ -260,12 +342,12 @@ class Grid:
         """
         if self.across:
             raise ValueError("rejection ratios are available for binary classification only")
-        wanted, column = RULES.index(_checked_rule(rule)), SAMPLES if rule == "iss" else FEATURES
-        inactive = self.inactive_samples if rule == "iss" else self.n_features_in - self.n_features
-        runs = []
-        for s in range(len(self)):
-            tests = self.tests[self.test_begins[s] : self.test_begins[s + 1]]
-            runs.append(tests[tests[:, RULE] == wanted, column])
+        wanted = SAFE_TESTS.index(_checked_rule(rule))
+        column, inactive = FEATURES, self.n_features_in - self.n_features
+        if rule == "iss":
+            column, inactive = SAMPLES, self.inactive_samples
+        tests = np.split(self.tests, self.test_begins[1:-1])
+        runs = [of_point[of_point[:, TEST] == wanted, column] for of_point in tests]
         removed = np.zeros((max(map(len, runs), default=0), len(self)))
         for s, counts in enumerate(runs):
             removed[: len(counts), s] = counts
@@ -280,6 +362,6 @@ class Grid:
 
 
 def _checked_rule(rule: str) -> str:
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}")
+    if rule not in SAFE_TESTS:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, SAFE_TESTS))}, got {rule!r}")
     return rule

@@ -1,10 +1,14 @@
 """Labels of selected groups."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from thresher.errors import InconsistentResultError
+from thresher.state import ArrayReader, ArrayWriter, fields, get_ids, get_value, need, put_value, required, string
+
+STATE = required("units", "labels") | {"noun": "group"}
 
 
 @dataclass(frozen=True)
@@ -17,15 +21,12 @@ class GroupLabels:
         Numbers of the groups in the fit, sorted.
     labels : ndarray of shape (n_units,)
         Their labels: integers or strings.
-    n_candidates : int
-        How many groups could be selected.
     noun : str, default="group"
         What one is called: a group, or an input, which a kernel makes several numbers of.
     """
 
     units: np.ndarray
     labels: np.ndarray
-    n_candidates: int
     noun: str = "group"
 
     def of(self, units: np.ndarray) -> np.ndarray:
@@ -50,21 +51,22 @@ class GroupLabels:
             raise InconsistentResultError("the label of a selected group is missing")
         return self.labels[np.searchsorted(self.units, units)]
 
+    def to_state(self, writer: ArrayWriter, name: str) -> dict[str, Any]:
+        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        return {
+            "units": writer.put(f"{name}.units", self.units, "<i8"),
+            "labels": put_value(writer, f"{name}.labels", self.labels.tolist()),
+            "noun": self.noun,
+        }
 
-class WithGroups:
-    """What a model of selected groups says about which they are."""
-
-    units: np.ndarray | None
-    labels: GroupLabels | None
-
-    @property
-    def noun(self) -> str:
-        """What is counted: features, or groups or inputs of them."""
-        return "feature" if self.units is None else "group" if self.labels is None else self.labels.noun
-
-    @property
-    def groups(self) -> np.ndarray | None:
-        """Labels of the selected groups; None where features were selected one by one."""
-        if self.units is None:
-            return None
-        return self.units.copy() if self.labels is None else self.labels.of(self.units)
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any, what: str) -> Self:
+        """The GroupLabels that ``to_state`` was called on; the parameters are those of ``Spread.from_state``."""
+        state = fields(state, STATE, what)
+        units = get_ids(reader, state["units"], f"units of {what}")
+        labels = get_value(reader, state["labels"], what)
+        valid = isinstance(labels, list) and all(type(label) in (int, str) for label in labels)
+        need(valid and len(labels) == units.size, f"{what} must be integers or strings, one for each unit")
+        array = np.empty(units.size, dtype=np.int64 if all(type(label) is int for label in labels) else object)
+        array[:] = labels
+        return cls(units, array, string(state["noun"], "noun of the groups", 40))

@@ -9,9 +9,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from thresher.errors import InconsistentResultError
-from thresher.results.group_labels import GroupLabels, WithGroups
-from thresher.results.products import Products, WithPairs
-from thresher.results.spread import Spread, WithImportance
+from thresher.results.fitted import KnownFeatures, OfFittedFeatures
 from thresher.results.trace import Trace, relative
 
 
@@ -113,7 +111,7 @@ def consistent(condition: bool, message: str) -> None:
 
 
 @dataclass(frozen=True)
-class Station(WithImportance, WithGroups, WithPairs):
+class Station(OfFittedFeatures):
     """A model on the way from one to many features, or back.
 
     Parameters
@@ -134,12 +132,8 @@ class Station(WithImportance, WithGroups, WithPairs):
         A value that no model on any ``number`` features can go below, in the same units.
     units : ndarray of int64, default=None
         The selected units, sorted, where ``number`` counts groups of features; None: the features themselves.
-    spread : Spread, default=None
-        Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
-    labels : GroupLabels, default=None
-        Labels of the units, from which ``groups`` follows.
-    products : Products, default=None
-        What the features are made of, if they are products, from which ``pairs`` follows.
+    fitted_features : FittedFeatures, default=None
+        What the fit selected from; ``importance``, ``ranking``, ``groups`` and ``pairs`` follow from it.
     """
 
     phase: str
@@ -150,9 +144,7 @@ class Station(WithImportance, WithGroups, WithPairs):
     objective: float
     bound: float
     units: np.ndarray | None = None
-    spread: Spread | None = field(default=None, repr=False)
-    labels: GroupLabels | None = field(default=None, repr=False)
-    products: Products | None = field(default=None, repr=False)
+    fitted_features: KnownFeatures | None = field(default=None, repr=False)
 
 
 class Path(Sequence[Station]):
@@ -271,7 +263,7 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection(WithImportance, WithGroups, WithPairs):
+class Selection(OfFittedFeatures):
     """The features that were selected, with weights in the units of X as given.
 
     A weight says little about how much a feature matters: it is small where the values of the column are large.
@@ -305,13 +297,9 @@ class Selection(WithImportance, WithGroups, WithPairs):
         Why the fit ended; None: a model file that does not say.
     units : ndarray of int64, default=None
         The selected units, sorted, where groups of features were selected; None: the features themselves.
-    spread : Spread, default=None
-        Standard deviations of all columns on the path, from which ``importance`` and ``ranking`` follow; None: not
-        known.
-    labels : GroupLabels, default=None
-        Labels of all units on the path, from which ``groups`` follows.
-    products : Products, default=None
-        What the features on the path are made of, if they are products, from which ``pairs`` follows.
+    fitted_features : FittedFeatures, default=None
+        What the fit selected from, and what new data needs; ``importance``, ``ranking``, ``groups`` and ``pairs``
+        follow from it.
     """
 
     features: np.ndarray
@@ -327,9 +315,7 @@ class Selection(WithImportance, WithGroups, WithPairs):
     interrupted: bool = False
     stop: StopReason | None = None  # None for a model file that does not contain it
     units: np.ndarray | None = None
-    spread: Spread | None = field(default=None, repr=False)
-    labels: GroupLabels | None = field(default=None, repr=False)
-    products: Products | None = field(default=None, repr=False)
+    fitted_features: KnownFeatures | None = field(default=None, repr=False)
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.

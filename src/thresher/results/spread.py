@@ -1,10 +1,14 @@
 """Importance: how much a feature matters, whatever the units of its column."""
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from thresher.errors import InconsistentResultError
+from thresher.state import ArrayReader, ArrayWriter, fields, get_ids, need, required
+
+STATE = required("columns", "std")
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,52 @@ class Spread:
             Whether ``of`` accepts them.
         """
         return bool(np.isin(features, self.columns).all())
+
+    def to_state(self, writer: ArrayWriter, name: str) -> dict[str, Any]:
+        """As a part of a document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+        name : str
+            What they are called.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
+        return {
+            "columns": writer.put(f"{name}.columns", self.columns, "<i8"),
+            "std": writer.put(f"{name}.std", self.std, "<f8"),
+        }
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any, count: int, what: str) -> Self:
+        """The Spread that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+        count : int
+            Number of columns, or features, that there are.
+        what : str
+            What it is called in messages.
+
+        Returns
+        -------
+        Spread
+            A valid one.
+        """
+        state = fields(state, STATE, what)
+        columns = get_ids(reader, state["columns"], f"columns of the {what}", count)
+        std = reader.get(state["std"], "<f8", columns.shape, f"std of the {what}")
+        need(bool((std >= 0.0).all()), f"the {what} contains a negative standard deviation")
+        return cls(columns, std)
 
 
 class WithImportance:

@@ -4,6 +4,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, Self
+
+from thresher.state import ArrayReader, ArrayWriter, fields, get_records, need, put_records, required
 
 
 def relative(difference: float, yardstick: float) -> float:
@@ -61,7 +64,7 @@ class Turn:
         Seconds since the fit began.
     visited : float, default=1.0
         Share of the columns whose products the last scan looked at; 1.0 where features are no products.
-    planes : int, default=0
+    cuts : int, default=0
         Labellings that the bundle method of a measure holds; 0 for other losses.
     inner_gap : float, default=0.0
         Duality gap of the problem on the columns taken, as a share of the objective without features.
@@ -75,7 +78,7 @@ class Turn:
     passes: float
     seconds: float
     visited: float = 1.0
-    planes: int = 0
+    cuts: int = 0
     inner_gap: float = 0.0
 
 
@@ -102,6 +105,14 @@ class Milestone:
     accuracy: float
     features: int
     truncation_error: float
+
+
+def get_milestones(reader: ArrayReader, value: Any, what: str) -> list[Milestone]:
+    """Milestones from a document, where ``put_records`` has put them."""
+    milestones = get_records(reader, value, Milestone, what, finite=True)
+    counts = [count for milestone in milestones for count in (milestone.examples, milestone.features)]
+    need(min(counts, default=0) >= 0, f"{what} contain a negative count")
+    return milestones
 
 
 @dataclass
@@ -146,7 +157,7 @@ class Trace:
 
     def record_turn(
         self, features: int, taken: int, objective: float, lower_bound: float, at_zero: float, visited: float = 1.0,
-        planes: int = 0, inner_gap: float = 0.0,
+        cuts: int = 0, inner_gap: float = 0.0,
     ) -> Turn:  # fmt: skip
         """Record where the fit stands after a turn.
 
@@ -164,7 +175,7 @@ class Trace:
             Objective without features; the gap is a share of it.
         visited : float, default=1.0
             Share of the columns whose products the last scan looked at.
-        planes : int, default=0
+        cuts : int, default=0
             Labellings that the bundle method holds.
         inner_gap : float, default=0.0
             Duality gap of the problem on the columns taken, as a share of ``at_zero``.
@@ -175,7 +186,7 @@ class Trace:
             What was recorded.
         """
         gap = relative(objective - lower_bound, at_zero)
-        told = visited, planes, inner_gap
+        told = visited, cuts, inner_gap
         self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed, *told))
         return self.turns[-1]
 
@@ -201,6 +212,21 @@ class Trace:
     def elapsed(self) -> float:
         """Seconds since the record was begun."""
         return time.perf_counter() - self.begun
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a document; the parameters are those of ``Spread.to_state``."""
+        return {
+            "steps": put_records(writer, "steps", Step, self.steps),
+            "turns": put_records(writer, "turns", Turn, self.turns),
+        }
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any) -> Self:
+        """The Trace that ``to_state`` was called on, begun as long ago as its last turn took."""
+        state = fields(state, required("steps", "turns"), "trace")
+        steps = get_records(reader, state["steps"], Step, "the steps")
+        turns = get_records(reader, state["turns"], Turn, "the turns")
+        return cls(steps, turns, time.perf_counter() - (turns[-1].seconds if turns else 0.0))
 
     def __repr__(self) -> str:
         by_kind = ", ".join(f"{kind} {seconds:.3g} s" for kind, seconds in self.seconds.items())

@@ -65,8 +65,8 @@ def proof(
     return f"{start}: {who}{how} could lower the training objective further than that."
 
 
-def planes(turn: Turn, end: str) -> str:
-    """The planes of a measure and the gap on the columns taken, for progress bars.
+def cuts(turn: Turn, end: str) -> str:
+    """The cuts of a measure and the gap on the columns taken, for progress bars.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def planes(turn: Turn, end: str) -> str:
     Returns
     -------
     str
-        Empty for losses without planes.
+        Empty for losses without cuts.
     """
-    return "" if turn.planes == 0 else f"{turn.planes} planes, gap {turn.inner_gap:.1e} on the columns taken{end}"
+    return "" if turn.cuts == 0 else f"{turn.cuts} cuts, gap {turn.inner_gap:.1e} on the columns taken{end}"
 
 
 def visited(turn: Turn, end: str) -> str:

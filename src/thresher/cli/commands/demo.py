@@ -145,7 +145,7 @@ def products():
     X = rng.standard_normal((1000, 1000))
     y = X[:, 17] * X[:, 42] + X[:, 256] * X[:, 999] > 0.0
     say("\n4. Products: 500 samples of 1,000 columns; two of 501,500 terms decide\n")
-    clf = FGMClassifier(2, features="polynomial")
+    clf = FGMClassifier(2, feature_map="polynomial")
     seconds = seconds_of(clf, X[:500], y[:500])
     linear = FGMClassifier(2).fit(X[:500], y[:500])
     names = [name.replace("x", "column ").replace("*", " x ") for name in clf.get_feature_names_out()]
@@ -181,7 +181,7 @@ def rare_class():
     X[:, :10] += 0.8 * y[:, None]
     say(f"\n6. A rare class: {y[:n].sum()} of {n:,} samples, 500 columns, 10 of which matter\n")
     say(f"   {'loss':40}{'predicted':>11}{'test F1':>10}{'seconds':>9}")
-    default, f1 = (FGMClassifier(10, loss=loss, overshoot=None) for loss in ("squared_hinge", "f1"))
+    default, f1 = (FGMClassifier(10, loss=loss, elimination=False) for loss in ("squared_hinge", "f1"))
     times = [seconds_of(clf, X[:n], y[:n]) for clf in (default, f1)]
     tuned = default.decision_function(X[n:]) - best_threshold(default.decision_function(X[:n]), y[:n])
     rows = [("squared_hinge, the default", default.decision_function(X[n:]), f"{times[0]:.2f}"),

@@ -13,7 +13,7 @@ from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.sparse_svm.path import SparseSVCPath
 from thresher.estimators.stream.classifier import StreamClassifier
-from thresher.features.kernels.space import KernelSpace
+from thresher.features.kernels.fitted import KernelFeatures
 from thresher.models import read as read_model
 from thresher.results import format_ranges, rounded
 
@@ -58,12 +58,12 @@ class Listed:
     """What is listed of a model: its features or, of a kernel, the inputs with the length of their weights."""
 
     def __init__(self, clf):
-        selection, self.space = clf.selection_, clf.space_
+        selection, self.space = clf.selection_, clf.fitted_features_
         self.expanded, self.pairs = hasattr(clf, "expansion_"), selection.pairs
         self.signed = not isinstance(clf, AlignmentPathClassifier)  # whether weights speak for a class
         self.ids, self.weights = selection.features, selection.weights
         self.importance, self.ranking, self.noun = selection.importance, selection.ranking, "features"
-        self.kernel_list = self.space.listed if isinstance(self.space, KernelSpace) else None
+        self.kernel_list = self.space.listed if isinstance(self.space, KernelFeatures) else None
         if self.kernel_list is not None:
             self.noun = "kernels"
         if self.expanded:

@@ -59,7 +59,7 @@ def run(
     names = Names(table.names, table.index_base)
     grouping = grouped(groups, tree, names, table.X.shape[1], ungrouped)
     how = {
-        "C": C, "loss": loss, "support": support, "overshoot": None if growth_alone else "auto",
+        "C": C, "loss": loss, "support": support, "elimination": False if growth_alone else "auto",
         "scale": None if scale == "none" else scale, "class_weight": "balanced" if fitting.balanced else None,
         "tol": tol, "max_time": max_time, "n_jobs": jobs,
     }  # fmt: skip
@@ -69,7 +69,7 @@ def run(
     else:
         clf = FGMClassifier(
             features, always_include=numbered(always, names, table.X.shape[1], grouping), groups=grouping,
-            exclude=numbered(exclude, names, table.X.shape[1], grouping), features=made_by, **how,
+            exclude=numbered(exclude, names, table.X.shape[1], grouping), feature_map=made_by, **how,
         )  # fmt: skip
     bar = Turns(reporter.prints, "choosing C" if C == "auto" else "reading columns")
     bar.noun = "group" if grouping is not None else "input" if kernel != "linear" else bar.noun
@@ -92,7 +92,7 @@ def run(
 
 
 def features_of(kernel, polynomial, heredity):
-    """The parameter ``features`` of the estimator."""
+    """The parameter ``feature_map`` of the estimator."""
     if polynomial and kernel != "linear":
         raise WrongUsage("--polynomial and --kernel cannot be combined")
     if heredity != "none" and not polynomial:
@@ -200,7 +200,7 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
     clf = model.estimator
     of_bags = isinstance(clf, MILESClassifier)
     used = np.unique(np.concatenate([station.features for station in clf.path_] or [clf.selection_.features]))
-    used = used_columns(clf) if of_bags else clf.space_.inputs(used).tolist()
+    used = used_columns(clf) if of_bags else clf.fitted_features_.inputs(used).tolist()
     table = more_data(reporter, model, test, used, kind=kind, labels=labels, ignore=ignore, n_jobs=jobs)
     if table.y is None:
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")

@@ -46,7 +46,7 @@ def grid(
     alphas: Annotated[int, Parameter(group=MODEL), Count] = 100,
     cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None,
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
-    gamma: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
+    smoothing: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
     no_intercept: Annotated[bool, Parameter(group=MODEL)] = False,
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
     screening: Annotated[
@@ -81,14 +81,15 @@ def grid(
         Number of cross-validation folds to choose the point for predict; if not given, the last point is used.
     scoring
         Score that cross-validation maximises, by its name in scikit-learn: accuracy, balanced_accuracy, roc_auc, ...
-    gamma
-        Width of the smooth part of the hinge, between 0 and 1.
+    smoothing
+        Width of the smooth part of the hinge loss, between 0 and 1.
     no_intercept
         Do not fit an intercept.
     scale
         How features are scaled; auto does not scale data with under 30 % non-zero values.
     screening
-        Which safe screening tests remove features and samples; auto: none, which is fastest. The models are the same.
+        Which safe screening tests remove features and, with --no-intercept, samples; auto: none, which is fastest. The
+        models are the same.
     tol
         Duality gap to reach at each point, relative to the objective without features.
     max_time

@@ -5,8 +5,8 @@ import re
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.estimators.fgm.goals import OfMeasure, goal_of
 from thresher.optim.measures.values import ErrorRate, FBeta, PrecisionAtK, RecallAtK
+from thresher.targets.criteria import MeasureCriterion, criterion_of
 
 AT_K = {"precision_at_k": PrecisionAtK, "recall_at_k": RecallAtK}
 COUNT, MULTIPLE = re.compile(r"[0-9]+"), re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)p")
@@ -60,23 +60,22 @@ def check_at(loss, count, noun, file):
 
 def check_loss(loss, features, balanced):
     """Raise an error for other options that the loss does not allow."""
-    goal = goal_of(loss)
-    if features == "all" and not isinstance(goal, OfMeasure):
+    criterion = criterion_of(loss)
+    if features == "all" and not isinstance(criterion, MeasureCriterion):
         raise WrongUsage(
             f"--features all needs the --loss of a measure, such as f1; got {loss}, which LIBLINEAR fits on all columns"
         )
-    if balanced and isinstance(goal, OfMeasure) and not goal.measure.is_weighted:
-        raise WrongUsage(
-            f"--balanced cannot be combined with --loss {goal.measure.name}: the measure takes no weights of classes"
-        )
+    if balanced and isinstance(criterion, MeasureCriterion) and not criterion.measure.is_weighted:
+        name = criterion.measure.name
+        raise WrongUsage(f"--balanced cannot be combined with --loss {name}: the measure takes no weights of classes")
 
 
 def title_of(loss):
     """What the loss is called, for a line or the head of a column."""
-    goal = goal_of(loss)
-    if not isinstance(goal, OfMeasure):
+    criterion = criterion_of(loss)
+    if not isinstance(criterion, MeasureCriterion):
         return TITLES[loss]
-    measure = goal.measure
+    measure = criterion.measure
     if isinstance(measure, FBeta):
         return f"F-beta (beta = {measure.beta:g})"
     if isinstance(measure, (PrecisionAtK, RecallAtK)):
@@ -87,11 +86,11 @@ def title_of(loss):
 
 def loss_in_words(clf):
     """What a model was fitted for, in words."""
-    goal, title = goal_of(clf.loss), title_of(clf.loss)
-    if not isinstance(goal, OfMeasure) or isinstance(goal.measure, ErrorRate):
+    criterion, title = criterion_of(clf.loss), title_of(clf.loss)
+    if not isinstance(criterion, MeasureCriterion) or isinstance(criterion.measure, ErrorRate):
         return title
-    title += " (precision where it equals recall)" * (goal.measure.name == "prbep")
-    title += " (p: the number of positives)" * isinstance(getattr(goal.measure, "k", None), float)
+    title += " (precision where it equals recall)" * (criterion.measure.name == "prbep")
+    title += " (p: the number of positives)" * isinstance(getattr(criterion.measure, "k", None), float)
     if clf.classes_.size > 2:
         return f"{title}, each class against all others"
     return f"{title}, class {clf.classes_[1]} against class {clf.classes_[0]}"
@@ -99,16 +98,18 @@ def loss_in_words(clf):
 
 def loss_facts(loss):
     """The same for JSON: the name, and the parameter if there is one."""
-    goal = goal_of(loss)
-    if not isinstance(goal, OfMeasure):
+    criterion = criterion_of(loss)
+    if not isinstance(criterion, MeasureCriterion):
         return {"loss": loss}
-    return {"loss": goal.measure.name} | {f"loss_{name}": value for name, value in vars(goal.measure).items()}
+    return {"loss": criterion.measure.name} | {f"loss_{name}": value for name, value in vars(criterion.measure).items()}
 
 
 def measure_of(loss):
     """The measure that a model was fitted for; None for others, and for the error rate: accuracy is always told."""
-    goal = goal_of(loss)
-    return None if not isinstance(goal, OfMeasure) or isinstance(goal.measure, ErrorRate) else goal.measure
+    criterion = criterion_of(loss)
+    if not isinstance(criterion, MeasureCriterion) or isinstance(criterion.measure, ErrorRate):
+        return None
+    return criterion.measure
 
 
 def little_gained(clf):

@@ -1,8 +1,8 @@
 """Block: some columns of X in memory, which is all that a solver sees of the data."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,9 @@ from thresher.loops import dense, moments
 # ``densified`` always makes arrays of up to SMALL_ARRAY entries; larger ones must have at least MIN_DENSITY non-zeros
 SMALL_ARRAY, MIN_DENSITY = 1 << 22, 0.05
 DENSE_COLUMNS = 64  # columns that are converted to a dense array at a time
+PART_VALUES = 1 << 20  # stored values of a part of the columns
 # BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
-TILE_ROWS, TILE_COLUMNS = 4096, 128
+BLAS_ROWS, BLAS_COLUMNS = 4096, 128
 
 
 def readonly(array: ArrayLike) -> np.ndarray:
@@ -33,6 +34,23 @@ def as_rows(V: ArrayLike) -> np.ndarray:
 def like_given(rows: np.ndarray, V: ArrayLike) -> np.ndarray:
     """The result ``rows`` in the shape in which the vectors were given: (m,) or (m, k)."""
     return rows[0] if np.ndim(V) == 1 else rows.T
+
+
+class StoredColumns(NamedTuple):
+    """The stored values of adjacent columns, with their rows in ascending order.
+
+    Those of column ``first`` + k are at indptr[k] to indptr[k + 1] - 1.
+    """
+
+    first: int
+    indptr: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The column of each value, counted from ``first``."""
+        return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
 
 
 class Scannable(ABC):
@@ -61,6 +79,7 @@ class Block(Scannable):
     workers: Workers = SERIAL
     structure_bytes: int = 0  # bytes of the index arrays of a sparse format
     entry_cost: int = 1  # time that a stored value takes in a product, in that of a dense one
+    sparse: bool = False  # whether zeros are not stored
 
     @property
     @abstractmethod
@@ -76,6 +95,18 @@ class Block(Scannable):
     def column_entries(self) -> np.ndarray | None:
         """Number of stored values in each column; None unless columns are stored contiguously."""
         return None
+
+    def stored_columns(self, lo: int, hi: int) -> StoredColumns:
+        """The stored values of the columns lo <= j < hi: all values, unless the block is ``sparse``."""
+        n_rows, width = self.shape[0], hi - lo
+        values = self.take(np.arange(lo, hi)).toarray().T.ravel()
+        return StoredColumns(lo, np.arange(width + 1) * n_rows, np.tile(np.arange(n_rows), width), values)
+
+    def stored_parts(self, lo: int, hi: int) -> Iterator[StoredColumns]:
+        """``stored_columns``, as many columns at a time as have about PART_VALUES values."""
+        step = max(1, PART_VALUES * self.shape[1] // max(1, self.entries))
+        for first in range(lo, hi, step):
+            yield self.stored_columns(first, min(first + step, hi))
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable; converts a few columns at a time to dense. Formats that are scanned in full override this."""
@@ -255,7 +286,7 @@ class ArrayBlock(Block):
         """See Block."""
         out = np.empty((self.shape[0], *W.shape[1:]))
         products = self.shape[0] * W.size
-        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], TILE_ROWS, products)
+        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], BLAS_ROWS, products)
         return out
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
@@ -263,7 +294,7 @@ class ArrayBlock(Block):
         out = np.empty((self.shape[1], *V.shape[1:]))
         m = self.shape[1]
         products = m * V.size if V.ndim > 1 else 0  # threads gained nothing on one vector, with 2 to 16 of them
-        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, TILE_COLUMNS, products)
+        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, BLAS_COLUMNS, products)
         return out
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
@@ -278,7 +309,7 @@ class ArrayBlock(Block):
             out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
             out[lo:hi, hi:] = out[hi:, lo:hi].T
 
-        self._tiles(below, m, TILE_COLUMNS, A.size * m // 2)
+        self._tiles(below, m, BLAS_COLUMNS, A.size * m // 2)
         return out
 
     def row_gram(self) -> np.ndarray:

@@ -1,21 +1,22 @@
 """Sparse columns: CSC and CSR, used without copying, with 32- or 64-bit indices."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from thresher.data.blocks.base import Block, readonly
+from thresher.data.blocks import base
+from thresher.data.blocks.base import Block, StoredColumns, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import compressed, moments, products
 
-TILE = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
-MIN_VISIT = 4  # entries of a line in a tile, on average
-SAMPLE = 65536  # indices by which the work on columns of CSR is balanced
-GRID = 1 << 18  # sums of products of columns that are taken in one pass over the rows
-SQUARED = 1 << 16  # entries whose squares are held at a time: they stay in the second-level cache
+TILE_SUMS = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
+TILE_ENTRIES = 4  # entries of a line in a tile, on average
+SAMPLED_INDICES = 65536  # indices by which the work on columns of CSR is balanced
+PRODUCT_SUMS = 1 << 18  # sums of products of columns that are taken in one pass over the rows
+SQUARED_VALUES = 1 << 16  # entries whose squares are held at a time: they stay in the second-level cache
 MOVE_COST = 64  # moving an entry to another place takes as long as this many products of dense entries
 
 
@@ -23,6 +24,7 @@ class _CompressedBlock(Block):
     """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
 
     entry_cost = 8
+    sparse = True
 
     def __init__(
         self,
@@ -68,9 +70,9 @@ class _CompressedBlock(Block):
         compressed.scatter_many(*arrays, np.ascontiguousarray(V.T), lo, hi, at, tile, out)
 
     def _tile_width(self, k: int, width: int) -> int:
-        """Places whose sums for k vectors are held at a time: TILE numbers, but a line has some entries in a tile."""
-        full_enough = MIN_VISIT * self.shape[0] * self.shape[1] // max(1, self.entries)
-        return max(1, min(width, max(TILE // k, full_enough)))
+        """Places whose sums for k vectors are held at a time: TILE_SUMS in all, but lines have entries in a tile."""
+        full_enough = TILE_ENTRIES * self.shape[0] * self.shape[1] // max(1, self.entries)
+        return max(1, min(width, max(TILE_SUMS // k, full_enough)))
 
     def _transposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(indptr, indices, values) in the other storage order: each thread writes a range of the new lines."""
@@ -98,7 +100,7 @@ class _CompressedBlock(Block):
     def _line_squares(self, weights: np.ndarray) -> np.ndarray:
         """sum_l A[i, l]^2 weights[l] of each stored line: products of the squares, of some lines at a time."""
         out, weights = np.zeros(self.indptr.size - 1), np.asarray(weights, dtype=np.float64)
-        cuts = np.searchsorted(self.indptr, np.arange(SQUARED, self.entries, SQUARED))
+        cuts = np.searchsorted(self.indptr, np.arange(SQUARED_VALUES, self.entries, SQUARED_VALUES))
         for lo, hi in ranges_between(cuts, out.size):
             begin, end = self.indptr[lo], self.indptr[hi]
             squares = readonly(np.square(self.values[begin:end], dtype=np.float64))
@@ -165,6 +167,18 @@ class CscBlock(_CompressedBlock):
         """See Block."""
         return np.diff(self.indptr)
 
+    def stored_columns(self, lo: int, hi: int) -> StoredColumns:
+        """See Block; not copied."""
+        begin, end = self.indptr[lo], self.indptr[hi]
+        return StoredColumns(lo, self.indptr[lo : hi + 1] - begin, self.indices[begin:end], self.values[begin:end])
+
+    def stored_parts(self, lo: int, hi: int) -> Iterator[StoredColumns]:
+        """See Block."""
+        ends = np.arange(self.indptr[lo] + base.PART_VALUES, self.indptr[hi], base.PART_VALUES)
+        splits = np.searchsorted(self.indptr, ends) - lo
+        for first, last in ranges_between(splits, hi - lo):
+            yield self.stored_columns(lo + first, lo + last)
+
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._gathered(V, lo, hi, out)
@@ -222,7 +236,7 @@ class CscBlock(_CompressedBlock):
             out[:hi, lo:hi] += sums.T
 
         work = self.entry_cost * self.entries * (1.0 + self.entries / max(1, self.shape[0]))
-        wanted = max(self._threads(work), -(-m * m // (2 * GRID)))
+        wanted = max(self._threads(work), -(-m * m // (2 * PRODUCT_SUMS)))
         cuts = np.sqrt(np.linspace(0.0, 1.0, wanted + 1)[1:-1]) * m  # about equal numbers of sums
         self.workers.map(below, ranges_between(cuts.astype(np.int64), m), entries=work)
         out[np.diag_indices(m)] = self.column_squares(weights)
@@ -269,6 +283,17 @@ class CsrBlock(_CompressedBlock):
         """See Block."""
         return np.diff(self.indptr)
 
+    def stored_columns(self, lo: int, hi: int) -> StoredColumns:
+        """See Block; copied, by a search in every row."""
+        arrays = self.indptr, self.indices, self.values
+        indptr = np.zeros(hi - lo + 1, dtype=self.indptr.dtype)
+        rows, values = np.empty(0, index_dtype(self.shape[0])), np.empty(0, self.dtype)
+        compressed.transpose_range(*arrays, lo, hi, indptr[1:], rows, values)  # counts them
+        np.cumsum(indptr, out=indptr)
+        rows, values = np.empty(indptr[-1], rows.dtype), np.empty(indptr[-1], self.dtype)
+        compressed.transpose_range(*arrays, lo, hi, indptr[:-1].copy(), rows, values)
+        return StoredColumns(lo, indptr, rows, values)
+
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self._scattered(V, lo, hi, out)
@@ -302,7 +327,7 @@ class CsrBlock(_CompressedBlock):
         if pieces == 1:
             return [(0, self.shape[1])]
         if self._sample is None:
-            self._sample = np.sort(self.indices[:: max(1, self.entries // SAMPLE)])
+            self._sample = np.sort(self.indices[:: max(1, self.entries // SAMPLED_INDICES)])
         if self._sample.size < pieces:
             return [(0, self.shape[1])]
         cuts = self._sample[np.arange(1, pieces) * self._sample.size // pieces].astype(np.int64) + 1

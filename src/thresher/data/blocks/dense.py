@@ -8,11 +8,11 @@ from thresher.data.blocks.base import Block, readonly
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import dense, moments
 
-WIDEST = 8192  # columns of a range in C order
+WIDEST_RANGE = 8192  # columns of a range in C order
 COPY_COST = 8  # copying an entry takes as long as reading this many
-ROWS, SQUARED = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
-PAIRED = 4  # vectors from which on they are taken two at a time
-GRAIN = 16  # rows or columns: BLAS sums in the same order if ranges begin at multiples of this and are no narrower
+SQUARED_ROWS, SQUARED_VALUES = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
+LEAST_PAIRED = 4  # vectors from which on they are taken two at a time
+BLAS_GRAIN = 16  # rows or columns: BLAS sums in the same order if ranges begin at multiples of this and are no narrower
 
 
 class DenseBlock(Block):
@@ -37,7 +37,7 @@ class DenseBlock(Block):
         ranges = super().column_ranges(per_worker, most, work)
         if not self.by_rows:
             return ranges
-        return [(start, min(start + WIDEST, hi)) for lo, hi in ranges for start in range(lo, hi, WIDEST)]
+        return [(start, min(start + WIDEST_RANGE, hi)) for lo, hi in ranges for start in range(lo, hi, WIDEST_RANGE)]
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
@@ -99,14 +99,14 @@ class DenseBlock(Block):
     def _squares_across(self, weights: np.ndarray) -> np.ndarray:
         out = np.empty(self.major.shape[0])
         for first, last in self._square_rows():
-            for lo, hi in _ranges(first, last, SQUARED // max(1, self.major.shape[1])):
+            for lo, hi in _equal_ranges(first, last, SQUARED_VALUES // max(1, self.major.shape[1])):
                 out[lo:hi] = np.square(self.major[lo:hi], dtype=np.float64) @ weights
         return out
 
     def _squares_down(self, weights: np.ndarray) -> np.ndarray:
         weights, out = np.asarray(weights), np.zeros(self.major.shape[1])
         for first, last in self._square_rows():
-            for lo, hi in _ranges(0, out.size, SQUARED // ROWS):
+            for lo, hi in _equal_ranges(0, out.size, SQUARED_VALUES // SQUARED_ROWS):
                 out[lo:hi] += weights[first:last] @ np.square(self.major[first:last, lo:hi], dtype=np.float64)
         return out
 
@@ -117,7 +117,7 @@ class DenseBlock(Block):
     def _square_rows(self) -> list[tuple[int, int]]:
         """Ranges of rows of ``major`` that are squared and summed together."""
         length = self.major.shape[0]
-        return [(lo, min(lo + ROWS, length)) for lo in range(0, length, ROWS)]
+        return [(lo, min(lo + SQUARED_ROWS, length)) for lo in range(0, length, SQUARED_ROWS)]
 
     def toarray(self) -> np.ndarray:
         """See Block."""
@@ -132,9 +132,9 @@ class DenseBlock(Block):
         return DenseBlock(X, self.workers)
 
 
-def _ranges(begin: int, end: int, width: int) -> list[tuple[int, int]]:
-    """Ranges of about ``width`` between begin and end, such that sums do not depend on the split: see GRAIN."""
-    width = max(GRAIN, width // GRAIN * GRAIN)
+def _equal_ranges(begin: int, end: int, width: int) -> list[tuple[int, int]]:
+    """Ranges of about ``width`` between begin and end, such that sums do not depend on the split: see BLAS_GRAIN."""
+    width = max(BLAS_GRAIN, width // BLAS_GRAIN * BLAS_GRAIN)
     cuts = [begin + width * k for k in range(max(1, (end - begin) // width))]
     return list(zip(cuts, [*cuts[1:], end], strict=True))
 
@@ -158,4 +158,4 @@ def _row_sums(A: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -
 
 def _in_pairs(V: np.ndarray) -> int:
     """How many of the vectors are taken two at a time: few are not, since memory limits them."""
-    return len(V) // 2 * 2 if len(V) >= PAIRED else 0
+    return len(V) // 2 * 2 if len(V) >= LEAST_PAIRED else 0

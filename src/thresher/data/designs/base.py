@@ -17,7 +17,6 @@ from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Moments, Score, Statistics
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
-from thresher.results import Products
 
 PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
 
@@ -78,7 +77,7 @@ class Design(ABC):
         Returns
         -------
         iterator of Piece
-            Descriptions, which are opened where they are worked on.
+            References to columns, which are opened where they are worked on.
         """
 
     @abstractmethod
@@ -190,11 +189,18 @@ class Design(ABC):
         def bar() -> np.ndarray:
             return total.bar
 
+        def merge(part: Reducer) -> None:
+            nonlocal total, merged, late
+            total, merged = (total.merged(part) if merged else part), True
+            late = deadline is not None and time.perf_counter() >= deadline
+
         for stage in self.stages(score, reducer, bar, deadline):
+            if stage.found is not None:
+                begun = max(begun, 1)  # a scan that ends after it has come somewhere
+                merge(stage.found)
             with closing(self.workers.stream(_reduced, jobs(stage.pieces), entries=stage.work)) as parts:
                 for part in parts:
-                    total, merged = (total.merged(part) if merged else part), True
-                    late = deadline is not None and time.perf_counter() >= deadline
+                    merge(part)
         if not merged:  # no column at all
             total = reducer.started(0, np.zeros((score.vectors, 0)))
         return total.result()
@@ -237,21 +243,6 @@ class Design(ABC):
         """
         found = self.scan(Moments(weights), Collect(self.width)).T
         return Statistics(found[0], found[1:])
-
-    def products(self, ids: np.ndarray) -> Products | None:
-        """What features are made of, if they are products of columns.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of features in this design.
-
-        Returns
-        -------
-        Products or None
-            The columns of X that they are made of; None: they are no products.
-        """
-        return None
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """Weights on columns of X as given that score as others do on the columns of this design.

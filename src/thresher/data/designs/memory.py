@@ -8,6 +8,7 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import MOST_WORK, SCORE_COST, Cost, Piece, Slice
+from thresher.data.scan.sources import reference
 
 PER_WORKER = 2  # minimum number of pieces, so that no thread waits long for the last one; more cost on many threads
 REORDER_LIMIT = 1 << 30  # bytes up to which a sparse matrix may be copied into the other storage order
@@ -33,8 +34,9 @@ class MemoryDesign(Design):
         share = self.entries / max(1, self.entries + SCORE_COST * self.width)
         most = max(1, int(share * MOST_WORK / vectors))
         ranges = self.block.column_ranges(PER_WORKER, most=most, work=self.scan_work)
+        block = reference(self.block, self.workers)
         for lo, hi in ranges:
-            yield Slice(lo, self.block, lo, hi)
+            yield Slice(lo, block, lo, hi)
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design."""

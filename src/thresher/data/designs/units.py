@@ -1,6 +1,7 @@
 """Units: what a fit counts, takes and eliminates as one; a unit is one column of a design or several."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,24 @@ import numpy as np
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
-from thresher.data.scan.reducers import Ranked, Reducer, TopK
+from thresher.data.scan.reducers import Collect, Ranked, Reducer, TopK, best_first, largest
+from thresher.data.scan.scores import Score
+
+Scan = Callable[[Design, Score, Reducer], Any]  # ``Design.scan``, with a deadline and recorded in the trace
+
+
+class RankingRequest(NamedTuple):
+    """What a growing model asks a scan for, with its vectors V (k, n).
+
+    It has taken the units ``taken`` with these ``columns`` (None: no unit), and wants ``size`` others ranked, none of
+    those in ``exclude`` (sorted).
+    """
+
+    V: np.ndarray
+    taken: np.ndarray
+    columns: Block | None
+    size: int
+    exclude: np.ndarray
 
 
 class Members(NamedTuple):
@@ -50,10 +68,8 @@ class Units(ABC):
     def roots(self, units: np.ndarray) -> np.ndarray | None:
         """The root of omega_g for each of ``units``; None if all are 1."""
 
-    def eligible(
-        self, design: Design, V: np.ndarray, taken: np.ndarray, size: int, exclude: np.ndarray
-    ) -> Ranked | None:
-        """The best units that may be taken when ``taken`` are, for vectors V (k, n); None: all that a scan ranks."""
+    def eligible(self, design: Design, requests: Sequence[RankingRequest], scan: Scan) -> list[Ranked] | None:
+        """For each model the best units that it may take next, by further scans for all; None: any that are ranked."""
         return None
 
     def needed(self, units: np.ndarray) -> tuple[np.ndarray, bool] | None:
@@ -95,7 +111,57 @@ class EachColumn(Units):
         return None
 
 
-class EachInstance(EachColumn):
-    """Every column is the similarity to an instance, which is what is counted."""
+class SumOfSquares(Collect):
+    """The squared score of every column, summed over the columns of V. The result is (width,)."""
 
-    noun = "instance"
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "SumOfSquares":
+        """See Reducer."""
+        squares = np.zeros((1, scores.shape[1]))
+        for row in scores:  # one by one: the order of np.sum depends on the width
+            squares += row * row
+        return SumOfSquares(self.width, (ids, squares))
+
+    def result(self) -> np.ndarray:
+        """All squares."""
+        return super().result()[:, 0]
+
+
+class GroupUnits(Units):
+    """Groups of the columns of a design; ``omega`` are their weights.
+
+    A scan keeps the squared score of every column, one vector of length p, and ranks the groups at its end: their sums
+    are taken in the order of the columns, whatever the pieces.
+
+    A group whose columns are those of another one with no larger weight can never be better: it is ``dominated``, and
+    taken only if it is forced.
+    """
+
+    def __init__(self, omega: np.ndarray, width: int, dominated: np.ndarray, mean_size: float):
+        self.count, self.width, self.omega, self.dominated = omega.size, width, omega, dominated
+        self.mean_size = mean_size
+
+    def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
+        """See Units."""
+        return SumOfSquares(self.width)
+
+    def ranked(self, result: np.ndarray, size: int, exclude: np.ndarray) -> Ranked:
+        """See Units; groups without a score are never among the best."""
+        free = np.ones(self.count, dtype=bool)
+        free[exclude], free[self.dominated] = False, False
+        return self._best(result, size, free)
+
+    @abstractmethod
+    def _best(self, squares: np.ndarray, size: int, free: np.ndarray) -> Ranked:
+        """The ``size`` groups of those that are ``free`` with the largest positive scores, best first."""
+
+    def roots(self, units: np.ndarray) -> np.ndarray:
+        """See Units."""
+        return np.sqrt(self.omega[units])
+
+
+def largest_positive(scores: np.ndarray, size: int) -> Ranked:
+    """The ``size`` units with the largest positive scores, best first."""
+    keep = largest(scores, size)
+    keep = keep[scores[keep] > 0.0]
+    keep = keep[best_first(scores[keep], keep)]
+    return keep, scores[keep]

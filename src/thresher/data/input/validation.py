@@ -132,14 +132,17 @@ def _check_convertible(X: Any) -> None:
             )
 
 
-def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: bool = False) -> MemoryDesign:
-    """X, checked by ``checked_sparse`` or a dense float array, as a design in memory. Nothing of size n x p is copied.
+def as_design(X: Any, workers: Workers = SERIAL, keep: ArrayLike = (), to_csc: bool = False) -> Design:
+    """X, checked by ``checked_sparse`` or a dense float array, as a design in memory; a Design as it is.
 
-    Exceptions. A dense array in neither C nor Fortran order is copied. A CSR matrix with at least four times as many
-    columns as stored entries gets new, consecutive column ids (a copy of its indices): then nothing of size p is
-    allocated, at any p. ``keep`` lists columns that are kept even if they contain only zeros. With ``to_csc`` a CSR
-    matrix of at most REORDER_LIMIT bytes is converted to CSC, which pays off after a few scans.
+    Nothing of size n x p is copied, with these exceptions. A dense array in neither C nor Fortran order is copied. A
+    CSR matrix with at least four times as many columns as stored entries gets new, consecutive column ids (a copy of
+    its indices): then nothing of size p is allocated, at any p. ``keep`` lists columns that are kept even if they
+    contain only zeros. With ``to_csc`` a CSR matrix of at most REORDER_LIMIT bytes is converted to CSC, which pays off
+    after a few scans.
     """
+    if isinstance(X, Design):
+        return X
     if X.dtype not in FLOATS:
         raise InvalidDataTypeError(f"X must be float32 or float64, got {X.dtype}")
     if sparse.issparse(X):

@@ -1,13 +1,14 @@
-"""Pieces of a scan: descriptions of columns, opened by the worker that scores them."""
+"""Pieces of a scan: references to columns, opened by the worker that scores them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from thresher.data.blocks.base import Scannable
 from thresher.data.scan.reducers import Reducer
 from thresher.data.scan.scores import ColumnScaling, Score
+from thresher.data.scan.sources import Reference
 
 MOST_WORK = 1 << 27  # entries and scores (times SCORE_COST), times vectors, of a piece: at most about half a second
 SCORE_COST = 4  # what ranking and merging a score costs, in times that an entry takes
@@ -39,7 +40,8 @@ class Opened(NamedTuple):
 class Job(ABC):
     """What a scan hands to a worker: it reduces the scores of some features.
 
-    ``first`` and ``width`` are the range of these, which tells how far the scan has come.
+    ``first`` and ``width`` are the range of these, which tells how far the scan has come. Pickled, a job is small,
+    however large X is.
     """
 
     first: int
@@ -61,10 +63,9 @@ class Scattered(Job):
 
 
 class Piece(Job):
-    """A description of the ``width`` features first, first + 1, ...: small, and opened by the worker that scores it.
+    """The ``width`` features first, first + 1, ..., opened by the worker that scores them.
 
-    A generated piece computes its block in ``open``, a stored one memory-maps it there; a description of remote columns
-    is sent to where they are.
+    Pickled, a piece is small, however large X is: it has a Reference to what a worker opens once, or a path.
     """
 
     first: int
@@ -81,18 +82,22 @@ class Piece(Job):
 
 
 class Stage(NamedTuple):
-    """Pieces of a scan that are worked on side by side, and their work, which decides how many threads they get."""
+    """Pieces of a scan that are worked on side by side, and their work, which decides how many threads they get.
 
-    pieces: Iterable[Job]
-    work: float
+    ``found`` is a reducer that has been filled already, or None.
+    """
+
+    pieces: Iterable[Job] = ()
+    work: float = 0.0
+    found: Reducer | None = None
 
 
 @dataclass(frozen=True)
 class Slice(Piece):
-    """Columns lo..hi-1 of a block in memory."""
+    """Columns lo..hi-1 of a block."""
 
     first: int
-    block: Scannable
+    block: Reference[Scannable]
     lo: int
     hi: int
 
@@ -103,16 +108,25 @@ class Slice(Piece):
 
     def open(self) -> Opened:
         """See Piece."""
-        return Opened(self.block, self.lo, self.hi)
+        return Opened(self.block.open(), self.lo, self.hi)
+
+
+class BlockSource(Protocol):
+    """What makes features, where they are scored."""
+
+    def block(self, lo: int, hi: int) -> Scannable:
+        """The features lo <= j < hi."""
 
 
 @dataclass(frozen=True)
-class Known(Scattered):
-    """A reducer that has been filled already."""
+class Generated(Piece):
+    """Features that the worker makes."""
 
-    reducer: Reducer
-    width = 1  # a scan that ends after it has come somewhere
+    source: Reference[BlockSource]
+    first: int
+    width: int
 
-    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any) -> Reducer:
-        """See Job."""
-        return self.reducer
+    def open(self) -> Opened:
+        """See Piece."""
+        block = self.source.open().block(self.first, self.first + self.width)
+        return Opened(block, 0, self.width)

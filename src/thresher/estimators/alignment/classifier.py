@@ -4,7 +4,7 @@ import copy
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.input.validation import as_design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators.alignment.cross_validation import (
@@ -27,17 +28,18 @@ from thresher.estimators.alignment.kernel_choice import KernelChoice
 from thresher.estimators.alignment.kernel_data import KernelData
 from thresher.estimators.alignment.kernel_path import KernelPath
 from thresher.estimators.alignment.options import PathOptions, check_n_samples, checked_options, held_out_rows
+from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.arrange import arranged
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
 from thresher.estimators.shared.selector import ColumnSelector
-from thresher.features.columns import Space
+from thresher.features.base import Base, Samples
+from thresher.features.fitted import FittedFeatures
+from thresher.features.kernels.fitted import KernelFeatures
 from thresher.features.kernels.sorted_columns import columns_of
 from thresher.features.kernels.sources import KernelList, SameKernel
-from thresher.features.kernels.space import KernelSpace
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace
 from thresher.results.words import proof
 
@@ -138,6 +140,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     path_: AlignmentPath
     training_: TrainingSet
     svm_: KernelSVM
+    _saved: ClassVar = SAVED
+    _linear: ClassVar[bool] = False
 
     def __init__(
         self, kernel: str | list = "rbf", *, gamma: float | str | ArrayLike = "scale", degree: int = 3,
@@ -190,12 +194,12 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             classes, codes = check.classes_of(labels)
             weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
             check_n_samples(X.shape[0], self.svm)
-            arrangement = arranged(
-                self._column_space, X, codes, weights, None, workers, trace, centre=False, to_csc=True
-            )
-            source = self._kernel_choice.source(arrangement.design)
-            data = KernelData(source, arrangement.design.scan_cost(), codes, weights, classes.size)
-            alignments = data.alignments_in_time(trace, clock, self.space_.width)
+            samples = Samples(X, codes, weights)
+            base = Base.read(samples, self._columns, codes, weights, workers, trace, scale=None, to_csc=True)
+            design, _ = base.scaled(None, centre=False)
+            source = self._kernel_choice.source(design)
+            data = KernelData(source, design.scan_cost(), codes, weights, classes.size)
+            alignments = data.alignments_in_time(trace, clock, self.fitted_features_.width)
             watched = clock if len(options.lambda2s) == 1 else None  # several paths must have equally many points
             paths = [data.path(options.path, lambda2, alignments, watched) for lambda2 in options.lambda2s]
             folds = held_out_rows(self.cv, self.svm, codes, weights)
@@ -210,7 +214,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
                 first = first_usable(path, options.max_features)
                 training = data.final_training_set(path, alignments, first, clock)
             self._forget()
-            self.classes_, self.fingerprint_ = classes, arrangement.fingerprint
+            self.classes_, self.fingerprint_ = classes, base.fingerprint
             self.C_ = options.Cs[chosen.which_C]
             if scores is not None:
                 self.cv_results_ = scores.results(paths, options.Cs)
@@ -247,11 +251,11 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         return self._kernel_choice.layout(self.n_features_in_)
 
     @property
-    def space_(self) -> Space:
+    def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for: columns of X, or the kernels that ``kernel`` lists."""
-        columns, layout = self._column_space, self._kernel_layout
+        columns, layout = self._columns, self._kernel_layout
         if isinstance(layout, KernelList):
-            return KernelSpace(columns.n_columns, layout, column_names=columns.column_names)
+            return KernelFeatures(columns.n_columns, layout, column_names=columns.column_names)
         return columns
 
     def _forget(self) -> None:
@@ -318,7 +322,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             How far the weights of the kernels may be from the best ones.
         """
         check_is_fitted(self)
-        return proof(self.selection_.certificate, self.space_.width)
+        return proof(self.selection_.certificate, self.fitted_features_.width)
 
     def at(self, number: int) -> Self:
         """A fitted copy at the first point of the path with at most a given number of features.
@@ -374,14 +378,14 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, space, features = self._checked(X), self.space_, self.selection_.features
+        X, fitted, features = self._checked(X), self.fitted_features_, self.selection_.features
         if not hasattr(self, "svm_"):
             raise NotFittedError(f"the fit was stopped early{UNTRAINED}")
-        inputs = space.inputs(features)
-        columns = space.input_columns(X, inputs)
+        inputs = fitted.inputs(features)
+        columns = fitted.input_columns(X, inputs)
         self._check_selected(columns)
         places = np.arange(inputs.size)
-        new = columns_of(self._column_space.design(columns, keep=places).take(places))
+        new = columns_of(as_design(columns, keep=places).take(places))
         laid_out = np.searchsorted(inputs, self._kernel_layout.columns(features))  # kernel by kernel, as in svm_
         return self.svm_.decisions(new.take(laid_out))
 

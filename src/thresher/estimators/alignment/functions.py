@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.input.validation import check_finite
+from thresher.data.input.validation import as_design, check_finite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.alignment.kernel_choice import KernelChoice
 from thresher.estimators.alignment.kernel_path import KernelPath, checked_path, formulation_of
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.families.alignment.path import follow
 from thresher.results import AlignmentPath
 
@@ -72,15 +72,15 @@ def alignments(
     >>> alignments(X, X[:, 1] ** 2 > 1).round(1)  # no linear method sees column 1
     array([ 0.1, 40.5,  0.1])
     """
-    checker = SpaceEstimator()
+    checker = FeatureEstimator()
     X, y = checker._structured(X, reset=True, y=y)
     classes, codes = check.classes_of(y)
     weights = check.row_weights(sample_weight, None, codes, classes)
     choice = KernelChoice(kernel, gamma, degree, coef0)
     choice.layout()  # checked before X is read
     with Workers(count_workers(n_jobs)) as workers:
-        design = checker.space_.design(X, workers, to_csc=True)
-        check_finite(design.statistics(weights)[1], design, checker.space_.called)
+        design = as_design(X, workers, to_csc=True)
+        check_finite(design.statistics(weights)[1], design, checker.fitted_features_.called)
         targets = targets_of(codes, classes.size)
         return choice.source(design).aligned(targets, weights, None).values.mean(axis=0)
 

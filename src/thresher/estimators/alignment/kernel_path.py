@@ -8,10 +8,12 @@ import numpy as np
 from thresher.estimators.shared import parameters as check
 from thresher.families.alignment.divergences import DIVERGENCES, Divergence, GivenDivergence
 from thresher.families.alignment.formulation import LARGEST_EPS, Formulation, auto_lambda2, lambda2_to_begin_with
+from thresher.state import register
 
 MOST_POINTS = 100_000  # of a path
 
 
+@register
 @dataclass(frozen=True, repr=False)
 class KernelPath:
     """The path of generalised lp-KTA: weights of kernels for p from 2 down to 1.

@@ -3,37 +3,25 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.designs.base import Design
-from thresher.data.designs.units import Units
-from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.estimators.fgm.fitting import Task, fit_design, set_or_remove
-from thresher.estimators.fgm.goals import check_all, goal_of, is_all
-from thresher.estimators.fgm.options import check_heredity, made_by, options_of
-from thresher.estimators.fgm.restrictions import Candidates
-from thresher.estimators.fgm.sentences import sentence_of
-from thresher.estimators.fgm.warm_start import Previous, largest_model
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.arrange import arranged
+from thresher.estimators.fgm.base import FGMBase, has_probabilities
+from thresher.estimators.fgm.restrictions import restrictions_of
 from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.linear import PathClassifier, probabilities
+from thresher.estimators.shared.linear import probabilities
 from thresher.estimators.shared.selector import ColumnSelector
-from thresher.families.fgm.fit import growth_target, overshoot_for
-from thresher.features.additive.design import ExpandedDesign, ExpandedSpace
-from thresher.features.additive.maps import maps_of
-from thresher.features.additive.spec import AdditiveChi2, Intersection
-from thresher.features.columns import Space
-from thresher.features.polynomial.design import ProductSpace
-from thresher.features.polynomial.spec import Polynomial
+from thresher.families.fgm.spec import ALL, FitSpec
+from thresher.features.base import FeatureMap, Restrictions
+from thresher.features.columns import Columns
+from thresher.features.fitted import FittedFeatures
+from thresher.features.known import WORDS, as_feature_map
 from thresher.optim.measures.base import Measure
-from thresher.results import Path, Selection, Trace
+from thresher.optim.problems.loss import Loss
+from thresher.targets.criteria import MarginCriterion, criterion_of
 
 
-class FGMClassifier(ColumnSelector, PathClassifier):
+class FGMClassifier(ColumnSelector, FGMBase):
     """Linear classifier on a few selected features, with a certificate of how good the selection is.
 
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
@@ -69,11 +57,13 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         loss, only the latter is grown. Of groups and inputs of a kernel the larger set has at most 1000 columns; where
         rows times columns times the smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth
         only, with a path of its turns; several times faster.
-    loss : str or Measure, default="squared_hinge"
-        What is minimised. "squared_hinge", "logistic", or one less a measure: "error" (hinge loss), "f1", "prbep",
+    loss : str, Loss or Measure, default="squared_hinge"
+        What is minimised. "squared_hinge", "logistic", short for ``SquaredHinge()`` and ``Logistic()`` of
+        ``thresher.losses``; ``SmoothedHinge(smoothing)``; or one less a measure: "error" (hinge loss), "f1", "prbep",
         "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,
         ``AveragePrecision()``; ``FBeta(beta)``; ``PrecisionAtK(k)`` and ``RecallAtK(k)`` of the k samples with the
-        largest scores (an integer), or of k times as many as there are positives (a float). The positive class is
+        largest scores (an integer), or of k times as many as there are positives (a float); or a loss or measure of
+        your own: see ``thresher.losses.Loss`` and ``thresher.measures.ConfusionMeasure``. The positive class is
         ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
         ``class_weight``, are for "error" and "auc" alone, and rows of weight 0 are not there. Measures take more time
         than the other losses.
@@ -177,36 +167,39 @@ class FGMClassifier(ColumnSelector, PathClassifier):
     array([ 539,  615, 1021, 1272, 1697])
     """
 
-    path_: Path
+    _selects_all = True
 
     def __init__(
         self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
-        support: str = "shared", overshoot: float | str | None = "auto", loss: str | Measure = "squared_hinge",
-        features_per_turn: int | str = "auto", tol: float = 1e-3, inner_tol: float | str = "auto", max_iter: int = 100,
-        max_time: float | None = None, scale: str | None = "auto", fit_intercept: bool = True,
-        features: Any = "linear", groups: Any = None, always_include: Sequence[int | str] | None = None,
-        exclude: Sequence[int | str] | None = None,
-        debias: bool = False, class_weight: dict | str | None = None, warm_start: bool = False,
-        n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
+        scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
+        feature_map: str | FeatureMap = "columns", groups: Any = None, per_class: bool = False,
+        elimination: bool = True, n_candidates: float | str = "auto", features_per_turn: int | str = "auto",
+        tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None, scale: str | None = "auto",
+        fit_intercept: bool = True, always_include: Sequence[int | str] | None = None,
+        exclude: Sequence[int | str] | None = None, debias: bool = False, solver: str = "auto",
+        class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
+        verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.n_features_to_select = n_features_to_select
         self.C = C
         self.cv = cv
-        self.support = support
-        self.overshoot = overshoot
+        self.scoring = scoring
         self.loss = loss
+        self.feature_map = feature_map
+        self.groups = groups
+        self.per_class = per_class
+        self.elimination = elimination
+        self.n_candidates = n_candidates
         self.features_per_turn = features_per_turn
         self.tol = tol
-        self.inner_tol = inner_tol
         self.max_iter = max_iter
         self.max_time = max_time
         self.scale = scale
         self.fit_intercept = fit_intercept
-        self.features = features
-        self.groups = groups
         self.always_include = always_include
         self.exclude = exclude
         self.debias = debias
+        self.solver = solver
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -233,50 +226,10 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         self : FGMClassifier
             The fitted estimator.
         """
-        trace = Trace()
-        kernel, polynomial = made_by(self.features)
-        C, options = options_of(self, kernel, trace)
-        check_heredity(self, polynomial)
-        check_all(self)
-        with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
-            previous = self._previous(X)
-            X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
-            space = self._column_space
-            classes, codes = check.classes_of(y)
-            weights = check.row_weights(sample_weight, self.class_weight, codes, classes)
-            goal_of(self.loss).check_weights(weights)
-            size = None if kernel is None else maps_of(kernel).size(X.shape[0])
-            if previous is not None and not previous.has(kernel, size, products=polynomial is not None):
-                previous = None  # weights of other features
-            given = self._candidates(size, polynomial)
-            everything = is_all(self)
-            options["wanted"] = wanted = None if everything else given.wanted(self.n_features_to_select)
-            overshoot = overshoot_for(wanted, options["overshoot"], given.mean_size, X.shape[0])
-            options["overshoot"] = overshoot
-            target = growth_target(wanted, overshoot, given.available, given.mean_size)
-            keep = given.columns
-            if previous is not None and given.grouping is None:
-                keep = np.union1d(keep, self.space_.inputs(largest_model(previous.selection, target).features))
-            centre = bool(self.fit_intercept)
-            scale = self.scale if kernel is None else maps_of(kernel).scale_for(self.scale)
-            design, scale, digest, _, spread = arranged(
-                space, X, codes, weights, scale, workers, trace, centre=centre, keep=keep, to_csc=True,
-                kernel=polynomial or kernel, exclude=given.excluded,
-            )  # fmt: skip
-            options |= given.in_design(design)
-            labels, starts = options.pop("labels"), None
-            if previous is not None:
-                exclude = given.excluded if labels is None and polynomial is None else options["exclude"]
-                how = {"shared": self.support == "shared", "units": options["units"], "exclude": exclude}
-                starts = previous.starts(design, classes.size, labels, **how)
-            task = Task(
-                design, codes, classes, weights, given.noun, target, options, labels, spread, starts, scale, digest
-            )
-            fit_design(self, task, C, trace)
-        return self
+        return self._fit(X, y, sample_weight)
 
-    @available_if(lambda self: isinstance(self.loss, str) and self.loss == "logistic")
-    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+    @available_if(has_probabilities)
+    def predict_proba(self, X: MatrixLike) -> Any:
         """Class probabilities, for ``loss="logistic"``.
 
         Parameters
@@ -291,51 +244,35 @@ class FGMClassifier(ColumnSelector, PathClassifier):
         """
         return probabilities(self.decision_function(X))
 
-    @property
-    def space_(self) -> Space:
-        """See SpaceEstimator."""
-        expansion, names = getattr(self, "expansion_", None), getattr(self, "feature_names_in_", None)
-        products = None if not hasattr(self, "selection_") else self.selection_.products
-        if products is not None:
-            return ProductSpace(self.n_features_in_, products, column_names=names)
-        if expansion is not None:
-            return ExpandedSpace(self.n_features_in_, expansion, column_names=names)
-        return self._column_space
+    def _feature_map(self) -> FeatureMap:
+        return as_feature_map(self.feature_map)
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        return fitted is not None and fitted.of_rows
+
+    def _restrictions(self) -> Restrictions:
+        return restrictions_of(self.always_include, self.exclude, self.groups, self._columns)
+
+    def _check_together(self, spec: FitSpec) -> None:
+        super()._check_together(spec)
+        if spec.number != ALL:
+            return
+        if isinstance(criterion_of(self.loss), MarginCriterion):
+            raise ValueError(
+                f'n_features_to_select="all" is for measures; with loss={self.loss!r} use scikit-learn\'s LinearSVC or '
+                "LogisticRegression, which solve that problem"
+            )
+        for name in ("groups", "always_include"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f'{name} has no meaning with n_features_to_select="all": all features are in the model'
+                )
+        if not isinstance(self._feature_map(), Columns):
+            raise ValueError(f'n_features_to_select="all" needs feature_map="columns", got {self.feature_map!r}')
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.features, (Intersection, AdditiveChi2)) or (
-            isinstance(self.features, str) and self.features in (Intersection.word, AdditiveChi2.word)
-        )
+        given = self.feature_map
+        known = isinstance(given, FeatureMap) or (isinstance(given, str) and given in WORDS)
+        tags.input_tags.positive_only = known and as_feature_map(given).positive_only
         return tags
-
-    def _set_space(self, design: Design, selection: Selection, units: Units | None) -> None:
-        """Fitted attributes that say what the ids of features stand for."""
-        expansion = None
-        if isinstance(design, ExpandedDesign) and selection.labels is not None and units is not None:
-            # of all inputs on the path
-            expansion = design.expansion(units.members(selection.labels.units).columns)
-        set_or_remove(self, "expansion_", expansion)
-
-    def _previous(self, X: MatrixLike) -> Previous | None:
-        """The last fit if this one starts from it; checked before anything is overwritten."""
-        if not (self.warm_start and hasattr(self, "selection_")):
-            return None
-        expansion, shape = getattr(self, "expansion_", None), (self.coef_.shape[0], self.n_features_in_)
-        return Previous(self.selection_, shape, self.classes_.size, expansion).seen(X)
-
-    def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
-
-        Returns
-        -------
-        str
-            How much of the training objective any equally many features could still take off.
-        """
-        check_is_fitted(self)
-        return sentence_of(self)
-
-    def _candidates(self, size: int | None, polynomial: Polynomial | None) -> Candidates:
-        """What the fit selects from, with a kernel ``size`` features of each column; X has been seen."""
-        names = getattr(self, "feature_names_in_", None)
-        return Candidates(self.always_include, self.exclude, self._column_space, names, self.groups, size, polynomial)

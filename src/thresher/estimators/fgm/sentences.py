@@ -1,69 +1,67 @@
-"""What a fit of FGMClassifier proves, and what it could not do as asked for, in words."""
+"""What a fit could not do as asked for, and what the certificate of one proves, in words."""
 
 from typing import Any
 
 import numpy as np
 
-from thresher.estimators.shared import parameters as check
+from thresher.families.fgm.spec import FitPlan
+from thresher.features.base import Features
 from thresher.results import Selection, counted
-from thresher.results.products import pairs_of
 from thresher.results.words import proof
 
 
-def sentence_of(clf: Any) -> str:
-    """What the certificate of a fitted FGMClassifier proves."""
-    selection, each = clf.selection_, clf.support == "per_class" and clf.classes_.size > 2
-    labels, names = selection.labels, getattr(clf, "feature_names_in_", None)
-    if labels is not None and labels.noun == "group":
-        of = labels.n_candidates
-    else:  # columns of zeros, which a design may omit, could be selected, too
-        of = clf.n_features_in_ - check.column_numbers("exclude", clf.exclude, clf.n_features_in_, names).size
-    if selection.products is not None:
-        of = selection.products.n_candidates
+def proven(selection: Selection, wanted: Any, always_include: Any, *, each: bool) -> str:
+    """What the certificate of a selection proves; ``each``: each class has features of its own."""
+    fitted: Any = selection.fitted_features
+    of = fitted.n_columns if fitted.n_candidates is None else fitted.n_candidates
     if selection.units is None:
-        count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-        noun = "column" if selection.products is None else "term"
-        told = proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each, noun=noun)
-        hereditary = getattr(clf.features, "heredity", None) is not None
-        return told + " That counts terms which heredity does not allow, too." * hereditary
-    count, wanted = selection.units.size, clf.n_features_to_select
+        count = selection.features.size
+        if each:
+            count = int((selection.weights != 0.0).sum(axis=0).max(initial=0))
+        return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each, noun=fitted.candidate)
+    count = selection.units.size
     if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
         count = min(count, int(wanted))
-    given = [] if clf.always_include is None else np.atleast_1d(np.asarray(clf.always_include, dtype=object)).tolist()
+    given = [] if always_include is None else np.atleast_1d(np.asarray(always_include, dtype=object)).tolist()
     forced = len(dict.fromkeys(given))
     return proof(selection.certificate, of, count, n_forced=forced, each=each, noun=selection.noun)
 
 
-def groups_of_classes(selection: Selection, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """How many of the selected groups have a weight in each class; ``columns`` in X of all of them, group by group."""
-    weights = selection.weights.reshape(selection.features.size, -1)
-    weighted = weights[np.searchsorted(selection.features, columns)] != 0.0
-    return np.logical_or.reduceat(weighted, np.cumsum(sizes) - sizes, axis=0).sum(axis=0)
+def shortfalls(selection: Selection, features: Features, plan: FitPlan, models: list[Any]) -> list[str]:
+    """Messages for a selection of fewer features than wanted, or with features that do nothing.
 
-
-def shortfalls(
-    selection: Selection, wanted: int | None, classes: np.ndarray, *, per_class: bool,
-    groups: np.ndarray | None = None, noun: str | None = None,
-) -> list[str]:  # fmt: skip
-    """Messages for a selection of fewer features than ``wanted``, or with features that do nothing.
-
-    ``per_class``: each class has features of its own, or ``groups``: so many of each class. ``noun``: what is counted.
+    ``models`` are the names of those with features of their own; one, if all share them.
     """
-    reason, noun, messages = selection.stop_reason, noun or selection.noun, []
-    n_selected, idle = selection.features.size, selection.features[~selection.weighted]
-    if selection.units is not None:  # columns of a group may have weight zero
-        n_selected, idle = selection.units.size, idle[:0]
+    noun, reason, wanted = features.noun, selection.stop_reason, plan.wanted
+    messages = []
+    idle = np.zeros(0, dtype=np.int64)
+    if selection.units is None:  # columns of a group may have weight zero
+        idle = selection.features[~selection.weighted]
     if idle.size:
-        idle = idle if selection.products is None else pairs_of(idle)[:, 0]  # linear terms
-        messages.append(f"columns {idle.tolist()} of always_include have weight zero: they are redundant")
-    weighted = selection.weights != 0.0
-    counts = weighted.reshape(selection.features.size, -1).sum(axis=0) if n_selected else np.zeros(1)
-    counts = counts if groups is None else groups
+        fitted: Any = selection.fitted_features
+        columns = fitted.inputs(idle).tolist()
+        messages.append(f"columns {columns} of always_include have weight zero: they are redundant")
+    n_selected = selection.features.size if selection.units is None else selection.units.size
+    counts = counts_of_classes(selection, features)
     if wanted is not None and n_selected < wanted:
         messages.append(f"selected {counted(n_selected, noun)} instead of the requested {wanted}: {reason}")
-    elif wanted is not None and per_class and counts.min() < wanted - idle.size:
-        label, count = classes.tolist()[int(np.argmin(counts))], counted(counts.min(), noun)
+    elif wanted is not None and len(models) > 1 and counts.min() < wanted - idle.size:
+        label, count = models[int(np.argmin(counts))], counted(counts.min(), noun)
         messages.append(f"class {label!r} has {count} instead of the requested {wanted}: {reason}")
     elif n_selected == 0:
         messages.append(f"no {noun} was selected, so every prediction is the same class: {reason}")
     return messages
+
+
+def counts_of_classes(selection: Selection, features: Features) -> np.ndarray:
+    """How many of the selected units have a weight in each class."""
+    if selection.features.size == 0:
+        return np.zeros(1, dtype=np.int64)
+    weighted = selection.weights.reshape(selection.features.size, -1) != 0.0
+    if selection.units is None:
+        return weighted.sum(axis=0)
+    members = features.units.members(selection.units)
+    sizes: Any = members.sizes
+    place = np.searchsorted(selection.features, features.design.ids_in_X(members.columns))
+    starts = np.cumsum(sizes) - sizes
+    return np.logical_or.reduceat(weighted[place], starts, axis=0).sum(axis=0)

@@ -15,26 +15,21 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from thresher.data.input.validation import check_columns
 from thresher.errors import MissingBagsWarning
-from thresher.estimators.miles.bags import grouped
+from thresher.estimators.fgm.base import FGMBase, has_probabilities
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.linear import PathClassifier, probabilities
-from thresher.features.columns import Space
+from thresher.estimators.shared.linear import probabilities
+from thresher.features.fitted import FittedFeatures
+from thresher.features.instances.bags import grouped
 from thresher.features.instances.design import by_rows, rows_of
+from thresher.features.instances.fitted import BagRows, InstanceFeatures
 from thresher.features.instances.prototypes import Prototypes
-from thresher.features.instances.space import BagRows, InstanceSpace
-from thresher.results import Path
-from thresher.results.words import proof
 
 
-class BagClassifier(TransformerMixin, PathClassifier):
-    """Predictions from ``selection_`` and ``instances_``, which ``fit`` sets."""
+class BagClassifier(TransformerMixin, FGMBase):
+    """Predictions from ``selection_``, which ``fit`` sets."""
 
     number_parameter = "n_instances_to_select"
-    instances_: Prototypes
-    path_: Path
-    loss: Any
-    support: str
 
     # scikit-learn's metadata routing: bags are asked for without set_fit_request(bags=True) and the like
     __metadata_request__fit: ClassVar = {"bags": True}
@@ -45,21 +40,16 @@ class BagClassifier(TransformerMixin, PathClassifier):
     __metadata_request__score: ClassVar = {"bags": True}
 
     @property
-    def space_(self) -> Space:
-        """See SpaceEstimator."""
-        return self._instance_space
-
-    @property
     def prototypes_(self) -> Any:
         """The selected training instances, in the units of X, in the order of ``selection_.features``."""
         check_is_fitted(self)
-        return self.instances_.take(self.selection_.features)
+        return self._prototypes.take(self.selection_.features)
 
     @property
     def sigma_(self) -> float:
         """The width of the similarity that was used."""
         check_is_fitted(self)
-        return self.instances_.sigma
+        return self._prototypes.sigma
 
     def decision_function(self, X: MatrixLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Confidence scores of the bags.
@@ -77,7 +67,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             In the order of ``np.unique(bags)``. In the binary case positive scores mean ``classes_[1]``.
         """
         rows, selection = self._bag_rows(X, bags)[0], self.selection_
-        return self.space_.scores(rows, selection.features, selection.weights, selection.intercept)
+        return self._instance_features.scores(rows, selection.features, selection.weights, selection.intercept)
 
     def predict(self, X: MatrixLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Class labels of the bags.
@@ -97,7 +87,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
         scores = self.decision_function(X, bags)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(lambda self: self.loss == "logistic")
+    @available_if(has_probabilities)
     def predict_proba(self, X: MatrixLike, bags: ArrayLike | None = None) -> np.ndarray:
         """Class probabilities of the bags, for ``loss="logistic"``.
 
@@ -134,7 +124,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             In the order of the rows of X.
         """
         rows, selection = self._bag_rows(X, bags)[0], self.selection_
-        return self._instance_space.contributions(rows, selection.features, selection.weights)
+        return self._instance_features.contributions(rows, selection.features, selection.weights)
 
     def transform(self, X: MatrixLike, bags: ArrayLike | None = None) -> Any:
         """Similarities of the bags to the selected instances.
@@ -153,7 +143,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             of ``selection_.ranking``, the most important first, which does not depend on the order of the rows in fit.
         """
         rows, names = self._bag_rows(X, bags)
-        similarities = self._instance_space.output(rows, self._ranked)
+        similarities = self._instance_features.output(rows, self._ranked)
         if bags is None or _get_output_config("transform", estimator=self)["dense"] != "pandas":
             return similarities
         pandas = importlib.import_module("pandas")  # set_output asked for it, so it is there
@@ -173,7 +163,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             One for each selected instance.
         """
         check_is_fitted(self)
-        return np.array(self.space_.output_names(self._ranked, str), dtype=object)
+        return np.array(self._instance_features.output_names(self._ranked, str), dtype=object)
 
     def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, bags: ArrayLike | None = None
@@ -202,19 +192,8 @@ class BagClassifier(TransformerMixin, PathClassifier):
         weights = own.each("sample_weight", check.sample_weights(sample_weight, labels.size))
         return float(np.average(self.predict(X, bags) == own.each("y", labels), weights=weights))
 
-    def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
-
-        Returns
-        -------
-        str
-            How much of the training objective any equally many training instances could still take off.
-        """
-        check_is_fitted(self)
-        selection, each = self.selection_, self.support == "per_class" and self.classes_.size > 2
-        count = int((selection.weights != 0.0).sum(axis=0).max(initial=0)) if each else selection.features.size
-        of = self.instances_.n_candidates
-        return proof(selection.certificate, of, count, each=each, noun="training instance")
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        return isinstance(fitted, InstanceFeatures)
 
     @property
     def _ranked(self) -> np.ndarray:
@@ -222,15 +201,20 @@ class BagClassifier(TransformerMixin, PathClassifier):
         return self.selection_.features[self.selection_.ranking]
 
     @property
-    def _instance_space(self) -> InstanceSpace:
-        names = getattr(self, "feature_names_in_", None)
-        return InstanceSpace(self.n_features_in_, self.instances_, column_names=names)
+    def _prototypes(self) -> Prototypes:
+        """The training instances that models on the path use."""
+        return self._instance_features.prototypes
+
+    @property
+    def _instance_features(self) -> InstanceFeatures:
+        fitted: Any = self.selection_.fitted_features
+        return fitted
 
     def _bag_rows(self, X: MatrixLike, bags: ArrayLike | None) -> tuple[BagRows, np.ndarray]:
         """(the rows of X, checked, with their bags, what the bags are called)."""
         X = self._checked(rows_of(X))
-        n_bags = self.instances_.n_bags
-        if bags is None and n_bags is not None and n_bags < self.instances_.n_rows:  # hardly ever meant
+        n_bags = self._prototypes.n_bags
+        if bags is None and n_bags is not None and n_bags < self._prototypes.n_rows:  # hardly ever meant
             message = (
                 f"the model was fitted to {n_bags} bags, but no bags are given here, so each row counts as one. Pass "
                 "bags=, in cross-validation with sklearn.set_config(enable_metadata_routing=True); if rows are meant, "
@@ -238,7 +222,7 @@ class BagClassifier(TransformerMixin, PathClassifier):
             )
             warnings.warn(message, MissingBagsWarning, stacklevel=3)
         own = grouped(bags, X.shape[0])
-        check_columns(X, self._instance_space.called)
+        check_columns(X, self._instance_features.called)
         return BagRows(by_rows(X), own.bags), own.names
 
     def __sklearn_tags__(self) -> Any:

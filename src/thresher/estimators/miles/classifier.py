@@ -1,31 +1,16 @@
-"""MILESClassifier: bags of rows, classified by how near they come to a few training instances."""
+"""MILESClassifier: bags of instances, of which a few training instances are selected."""
 
-import functools
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.data.designs.base import Design
-from thresher.data.designs.units import EachInstance, Units
-from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.estimators.fgm.fitting import Task, fit_design
-from thresher.estimators.fgm.goals import goal_of
-from thresher.estimators.fgm.options import options_of
-from thresher.estimators.fgm.warm_start import Previous, Starts, largest_model
 from thresher.estimators.miles.bag_classifier import BagClassifier
-from thresher.estimators.miles.bags import BagSample, bag_sample
-from thresher.estimators.miles.widths import RULES, chosen_width, widths
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.arrange import arranged
 from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.folds import CS
-from thresher.families.fgm.fit import growth_target
-from thresher.features.instances.design import BagDesign, BagDistances, Instances, instances_of, is_centred, rows_of
-from thresher.features.instances.space import Prototypes
+from thresher.features.base import FeatureMap
+from thresher.features.instances.spec import BagSimilarity
 from thresher.optim.measures.base import Measure
-from thresher.results import Selection, Trace
+from thresher.optim.problems.loss import Loss
 
 
 class MILESClassifier(BagClassifier):
@@ -56,7 +41,7 @@ class MILESClassifier(BagClassifier):
     overshoot : float, "auto" or None, default="auto"
         Elimination starts from ``overshoot`` times the requested number of instances, as in ``FGMClassifier``. None:
         growth only.
-    loss : str or Measure, default="squared_hinge"
+    loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     features_per_turn : int or "auto", default="auto"
         Number of instances taken per turn.
@@ -124,12 +109,11 @@ class MILESClassifier(BagClassifier):
     array([1., 0.])
     """
 
-    fit_intercept, debias, inner_tol = True, False, "auto"  # of FGMClassifier, whose other values make no sense here
-
     def __init__(
         self, n_instances_to_select: float | None = None, *, sigma: float | str = "auto",
-        C: float | str | None = None, cv: Any = 5, support: str = "shared", overshoot: float | str | None = "auto",
-        loss: str | Measure = "squared_hinge", features_per_turn: int | str = "auto", tol: float = 1e-3,
+        C: float | str | None = None, cv: Any = 5, scoring: str | Callable[..., Any] | None = None,
+        loss: str | Loss | Measure = "squared_hinge", per_class: bool = False, elimination: bool = True,
+        n_candidates: float | str = "auto", features_per_turn: int | str = "auto", tol: float = 1e-3,
         max_iter: int = 100, max_time: float | None = None, scale: str | None = "std",
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
@@ -138,9 +122,11 @@ class MILESClassifier(BagClassifier):
         self.sigma = sigma
         self.C = C
         self.cv = cv
-        self.support = support
-        self.overshoot = overshoot
+        self.scoring = scoring
         self.loss = loss
+        self.per_class = per_class
+        self.elimination = elimination
+        self.n_candidates = n_candidates
         self.features_per_turn = features_per_turn
         self.tol = tol
         self.max_iter = max_iter
@@ -176,44 +162,7 @@ class MILESClassifier(BagClassifier):
         self : MILESClassifier
             The fitted estimator.
         """
-        trace = Trace()
-        C, sigma, options = self._checked_options(trace)
-        with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
-            previous = self._previous(X)
-            X, y = self._structured(rows_of(X), reset=True, y=y, ensure_min_samples=2)
-            sample, goal = bag_sample(X, np.asarray(y), sample_weight, bags, self.class_weight), goal_of(self.loss)
-            goal.check_weights(sample.weights)
-            made, scale, digest, _, spread = arranged(
-                self._column_space, X, sample.row_codes, sample.row_weights, self.scale, workers, trace,
-                centre=is_centred(X),
-            )  # fmt: skip
-            factor = _factor(made, scale, spread)
-            with trace.step("arrange"):
-                instances = instances_of(sample.X, sample.row_weights)
-                count = instances.rows.size
-                options |= {"wanted": self._wanted(count), "units": EachInstance(count)}
-                sigmas = widths(sigma, sample, instances, factor)
-                search = len(sigmas) > 1
-                distances = BagDistances(sample.X, sample.bags, factor, instances.rows, workers, keep=search)
-            design, tried = BagDesign(distances, sigmas[0]), {}
-            if search or C == "auto":
-                default = goal.default_C(sample.weights)
-                Cs = default * np.array(CS) if C == "auto" else np.array([default if C is None else float(C)])
-                signs = check.signs_of(sample.codes, sample.classes.size)
-                shared = self.support == "shared"
-                make = functools.partial(goal.problems, signs, shared=shared, shift=True, weights=sample.weights)
-                known = self.cv, sample, instances, trace, options
-                chosen = chosen_width(distances, sigmas, Cs.tolist(), goal, make, *known)
-                design, C = chosen.design, chosen.C
-                tried = {"sigmas_": np.array(sigmas), "Cs_": Cs, "scores_": chosen.scores}
-            task = Task(
-                design, sample.codes, sample.classes, sample.weights, "instance",
-                growth_target(options["wanted"], options["overshoot"], count), options, None,
-                functools.partial(design.spread, weights=sample.weights),
-                None if previous is None else self._starts(previous, sample, instances), scale, digest,
-            )  # fmt: skip
-            fit_design(self, task, C, trace, tried)
-        return self
+        return self._fit(X, y, sample_weight, bags)
 
     def fit_transform(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, bags: ArrayLike | None = None
@@ -238,62 +187,5 @@ class MILESClassifier(BagClassifier):
         """
         return self.fit(X, y, sample_weight=sample_weight, bags=bags).transform(X, bags=bags)
 
-    def _checked_options(self, trace: Trace) -> tuple[float | str | None, float | str, dict[str, Any]]:
-        """C, sigma, and the other parameters that can be validated without the data, as fgm() takes them."""
-        C, options = options_of(self, None, trace)
-        if isinstance(self.sigma, str):
-            return C, check.one_of("sigma", self.sigma, RULES), options
-        return C, check.positive("sigma", self.sigma), options
-
-    def _wanted(self, count: int) -> int | None:
-        """n_instances_to_select as a number of instances, of ``count`` different ones, or None."""
-        value = self.n_instances_to_select
-        if check.is_integer(value) and value is not None and not 1 <= value <= count:
-            raise ValueError(
-                f"n_instances_to_select={value} must be between 1 and the {count} different training instances"
-            )
-        if value is not None and not check.is_integer(value) and not (check.is_real(value) and 0 < value <= 1):
-            raise ValueError(f"n_instances_to_select must be None, an integer or a fraction in (0, 1], got {value!r}")
-        return check.n_features_wanted(value, count, "instance")
-
-    def _previous(self, X: MatrixLike) -> Previous | None:
-        """The last fit if this one starts from it; checked before anything is overwritten."""
-        if not (self.warm_start and hasattr(self, "selection_")):
-            return None
-        shape = (self.coef_.shape[0], self.n_features_in_)
-        return Previous(self.selection_, shape, self.classes_.size, None).seen(X)
-
-    def _starts(self, previous: Previous, sample: BagSample, instances: Instances) -> Starts:
-        """Where each problem starts: the instances of the last fit that are equal to rows of X."""
-        n_scores = previous.check_classes(sample.classes.size)
-        known, shared = self.instances_, self.support == "shared"
-        place = instances.places(sample.X, known.values)
-
-        def starts(most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
-            model = largest_model(previous.selection, most)
-            here = place[np.searchsorted(known.rows, model.features)]
-            W = model.weights.reshape(here.size, n_scores)[here >= 0]
-            here = here[here >= 0]
-            if n_scores == 1 or shared:
-                return [(here, W)]
-            return [(here[w != 0.0], w[w != 0.0, None]) for w in W.T]
-
-        return starts
-
-    def _set_space(self, design: BagDesign, selection: Selection, units: Units | None) -> None:
-        """Fitted attributes that say what the ids of features stand for."""
-        rows = selection.features if selection.spread is None else selection.spread.columns  # of all on the path
-        self.instances_: Prototypes = design.prototypes(rows)
-
-
-def _factor(design: Design, scale: str | None, spread: Any) -> np.ndarray | None:
-    """What each column of X is multiplied with on the scale of a design, whose columns have these deviations.
-
-    Constant columns have no standard deviation to be divided by: with "std" they do not count, in any storage of X.
-    """
-    if design.scaling is None:
-        return None
-    factor = np.full(design.n_columns, 0.0 if scale == "std" else 1.0)  # of columns of zeros, which a design may omit
-    own = design.scaling.range(0, design.width).factor
-    factor[design.ids_in_X(np.arange(design.width))] = np.where(spread > 0.0, own, 0.0) if scale == "std" else own
-    return factor
+    def _feature_map(self) -> FeatureMap:
+        return BagSimilarity(self.sigma)

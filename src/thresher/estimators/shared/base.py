@@ -1,6 +1,7 @@
-"""The base class of all estimators: X is validated here once, and read through a feature space from then on."""
+"""The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +13,8 @@ from thresher.data.designs.base import Design
 from thresher.data.input.types import check_given
 from thresher.data.input.validation import check_columns, checked_sparse
 from thresher.data.workers import Workers, count_workers
-from thresher.features.columns import ColumnSpace, Space
+from thresher.estimators.shared.saved import Attribute
+from thresher.features.fitted import ColumnFeatures, FittedFeatures
 from thresher.results import Selection
 
 FLOATS = (np.float64, np.float32)
@@ -20,21 +22,33 @@ FLOATS = (np.float64, np.float32)
 MatrixLike = Any  # X as users pass it: array-like, sparse matrix, data frame or Design; validated here
 
 
-class SpaceEstimator(BaseEstimator):
-    """An estimator whose features are those of a Space; ``fit`` sets ``selection_``."""
+class FeatureEstimator(BaseEstimator):
+    """An estimator that selects features; ``fit`` sets ``selection_``."""
 
     n_features_in_: int
     selection_: Selection
+    _saved: ClassVar[Mapping[str, Attribute]] = {}  # fitted attributes that model files have besides the selection
+    _proven: ClassVar[bool] = True  # whether the selection has a certificate
+    _linear: ClassVar[bool] = True  # whether weights are coefficients: with many classes one for each
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        """Whether a model file may have these features; None: they follow from the parameters."""
+        return fitted is None
+
+    def _restore(self) -> None:
+        """Set what follows from the attributes that were read; ValueError if they are inconsistent."""
 
     @property
-    def space_(self) -> Space:
+    def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for; known once ``fit`` has seen X."""
-        return self._column_space
+        selection = getattr(self, "selection_", None)
+        known: Any = None if selection is None else selection.fitted_features
+        return self._columns if known is None else known
 
     @property
-    def _column_space(self) -> ColumnSpace:
+    def _columns(self) -> ColumnFeatures:
         """The columns of X."""
-        return ColumnSpace(self.n_features_in_, column_names=getattr(self, "feature_names_in_", None))
+        return ColumnFeatures(self.n_features_in_, column_names=getattr(self, "feature_names_in_", None))
 
     @property
     def _by_number(self) -> bool:
@@ -62,8 +76,9 @@ class SpaceEstimator(BaseEstimator):
 
     def _check_selected(self, columns: Any) -> None:
         """Raise InvalidDataError if ``columns``, the selected inputs of X, are not finite, naming the first."""
-        space, inputs = self.space_, self.space_.inputs(self.selection_.features)
-        check_columns(columns, lambda place: space.called(int(inputs[place])))
+        fitted = self.fitted_features_
+        inputs = fitted.inputs(self.selection_.features)
+        check_columns(columns, lambda place: fitted.called(int(inputs[place])))
 
     def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
         """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).
@@ -89,7 +104,7 @@ class SpaceEstimator(BaseEstimator):
         if reset:
             self.n_features_in_ = X.n_columns
             self.__dict__.pop("feature_names_in_", None)
-        self.space_.check(X)
+        self._columns.check(X)
         if y is None:
             return X
         y = column_or_1d(y, warn=True)

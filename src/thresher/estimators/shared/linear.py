@@ -8,13 +8,13 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.estimators.shared.parameters import is_integer
 from thresher.results import Selection, sparse_rows
 from thresher.results.weights import SparseRows
 
 
-class LinearClassifier(ClassifierMixin, SpaceEstimator):
+class LinearClassifier(ClassifierMixin, FeatureEstimator):
     """Decision function and predictions from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
     classes_: np.ndarray
@@ -34,7 +34,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, selection, space = self._checked(X), self.selection_, self.space_
+        X, selection, space = self._checked(X), self.selection_, self.fitted_features_
         with np.errstate(invalid="ignore"):  # infinity minus infinity, which is refused below
             scores = space.scores(X, selection.features, selection.weights, selection.intercept)
         # a value that is not finite shows in the scores, unless BLAS leaves out what has weight zero
@@ -65,7 +65,7 @@ class LinearClassifier(ClassifierMixin, SpaceEstimator):
 
     def _coefficients(self, selection: Selection) -> tuple[SparseRows, np.ndarray]:
         """(coef_, intercept_) of a selection."""
-        coefficients = sparse_rows(selection.features, selection.weights, self.space_.width)
+        coefficients = sparse_rows(selection.features, selection.weights, self.fitted_features_.width)
         return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
 
 

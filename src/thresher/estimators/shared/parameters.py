@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,18 @@ def integer(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def boolean(name: str, value: Any) -> bool:
+    """``value`` as a bool, or an error that names the parameter."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def unless_auto(name: str, value: Any, checked: Callable[[str, Any], Any]) -> Any:
+    """None for "auto", else ``checked(name, value)``."""
+    return None if isinstance(value, str) and value == "auto" else checked(name, value)
+
+
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
     """``value`` as a float above zero (or zero), or an error that names the parameter."""
     finite = is_real(value) and np.isfinite(value)
@@ -73,21 +85,6 @@ def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return value
-
-
-def n_features_wanted(value: Any, n_features: int, noun: str = "feature") -> int | None:
-    """n_features_to_select as a number of features, or None."""
-    if value is None:
-        return None
-    if is_integer(value):
-        if not 1 <= value <= n_features:
-            raise ValueError(f"n_features_to_select={value} must be between 1 and the {n_features} {noun}s of X")
-        return int(value)
-    if is_real(value) and 0 < value <= 1:
-        return max(1, int(value * n_features))
-    raise ValueError(
-        f'n_features_to_select must be None, an integer, a fraction in (0, 1] or "all" (of measures), got {value!r}'
-    )
 
 
 def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
@@ -151,17 +148,6 @@ def sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarra
         if wrong.any():
             raise InvalidDataError(f"{what} in sample_weight, first at position {np.flatnonzero(wrong)[0]}")
     return weights
-
-
-def costs(C: float, weights: np.ndarray) -> np.ndarray:
-    """C times the weights; ValueError if squares of scores would overflow float64."""
-    cost = C * weights
-    if not SMALLEST <= cost.sum() <= LARGEST:
-        raise ValueError(
-            f"the sum of C times the sample weights is {cost.sum():.1e}; it must be between {SMALLEST:g} and "
-            f"{LARGEST:g}: use another C or rescale sample_weight"
-        )
-    return cost
 
 
 def row_weights(

@@ -13,11 +13,11 @@ from sklearn.utils._set_output import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.input.validation import checked_sparse
+from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike, SpaceEstimator
+from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.estimators.shared.correlated import interchangeable
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.results import Interchangeable
@@ -26,7 +26,7 @@ from thresher.results.words import proof
 WIDEST_MASK = 2**36  # features
 
 
-class ColumnSelector(TransformerMixin, SpaceEstimator):
+class ColumnSelector(TransformerMixin, FeatureEstimator):
     """Transformer and feature names from ``selection_``, which ``fit`` sets."""
 
     def transform(self, X: MatrixLike) -> Any:
@@ -44,7 +44,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         """
         check_is_fitted(self)
         container = _get_output_config("transform", estimator=self)["dense"]
-        space, features = self.space_, self._selected_inputs
+        space, features = self.fitted_features_, self._selected_inputs
         if not space.copies:
             return space.output(self._checked(X), self.selection_.features)
         if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
@@ -70,12 +70,12 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         """
         check_is_fitted(self)
         features = self._selected_inputs
-        if not self.space_.copies:
-            return self.space_.put_back(X, features)
+        if not self.fitted_features_.copies:
+            return self.fitted_features_.put_back(X, features)
         X = check_array(checked_sparse(X) if sparse.issparse(X) else X, accept_sparse=("csr", "csc"))
         if X.shape[1] != features.size:
             raise InvalidDataError(f"X must have {features.size} columns, as transform returns; got shape {X.shape}")
-        return self.space_.put_back(X, features)
+        return self.fitted_features_.put_back(X, features)
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Mask or integer ids of the selected features.
@@ -93,7 +93,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         check_is_fitted(self)
         if indices:
             return self._selected_inputs.copy()
-        width = self.space_.n_inputs
+        width = self.fitted_features_.n_inputs
         if width > WIDEST_MASK:
             raise ValueError(f"a mask over {width:,} features does not fit in memory: use get_support(indices=True)")
         mask = np.zeros(width, dtype=bool)
@@ -103,7 +103,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
     @property
     def _selected_inputs(self) -> np.ndarray:
         """What the selected features are made of: the columns that ``transform`` returns."""
-        return self.space_.inputs(self.selection_.features)
+        return self.fitted_features_.inputs(self.selection_.features)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the selected features.
@@ -131,7 +131,7 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
                 )
             names = given
         label = "x{}".format if names is None else names.__getitem__
-        return np.array(self.space_.output_names(self.selection_.features, label), dtype=object)
+        return np.array(self.fitted_features_.output_names(self.selection_.features, label), dtype=object)
 
     def interchangeable(
         self, X: MatrixLike, min_correlation: float = 0.99, sample_weight: ArrayLike | None = None
@@ -160,13 +160,13 @@ class ColumnSelector(TransformerMixin, SpaceEstimator):
         if bound > 1.0:
             raise ValueError(f"min_correlation must be at most 1, got {min_correlation!r}")
         X = self._checked(X)
-        if not self.space_.strict:
+        if not self.fitted_features_.strict:
             raise ValueError(
                 "interchangeable needs a fixed set of columns: it is not available for hashed or open-ended features"
             )
         weights = check.sample_weights(sample_weight, X.shape[0])
         with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:
-            design = self.space_.design(X, workers, keep=self._selected_inputs)
+            design = as_design(X, workers, keep=self._selected_inputs)
             return interchangeable(design, self._selected_inputs, weights, bound)
 
     def __sklearn_tags__(self) -> Any:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.cv_results import cv_results
 from thresher.estimators.shared.folds import held_out_parts
 from thresher.estimators.shared.progress import PointProgress
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
+from thresher.estimators.sparse_svm.saved import SAVED
 from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
-from thresher.families.sparse_svm import Walker, certified, grid_of, stop
+from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 
-SHARED = ("gamma", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
+CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
+SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
 class SparseSVCPath(ElasticSVC):
@@ -41,8 +44,8 @@ class SparseSVCPath(ElasticSVC):
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float, default=0.05, 0.01
         Smallest over largest value of beta and of alpha.
-    gamma : float in (0, 1), default=0.5
-        Width of the smooth part of the hinge, as in SparseSVC.
+    smoothing : float in (0, 1), default=0.5
+        Width of the smooth part of the hinge loss, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
     fit_intercept : bool, default=True
@@ -73,9 +76,13 @@ class SparseSVCPath(ElasticSVC):
     path_ : Grid
         ``betas`` (n_betas,); ``alphas``, ``gap``, ``n_features``, ``features_removed``, ``samples_removed``, ... of
         shape (n_betas, n_alphas); ``screened`` marks the points where something was tested; ``at(i, j)`` is the model
-        at a point, ``coef(i, j)`` its weights as a sparse matrix.
+        at a point, ``at(i, j).proven_inactive`` what was proven there, ``coef(i, j)`` its weights as a sparse matrix.
     scores_ : ndarray of shape (n_folds, n_betas, n_alphas)
         Scores of the folds, with ``cv``.
+    cv_results_ : dict
+        The same under the keys of scikit-learn's ``GridSearchCV``, with ``cv``: ``params``, ``param_alpha``,
+        ``param_beta``, ``split{i}_test_score``, ``mean_test_score``, ``std_test_score`` and ``rank_test_score``. Point
+        (i, j) has the position i * n_alphas + j.
     best_index_, best_score_, best_estimator_ : tuple, float, SparseSVC
         The point with the best mean score, the first if there are ties; with ``cv``. ``best_score_`` is not an estimate
         for new data, since the same folds chose the point (on pure noise it was up to 0.58): for that use
@@ -96,10 +103,11 @@ class SparseSVCPath(ElasticSVC):
     """
 
     path_: Grid
+    _saved: ClassVar = SAVED
 
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
-        alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, gamma: float = 0.5,
+        alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, smoothing: float = 0.5,
         scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
         cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
@@ -110,7 +118,7 @@ class SparseSVCPath(ElasticSVC):
         self.alphas = alphas
         self.beta_ratio = beta_ratio
         self.alpha_ratio = alpha_ratio
-        self.gamma = gamma
+        self.smoothing = smoothing
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.screening = screening
@@ -146,29 +154,29 @@ class SparseSVCPath(ElasticSVC):
             folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
             score = self._scorer(samples, folds) if folds else None
             betas, alphas = grid_of(training.svms, **options)
-            watch = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
-            walker = Walker(
+            progress = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
+            walk = GridWalk(
                 training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace,
-                deadline=self._deadline(trace), watch=watch,
+                deadline=self._deadline(trace), progress=progress,
             )  # fmt: skip
-            grid, selection = walker.whole()
-            scored = walker.folds(folds, score) if folds and not walker.ended else None
-            watch.close()
-        for name in ("scores_", "best_index_", "best_score_", "best_estimator_", "supports_"):
+            grid, selection = walk.whole()
+            scored = walk.folds(folds, score) if folds and not walk.ended else None
+            progress.close()
+        for name in (*CHOICE, "cv_results_", "best_estimator_"):
             self.__dict__.pop(name, None)
         self.path_, self.classes_, self.fingerprint_ = grid, samples.classes, samples.fingerprint
         self._set_selection(selection)
         if scored is not None:
             self._choose(scored.scores, scored.supports)
-        if walker.ended:
-            self._ended_early(walker.interrupted, chosen=not folds)
+        if walk.ended:
+            self._ended_early(walk.interrupted, chosen=not folds)
         self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
         worst, proven = np.nanmax(grid.gap), self.selection_.certificate
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
             count = int((grid.gap > self.tol).sum())
             message = f"{count} points did not converge: duality gaps above tol={self.tol:g}, up to {worst:.1e}"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        if walker.interrupted:
+        if walk.interrupted:
             raise KeyboardInterrupt
         return self
 
@@ -207,18 +215,24 @@ class SparseSVCPath(ElasticSVC):
 
     def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
-        mean = scores.mean(axis=0)
-        mean = np.where(np.isnan(mean), -np.inf, mean)
         self.scores_, self.supports_ = scores, supports
-        i, j = np.unravel_index(np.argmax(mean), mean.shape)
-        self.best_index_ = int(i), int(j)
-        self.best_score_ = float(mean[self.best_index_])
+        self.cv_results_ = self._cv_results()
+        best = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_index_ = divmod(best, self.path_.shape[1])
+        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
         self.best_estimator_ = self.at(*self.best_index_)
         self._set_selection(self.best_estimator_.selection_)
 
+    def _cv_results(self) -> dict[str, Any]:
+        """``cv_results_`` from ``scores_``."""
+        betas = np.repeat(self.path_.betas, self.path_.shape[1])
+        points = zip(self.path_.alphas.ravel().tolist(), betas.tolist(), strict=True)
+        params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
+        return cv_results(params, self.scores_.reshape(len(self.scores_), -1))
+
     def _restore(self) -> None:
         """Set what follows from the other fitted attributes, as after a fit; ValueError if they are inconsistent."""
-        chosen = [hasattr(self, name) for name in ("scores_", "supports_", "best_index_", "best_score_")]
+        chosen = [hasattr(self, name) for name in CHOICE]
         if any(chosen) and not all(chosen):
             raise ValueError("a part of the cross-validation results is missing")
         grid = self.path_
@@ -231,10 +245,10 @@ class SparseSVCPath(ElasticSVC):
         if all(chosen):
             if len(self.supports_) != len(self.scores_):
                 raise ValueError("scores_ and supports_ have different numbers of folds")
-            mean = self.scores_.mean(axis=0)
-            mean = np.where(np.isnan(mean), -np.inf, mean)
-            grid.position(*self.best_index_)
-            if not (mean[self.best_index_] == self.best_score_ == mean.max()):
+            self.cv_results_ = self._cv_results()
+            best = grid.position(*self.best_index_)
+            first = self.cv_results_["rank_test_score"][best] == 1
+            if not (first and self.cv_results_["mean_test_score"][best] == self.best_score_):
                 raise ValueError("best_index_ is not the point with the best mean score")
             self.best_estimator_ = self.at(*self.best_index_)
         point, selection = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
@@ -265,8 +279,10 @@ class SparseSVCPath(ElasticSVC):
                 setattr(fitted, name, getattr(self, name))
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
+        if point.proven_inactive is not None:
+            fitted.proven_inactive_ = point.proven_inactive
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        at_zero = (1.0 - 0.5 * self.gamma) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
+        at_zero = (1.0 - 0.5 * self.smoothing) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
         why = stop(point.gap, self.tol)
         selection = replace(
             self.selection_,
@@ -276,7 +292,7 @@ class SparseSVCPath(ElasticSVC):
             stop_reason=why.text,
             stop=why.reason,
             certificate=certified(point.objective, point.gap, at_zero),
-            spread=point.spread,
+            fitted_features=replace(self._columns, spread=point.spread),
         )
         fitted._set_selection(selection)
         return fitted

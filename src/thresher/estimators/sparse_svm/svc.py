@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +15,17 @@ from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.arrange import arranged
 from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.progress import StepProgress
+from thresher.estimators.shared.saved import INTEGER
 from thresher.estimators.shared.selector import SelectorClassifier
-from thresher.families.sparse_svm import Training, fit_point
-from thresher.families.sparse_svm.rules import RULES
-from thresher.families.sparse_svm.watch import Watch
-from thresher.results import Selection, StopReason, Trace
+from thresher.families.sparse_svm import SvmTraining, fit_point
+from thresher.families.sparse_svm.monitor import SolveMonitor
+from thresher.families.sparse_svm.rules import SCREENING_RULES
+from thresher.features.base import Base
+from thresher.features.base import Samples as RowSamples
+from thresher.features.fitted import ColumnFeatures, FittedFeatures
+from thresher.results import ProvenInactive, Selection, StopReason, Trace
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
 SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
@@ -31,7 +35,7 @@ PARALLEL_FROM = 1 << 23  # stored values from which on more than one thread is w
 class ElasticSVC(SelectorClassifier):
     """What SparseSVC and SparseSVCPath share: parameters, data and the binary problems inside."""
 
-    gamma: float
+    smoothing: float
     scale: str | None
     fit_intercept: bool
     screening: str | None
@@ -43,14 +47,22 @@ class ElasticSVC(SelectorClassifier):
 
     def _checked_options(self) -> Any:
         """Raise ValueError for invalid parameters, before any work is done."""
-        check.fraction("gamma", self.gamma)
+        check.fraction("smoothing", self.smoothing)
         check.positive("tol", self.tol)
         check.one_of("scale", self.scale, SCALES)
-        check.one_of("screening", self.screening, tuple(RULES))
+        check.one_of("screening", self.screening, tuple(SCREENING_RULES))
+        if self.screening == "iss" and self.fit_intercept:
+            raise ValueError(
+                "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
+                "fit_intercept=False, or screening='ifs' or 'gap', which test features"
+            )
         if self.max_time is not None:
             check.positive("max_time", self.max_time)
         if not callable(self.verbose):
             check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+
+    def _takes(self, fitted: FittedFeatures | None) -> bool:
+        return type(fitted) is ColumnFeatures
 
     def _deadline(self, trace: Trace) -> float:
         """When to stop, on the clock of ``time.perf_counter``."""
@@ -58,7 +70,7 @@ class ElasticSVC(SelectorClassifier):
 
     @property
     def _rules(self) -> Any:
-        return RULES[self.screening]
+        return SCREENING_RULES[self.screening]
 
     @contextmanager
     def _arranged(
@@ -70,29 +82,31 @@ class ElasticSVC(SelectorClassifier):
         weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
         count = count_workers(self.n_jobs, pays=stored_entries(X) >= PARALLEL_FROM)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
-            design, scale, digest, largest_entry, spread = arranged(
-                self.space_, X, codes, weights, self.scale, workers, trace, centre=False
-            )
+            samples = RowSamples(X, codes, weights)
+            base = Base.read(samples, self._columns, codes, weights, workers, trace, scale=self.scale)
+            design, scale = base.scaled(self.scale, centre=False)
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
             largest = np.sqrt(max(float(sides.column_squares(weights / weights.sum()).max(initial=0.0)), 0.0))
-            if 0.0 < largest < SMALLEST_NORM or (largest == 0.0 and scale is None and largest_entry > 0.0):
+            lost = largest == 0.0 and scale is None and base.largest.max(initial=0.0) > 0.0
+            if lost or 0.0 < largest < SMALLEST_NORM:
                 raise InvalidDataError(
                     f"the columns of X have norms of at most {largest:.1e}, too small for squares in float64: "
                     "multiply X by a constant or use scale='max'"
                 )
-            training = Training(
-                design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.gamma),
+            training = SvmTraining(
+                design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.smoothing),
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
-                spread=spread,
+                spread=base.spread,
             )  # fmt: skip
             given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
-            yield Samples(training, classes, codes, given, digest)
+            yield Samples(training, classes, codes, given, base.fingerprint)
 
     def _finished(self, samples: "Samples", selection: Selection, n_iter: int) -> None:
         """Set the fitted attributes; warn if the solver did not converge or no feature was selected."""
         self.classes_, self.fingerprint_, self.n_iter_ = samples.classes, samples.fingerprint, n_iter
-        self._set_selection(selection)
+        spread = None if selection.fitted_features is None else selection.fitted_features.spread
+        self._set_selection(replace(selection, fitted_features=replace(self._columns, spread=spread)))
         proven = selection.certificate
         if proven is not None and proven.gap > self.tol:
             late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""
@@ -111,7 +125,7 @@ def _summable(weights: np.ndarray) -> np.ndarray:
 class Samples(NamedTuple):
     """X and y as the solvers take them, the classes, the class number of each sample, and a digest of the data."""
 
-    training: Training
+    training: SvmTraining
     classes: np.ndarray
     codes: np.ndarray
     given: np.ndarray | None  # sample weights without class weights, if any were given
@@ -127,9 +141,9 @@ class SparseSVC(ElasticSVC):
     """Sparse linear SVM: an elastic-net penalty and a smoothed hinge loss, solved to a certified duality gap.
 
     Minimises  sum_i c_i l(1 - y_i (x_i'w + b)) + alpha/2 ||w||^2 + beta ||w||_1,  where c_i is the sample's share of
-    the total weight and l(t) is 0 for t < 0, t^2 / (2 gamma) up to gamma, and t - gamma/2 above. On request, safe
-    screening tests prove which features and samples cannot affect the solution, and remove them; the result is that on
-    all of X either way.
+    the total weight and, with s the ``smoothing``, l(t) is 0 for t < 0, t^2 / (2 s) up to s, and t - s/2 above. On
+    request, safe screening tests prove which features and samples cannot affect the solution, and remove them; the
+    result is that on all of X either way.
 
     More than two classes are fitted one-vs-rest.
 
@@ -139,20 +153,20 @@ class SparseSVC(ElasticSVC):
         Weight of the l2 penalty.
     beta : float, default=1e-4
         Weight of the l1 penalty: the larger, the fewer features.
-    gamma : float in (0, 1), default=0.5
-        Width of the smooth part of the hinge.
+    smoothing : float in (0, 1), default=0.5
+        Width of the smooth part of the hinge loss (gamma in the paper).
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
     fit_intercept : bool, default=True
-        Whether to fit an intercept b, which is not penalised. With it samples are never screened, since the rules for
-        them need an interval for b that nobody has proven; features are. The paper's setting is False.
+        Whether to fit an intercept b, which is not penalised. With an intercept screening tests features only: the
+        tests of samples need bounds of b, and none are known. The paper's setting is False.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
         Which safe screening tests are run: static tests of samples (iss) and features (ifs) or both alternately (sifs)
         before a solve, gap-safe tests before, during and after it (gap). "auto": what is fastest, which is no test at
         all, as with None, since the solver reads only rows and columns that are active. "gap" costs a few per cent and
         proves the most. The result does not depend on it.
     tol : float, default=1e-6
-        Duality gap to reach, relative to the objective 1 - gamma/2 at w = 0.
+        Duality gap to reach, relative to the objective 1 - smoothing/2 at w = 0.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights.
     max_time : float, default=None
@@ -178,10 +192,13 @@ class SparseSVC(ElasticSVC):
     features_removed_, samples_removed_ : int
         Number of features and samples that were proven not to affect the solution (in any class). Without tests only
         columns that were left out as empty count, and what is known of a solution in closed form.
+    proven_inactive_ : ProvenInactive
+        Which these are: ``features`` with weight zero; ``samples`` off the margin, either with ``zero_loss`` or with
+        ``linear_loss``. Sorted ids, the rows and columns of X. Not in model files.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
-        Number of Newton steps.
+        Number of steps of the solver.
     fingerprint_ : dict
         ``rows``, ``columns`` and ``digest`` of the data, as in FGMClassifier.
 
@@ -195,17 +212,21 @@ class SparseSVC(ElasticSVC):
     (array([ 539,  615, 1021, 1272, 1697]), array([ 539,  615, 1021, 1272, 1697]))
     >>> clf.features_removed_, clf.selection_.certificate.gap < 1e-6
     (1995, True)
+    >>> clf.proven_inactive_.other_features
+    array([ 539,  615, 1021, 1272, 1697])
     """
 
+    _saved: ClassVar = {"n_iter_": INTEGER, "features_removed_": INTEGER, "samples_removed_": INTEGER}
+
     def __init__(
-        self, alpha: float = 1e-3, beta: float = 1e-4, *, gamma: float = 0.5, scale: str | None = "auto",
+        self, alpha: float = 1e-3, beta: float = 1e-4, *, smoothing: float = 0.5, scale: str | None = "auto",
         fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
         class_weight: dict | str | None = None, max_time: float | None = None, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self.alpha = alpha
         self.beta = beta
-        self.gamma = gamma
+        self.smoothing = smoothing
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.screening = screening
@@ -239,10 +260,17 @@ class SparseSVC(ElasticSVC):
         trace = Trace()
         alpha, beta = self._checked_options()
         progress = StepProgress(self.verbose, trace)
-        watch = Watch(self._deadline(trace), progress if self.verbose else None)
+        monitor = SolveMonitor(self._deadline(trace), progress if self.verbose else None)
         with self._arranged(X, y, sample_weight, trace) as samples:
-            point = fit_point(samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace, watch=watch)
+            point = fit_point(
+                samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
+            )
         progress.close()
-        self.features_removed_, self.samples_removed_ = point.features_removed, point.samples_removed
+        self._set_proven(point.proven)
         self._finished(samples, point.selection, max(1, point.steps))
         return self
+
+    def _set_proven(self, proven: ProvenInactive) -> None:
+        """Fitted attributes that say what screening has proven."""
+        self.proven_inactive_ = proven
+        self.features_removed_, self.samples_removed_ = proven.n_features, proven.n_samples

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,9 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.progress import StreamProgress
 from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.estimators.stream.options import class_factors, learner_options, number_of_passes
+from thresher.estimators.stream.saved import SAVED
 from thresher.families.online.learners import Learners
-from thresher.features.columns import ColumnSpace, HashedSpace, NumberedSpace
+from thresher.features.fitted import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
 
 ROWS_PER_CHUNK = 1 << 14  # rows of a batch that are prepared together
@@ -116,6 +117,9 @@ class StreamClassifier(SelectorClassifier):
     """
 
     _state: Any  # StreamLearners, or Frozen where it came from a model file
+
+    _saved: ClassVar = SAVED
+    _proven: ClassVar[bool] = False
 
     def __init__(
         self, budget: int | None = 100, method: str = "b-arda", *, loss: str | None = None,
@@ -230,7 +234,7 @@ class StreamClassifier(SelectorClassifier):
         try:
             for begin in range(0, codes.size, ROWS_PER_CHUNK):
                 part = slice(begin, min(codes.size, begin + ROWS_PER_CHUNK))
-                rows = state.prepared(*self.space_.entries(X[part]))
+                rows = state.prepared(*self.fitted_features_.entries(X[part]))
                 state.learn(rows, np.arange(part.stop - begin), codes[part], weights[part], class_weights)
                 state.progress(state, self.verbose)
         finally:
@@ -335,7 +339,7 @@ class StreamClassifier(SelectorClassifier):
             warnings.warn(message, UserWarning, stacklevel=3)
         X, labels = self._structured(X, reset=first, y=y, **options)
         names = None if self._by_number else getattr(self, "feature_names_in_", None)
-        check_columns(X, ColumnSpace(X.shape[1], column_names=names).called)
+        check_columns(X, ColumnFeatures(X.shape[1], column_names=names).called)
         check_size(X)
         return X.tocsr() if sparse.issparse(X) else X, labels
 
@@ -355,16 +359,16 @@ class StreamClassifier(SelectorClassifier):
         return self.open_ended or self.hash_bits is not None
 
     @property
-    def space_(self) -> ColumnSpace:
+    def fitted_features_(self) -> ColumnFeatures:
         """What the ids of features stand for: columns of X, columns by number only, or hashed columns."""
         return self._space_of(self.n_features_in_)
 
-    def _space_of(self, n_columns: int) -> ColumnSpace:
+    def _space_of(self, n_columns: int) -> ColumnFeatures:
         if self.hash_bits is not None:
-            return HashedSpace(n_columns, self.hash_bits)
+            return HashedFeatures(n_columns, self.hash_bits)
         if self.open_ended:
-            return NumberedSpace(n_columns)
-        return ColumnSpace(n_columns, column_names=getattr(self, "feature_names_in_", None))
+            return NumberedFeatures(n_columns)
+        return ColumnFeatures(n_columns, column_names=getattr(self, "feature_names_in_", None))
 
 
 class StreamLearners(Learners):

@@ -53,7 +53,7 @@ def classifier_of(state: StreamState) -> StreamClassifier:
     clf.n_features_in_ = state.n_features_in
     if state.feature_names_in is not None:
         clf.feature_names_in_ = state.feature_names_in
-    inside = bool((state.learners.ids < clf.space_.width).all())
+    inside = bool((state.learners.ids < clf.fitted_features_.width).all())
     consistent(inside, "feature ids are larger than the number of columns")
     learners = clf._begun(state.classes)
     learners.restore(state.learners)

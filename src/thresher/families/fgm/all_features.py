@@ -6,22 +6,23 @@ by rows for the products of new planes, however many these are. A plane needs 8 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
+from thresher.families.fgm.spec import FitPlan
+from thresher.features.base import Earlier, Features
+from thresher.features.fitted import FittedFeatures
 from thresher.optim.penalties.norms import KSupport
-from thresher.optim.problems.cuts import PlaneProblem
-from thresher.optim.solvers.bundle import Search
+from thresher.optim.problems.cuts import CutProblem
+from thresher.optim.solvers.bundle import BundleSearch
 from thresher.optim.solvers.solution import Solution, Start, out_of_time
 from thresher.results import (
     Certificate,
     Path,
     Selection,
-    Spread,
     Station,
     Step,
     Stop,
@@ -53,26 +54,21 @@ class _Through:
         return self.sides.combine(self.ids, w)
 
 
-def fgm_all(
-    design: Design,
-    problems: Sequence[PlaneProblem],
+def fit_all(
+    features: Features,
+    problems: Sequence[Any],
+    plan: FitPlan,
     trace: Trace,
-    *,
-    exclude: Sequence[int] = (),
-    tol: float = 1e-3,
-    max_turns: int = 100,
-    deadline: float | None = None,
-    starts: Callable[[int | None], list[tuple[np.ndarray, np.ndarray]]] | None = None,
+    starts: Callable[[int | None], list[Earlier]] | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
-    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None = None,
-    **of_selection: Any,
 ) -> Selection:
-    """A model of each class on all columns of ``design`` but those in ``exclude``, as one Selection.
+    """A model of each class on all columns but those that are excluded, as one Selection; of measures.
 
-    ``max_turns`` times ITERATIONS iterations for each; ``starts`` and ``spread`` as in fgm(); ``of_selection`` are
-    options that have no meaning here.
+    ITERATIONS iterations for each turn that the plan allows; ``starts`` as in ``select``.
     """
-    sides, ids = design.sides(), candidates(design, exclude)
+    design, spec = features.design, plan.spec
+    tol, deadline = spec.tol, spec.deadline
+    sides, ids = design.sides(), candidates(design, features.excluded)
     each = [part for problem in problems for part in problem.per_class()]
     at_zero = [problem.at_zero() for problem in each]
     with reading(sides, trace):
@@ -82,10 +78,10 @@ def fgm_all(
     try:
         for begun_search, zero in zip(searches, at_zero, strict=True):
             for search in iterated(begun_search, tol * zero, sides, trace):
-                gap, features = relative(search.gap, zero), int(np.count_nonzero(search.best.w))
+                gap, used = relative(search.gap, zero), int(np.count_nonzero(search.best.w))
                 told = search.best.objective, search.bound, zero
-                watch(trace.record_turn(features, features, *told, planes=search.n_planes, inner_gap=gap))
-                if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
+                watch(trace.record_turn(used, used, *told, cuts=search.n_cuts, inner_gap=gap))
+                if out_of_time(deadline) or search.iterations >= ITERATIONS * spec.max_turns:
                     stop = Stop(StopReason.MAX_TIME if out_of_time(deadline) else StopReason.MAX_ITER)
                     search.cut_short = True
                     break
@@ -96,34 +92,30 @@ def fgm_all(
         stop = Stop(StopReason.INTERRUPTED)
         for search in searches:
             search.cut_short = True
-    selection = _selection(design, ids, [search.solution() for search in searches], sum(at_zero), stop, trace)
-    if spread is None:
-        return selection
-    known = Spread(design.ids_in_X(ids), spread(ids) if callable(spread) else spread[ids])
-    path = Path(replace(station, spread=known) for station in selection.path)
-    return replace(selection, spread=known, path=path)
+    solutions = [search.solution() for search in searches]
+    fitted = features.fitted(ids, np.zeros(0, dtype=np.int64))
+    return _selection(design, ids, solutions, sum(at_zero), stop, trace, fitted)
 
 
-def held_out_all(
-    design: Design,
-    problems: Sequence[PlaneProblem],
+def held_out_scores_of_all(
+    features: Features,
+    problems: Sequence[Any],
+    plan: FitPlan,
     trace: Trace,
-    *,
-    exclude: Sequence[int] = (),
-    tol: float = 1e-3,
-    max_turns: int = 100,
-    deadline: float | None = None,
-    **of_selection: Any,
+    excluded: Sequence[tuple[int, ...]],
 ) -> Iterator[np.ndarray]:
-    """Scores (samples, classes) of the model of each problem, on all samples: those without cost were held out."""
-    sides, ids = design.sides(), candidates(design, exclude)
-    for problem in problems:
+    """Scores (samples, outputs) of the model of each problem, on all samples: those without cost were held out."""
+    design, spec = features.design, plan.spec
+    tol, deadline = spec.tol, spec.deadline
+    sides = design.sides()
+    for problem, barred in zip(problems, excluded, strict=True):
+        ids = candidates(design, barred)
         scores = []
         for part in problem.per_class():
             with reading(sides, trace):
                 search = begun(sides, ids, part, np.zeros(ids.size))
             for _ in iterated(search, tol * part.at_zero(), sides, trace):
-                if out_of_time(deadline) or search.iterations >= ITERATIONS * max_turns:
+                if out_of_time(deadline) or search.iterations >= ITERATIONS * spec.max_turns:
                     search.cut_short = True
                     break
             solution = search.solution()
@@ -148,13 +140,13 @@ def begins_of(starts: list[tuple[np.ndarray, np.ndarray]], ids: np.ndarray) -> n
     return np.vstack(rows)
 
 
-def begun(sides: Sides, ids: np.ndarray, problem: PlaneProblem, w: np.ndarray) -> Search:
+def begun(sides: Sides, ids: np.ndarray, problem: CutProblem, w: np.ndarray) -> BundleSearch:
     """The search for the model of one class, from the weights ``w``."""
     z = sides.combine(ids, w) if w.any() else np.zeros(sides.shape[0])
-    return Search(_Through(sides, ids), problem, KSupport(ids.size), Start(w, z))
+    return BundleSearch(_Through(sides, ids), problem, KSupport(ids.size), Start(w, z))
 
 
-def iterated(search: Search, tol: float, sides: Sides, trace: Trace) -> Iterator[Search]:
+def iterated(search: BundleSearch, tol: float, sides: Sides, trace: Trace) -> Iterator[BundleSearch]:
     """The search after each iteration until its gap is at most ``tol``; what was read is recorded."""
     while not search.is_settled(tol):
         with reading(sides, trace):
@@ -172,7 +164,8 @@ def reading(sides: Sides, trace: Trace) -> Iterator[None]:
 
 
 def _selection(
-    design: Design, ids: np.ndarray, solutions: list[Solution], at_zero: float, stop: Stop, trace: Trace
+    design: Design, ids: np.ndarray, solutions: list[Solution], at_zero: float, stop: Stop, trace: Trace,
+    fitted: FittedFeatures,
 ) -> Selection:
     W = np.array([solution.w for solution in solutions]).T
     used = np.flatnonzero(W.any(axis=1))
@@ -183,10 +176,10 @@ def _selection(
     bound = sum(solution.bound for solution in solutions)
     pick = Station(
         "grow", used.size, design.ids_in_X(ids[used]), weights[:, 0] if single else weights,
-        float(intercept[0]) if single else intercept, objective, bound,
+        float(intercept[0]) if single else intercept, objective, bound, fitted_features=fitted,
     )  # fmt: skip
     certificate = Certificate(objective, bound, objective, bound, at_zero)
     return Selection(
         pick.features, pick.weights, pick.intercept, stop.text, certificate, trace, Path([pick]), budget=ids.size,
-        interrupted=stop.reason is StopReason.INTERRUPTED, stop=stop.reason,
+        interrupted=stop.reason is StopReason.INTERRUPTED, stop=stop.reason, fitted_features=fitted,
     )  # fmt: skip

@@ -1,217 +1,106 @@
 """The feature generating machine: docs/theory/fgm.md has the problem, the algorithm and what differs from the paper."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from thresher.data.designs.base import Design
-from thresher.data.designs.units import EachColumn, Units
 from thresher.engine.growing import Grown, is_large
 from thresher.engine.growth import grow
-from thresher.engine.plans import GatherPlan, GrowthPlan, PenaltyRule, Plan, k_support
+from thresher.engine.plans import Plan
 from thresher.engine.threshing import refitted, stops, thresh
 from thresher.engine.working_set import Taken
-from thresher.families.fgm import path as fgm_path
+from thresher.families.fgm import path as module_path
+from thresher.families.fgm.all_features import fit_all, held_out_scores_of_all
 from thresher.families.fgm.path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
+from thresher.families.fgm.spec import MOST_COLUMNS, FitPlan
+from thresher.features.base import Earlier, Features
 from thresher.optim.dispatch import eliminator_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Certificate, Path, Selection, Station, Stop, StopReason, Trace, Turn, reached_text
 
-POOL, CLEARLY = 400, 0.02  # see pool_sizes
-MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
-MOST_WORK = 5e9  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
+CLEARLY = 0.02  # lower objective, by which the pick from a smaller pool is preferred
 STRIDE = 0.01  # of the number wanted: units that leave at a time where a station is expensive
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
-
-def features_per_turn(columns: int | None) -> int:
-    """The paper's B: a tenth of the target number of columns, at most 100; 10 if there is no target.
-
-    About ten turns, so about twelve passes over X. The paper finds no loss of accuracy up to B = 100 and loss at 400.
-    """
-    return 10 if columns is None else min(100, max(1, math.ceil(columns / 10)))
+Starts = Callable[[int | None], list[Earlier]]
 
 
-def pool_sizes(wanted: int, overshoot: float | str, mean_size: float = 1.0) -> list[int]:
-    """Numbers of units from which elimination selects ``wanted``, ascending.
-
-    "auto" tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
-    features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
-    lower by more than 2 %. docs/architecture.md has the experiments behind it. Of groups of ``mean_size`` columns the
-    larger pool has 400 columns or twice the number wanted, whichever is more, but no more than MOST_COLUMNS columns:
-    more units made no better picks, and the work grows with the cube of the columns.
-    """
-    if not isinstance(overshoot, str):  # "auto" is the only word
-        return [math.ceil(overshoot * wanted)]
-    few, enough = math.ceil(1.2 * wanted), max(2 * wanted, int(POOL / max(mean_size, 1.0)))
-    many = min(POOL - 2 * wanted, enough, int(MOST_COLUMNS / max(mean_size, 1.0)))
-    return [few, many] if many > few else [few]
-
-
-def overshoot_for(
-    wanted: int | None, overshoot: float | str | None, mean_size: float, n_rows: int
-) -> float | str | None:
-    """``overshoot``, where "auto" is None (growth alone) if elimination would be too much work.
-
-    That is so for groups, and inputs of a kernel, where rows times columns times the smaller of both, which one of many
-    factorisations takes, is above MOST_WORK even for the smaller pool: 1.2 times the number wanted, of ``mean_size``
-    columns each.
-    """
-    if wanted is None or not isinstance(overshoot, str) or mean_size <= 1.0:
-        return overshoot
-    columns = math.ceil(1.2 * wanted) * mean_size
-    return None if columns * n_rows * min(columns, n_rows) > MOST_WORK else overshoot
-
-
-def growth_target(
-    wanted: int | None, overshoot: float | str | None, n_units: int, mean_size: float = 1.0
-) -> int | None:
-    """The number of units that growth takes, or None if there is no target."""
-    if wanted is None or overshoot is None:
-        return wanted
-    return min(n_units, pool_sizes(wanted, overshoot, mean_size)[-1])
-
-
-def fgm(
-    design: Design,
+def select(
+    features: Features,
     problems: Sequence[Problem],
+    plan: FitPlan,
     trace: Trace,
-    *,
-    wanted: int | None,
-    overshoot: float | str | None = None,
-    debias: bool = False,
-    starts: Callable[[int | None], list] | None = None,
+    starts: Starts | None = None,
     watch: Callable[[Turn], None] = lambda turn: None,
-    spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None = None,
-    labels: np.ndarray | None = None,
-    units: Units | None = None,
-    **how: Any,
 ) -> Selection:
-    """Grow linear models on ``design``, thresh them, and return them as one Selection with its path.
+    """Grow linear models on ``features``, eliminate, and return them as one Selection with its path.
 
-    ``problems`` are the models: each selects its own columns, all are scanned together. ``wanted`` features each, or
-    None to grow until the gap is at most ``tol``. The pick is made by elimination from ``overshoot`` times as many
-    columns, and the path starts at twice as many; None: growth alone. ``debias`` refits a grown pick with the plain
-    penalty, as elimination always does. ``starts(most)`` gives (ids, weights (ids, classes)) for each problem to begin
-    from, in the units of the design, with at most ``most`` columns (None: any number). ``spread`` has the
-    standard deviation of each column of the design as given, or returns those of some, for the importance of features,
-    ``labels`` names each of ``units`` (None: the columns). ``how`` are options of ``planned``.
+    ``problems`` are the models: each selects its own features, all are scanned together. ``starts(most)`` gives
+    (units, weights (columns, outputs)) for each problem to begin from, with at most ``most`` units (None: any number).
     """
-    if overshoot is not None:
+    if plan.every_feature:
+        return fit_all(features, problems, plan, trace, starts, watch)
+    if plan.eliminates:
         for problem in problems:
             eliminator_for(problem)  # raises now rather than after hours of growth
-    units = EachColumn(design.shape[1]) if units is None else units
-    sizes: list[int | None] = [None]
-    if wanted is not None and overshoot is not None:
-        sizes = [*pool_sizes(wanted, overshoot, units.mean_size)]
-    plans = [planned(units, wanted, size, **how) for size in sizes]
-    count = len(problems)
+    growths, count = plan.growths, len(problems)
     grown = grow(
-        design,
-        list(problems) * len(plans),
-        [plan for plan in plans for _ in problems],
+        features.design,
+        list(problems) * len(growths),
+        [growth for growth in growths for _ in problems],
         trace,
-        None if starts is None else [start for plan in plans for start in starts(plan.reach)],
+        None if starts is None else [start for growth in growths for start in starts(growth.reach)],
         watch,
     )
-    models = [_Model(problem, grown[index::count], plans, trace) for index, problem in enumerate(problems)]
-    interrupted, in_X = grown[0].interrupted, Whole(design, models, spread, labels)
+    models = [_Model(problem, grown[index::count], growths, trace) for index, problem in enumerate(problems)]
+    interrupted, in_X = grown[0].interrupted, Whole(features, models, trace)
     later: Later | None = None
     more: list[Station] = []
     try:
         for model in [] if interrupted else models:
-            if overshoot is not None:
+            if plan.eliminates:
                 model.thresh()
-            elif debias:
+            elif plan.spec.debias:
                 model.refit()
-        if overshoot is not None and not interrupted:
+        if plan.eliminates and not interrupted:
             rest = Later(in_X, models)
-            if rest.nbytes <= fgm_path.KEEP:
+            if rest.nbytes <= module_path.KEEP:
                 later = rest
             else:
-                more = rest(plans[0].deadline)
+                more = rest(plan.spec.deadline)
     except KeyboardInterrupt:
         interrupted = True
     return selection(in_X, models, trace, path(in_X, models, more, later), interrupted=interrupted)
 
 
-def held_out(
-    design: Design,
+def held_out_scores(
+    features: Features,
     problems: Sequence[Problem],
+    plan: FitPlan,
     trace: Trace,
-    *,
-    wanted: int | None,
-    overshoot: float | str | None = None,
-    debias: bool = False,
-    units: Units | None = None,
-    excludes: Sequence[Sequence[int]] | None = None,
-    **how: Any,
+    excluded: Sequence[tuple[int, ...]],
 ) -> Iterator[np.ndarray]:
-    """Scores (samples, classes) of the pick of each problem, on all samples: those without cost were held out.
+    """Scores (samples, outputs) of the pick of each problem, on all samples: those without cost were held out.
 
-    The models are those of fgm(), solved roughly and from at most twice as many columns as wanted: accurate enough to
-    compare the problems. ``excludes`` are the units that each problem must not select; None: those of ``how``.
+    The models are those of ``select``, solved roughly and from at most twice as many units as wanted: accurate enough
+    to compare the problems. ``excluded`` are the units that each problem must not select.
     """
-    units, pool = EachColumn(design.shape[1]) if units is None else units, None
-    if wanted is not None and overshoot is not None:
-        pool = min(2 * wanted, pool_sizes(wanted, overshoot, units.mean_size)[-1])
-    if excludes is None:
-        plans = [_rough(units, wanted, pool, **how)] * len(problems)
-    else:
-        plans = [_rough(units, wanted, pool, **how | {"exclude": exclude}) for exclude in excludes]
+    if plan.every_feature:
+        yield from held_out_scores_of_all(features, problems, plan, trace, excluded)
+        return
+    plans = [plan.rough(units) for units in excluded]
     apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
-    grown = grow(design, problems, plans, apart)
+    grown = grow(features.design, problems, plans, apart)
     if grown[0].interrupted:  # nothing is selected yet, so there is no model to return
         raise KeyboardInterrupt
-    for problem, plan, result in zip(problems, plans, grown, strict=True):
-        model = _Model(problem, [result], [plan], apart)
-        if pool is not None:
+    for problem, growth, result in zip(problems, plans, grown, strict=True):
+        model = _Model(problem, [result], [growth], apart)
+        if plan.gathers:
             model.thresh_to_pick()
-        elif debias:
+        elif plan.spec.debias:
             model.refit()
         yield model.scores
-
-
-def _rough(units: Units, wanted: int | None, pool: int | None, **how: Any) -> Plan:
-    """The plan of models that are compared only."""
-    plan = replace(planned(units, wanted, pool, **how), rough=True)
-    return replace(plan, at_least=pool) if pool is not None and isinstance(plan, GatherPlan) else plan
-
-
-def planned(
-    units: Units,
-    wanted: int | None,
-    pool: int | None,
-    *,
-    per_turn: int | None = None,
-    tol: float = 1e-3,
-    penalty: PenaltyRule = k_support,
-    forced: Sequence[int] = (),
-    exclude: Sequence[int] = (),
-    **common: Any,
-) -> Plan:
-    """The plan for grow(): ``pool`` of the ``units`` for elimination or, where it is None, ``wanted`` ones.
-
-    ``per_turn`` is the budget B (None: by rule, and
-    raised, in growth alone, when its optimum has fewer units than wanted). ``penalty`` is that of the master problem:
-    the k-support norm, or ``turn_groups`` for the paper's sub-problem (30), which may stall above ``tol``. Units in
-    ``forced`` are always taken, those in ``exclude`` never. ``common`` are the other fields of a Plan.
-    """
-    available = units.count - len(exclude)
-    target = wanted if pool is None else min(available, pool)
-    budget = features_per_turn(target) if per_turn is None else per_turn
-    if target is not None:
-        budget = min(budget, max(target - len(forced), 1))
-    common |= {"units": units, "wanted": wanted, "budget": budget, "tol": tol, "penalty": penalty}
-    common |= {"forced": tuple(int(unit) for unit in forced), "exclude": tuple(int(unit) for unit in exclude)}
-    if wanted is not None and pool is not None:
-        return GatherPlan(**common, reach=min(available, pool), at_least=2 * wanted)
-    converges = penalty is k_support
-    return GrowthPlan(**common, may_raise=per_turn is None and converges, min_decrease=1e-3 * tol if converges else tol)
 
 
 class _Model:
@@ -380,7 +269,5 @@ def selection(in_X: InX, models: Sequence[_Model], trace: Trace, path: Path, *, 
         interrupted=interrupted,
         stop=stop.reason,
         units=pick.units,
-        spread=in_X.spread,
-        labels=in_X.labels,
-        products=in_X.products,
+        fitted_features=in_X.fitted,
     )

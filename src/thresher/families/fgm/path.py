@@ -10,16 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
-from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.engine.growing import Grown
 from thresher.engine.plans import Plan
 from thresher.engine.threshing import thresh
 from thresher.engine.working_set import Taken
+from thresher.features.base import Features
+from thresher.features.fitted import FittedFeatures
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.problems.margins import Problem
-from thresher.results import GroupLabels, Path, Products, Spread, Station, Trace
+from thresher.results import Path, Station, Trace
 
 KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once
 CHUNK = 256  # columns whose translation is computed at a time
@@ -28,9 +29,7 @@ CHUNK = 256  # columns whose translation is computed at a time
 class InX(Protocol):
     """How columns of a design and weights on them translate to X as given."""
 
-    spread: Spread | None  # of all columns that can be asked for; None: not known
-    labels: GroupLabels | None  # of all units that can be; None: units are columns
-    products: Products | None  # what all columns that can be asked for are made of; None: they are columns of X
+    fitted: FittedFeatures  # of all columns that can be asked for
 
     def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
         """Numbers of the columns in X."""
@@ -100,35 +99,22 @@ def needs_of(plan: Plan) -> Callable[[np.ndarray], Needs | None]:
 
 
 class Whole:
-    """The translation of a design to X, with the spread of the columns that models on it can have, and unit labels."""
+    """The translation of a design to X, with what new data needs of the columns that models on it can have."""
 
-    def __init__(
-        self,
-        design: Design,
-        models: Sequence[Model],
-        spread: np.ndarray | Callable[[np.ndarray], np.ndarray] | None,
-        labels: np.ndarray | None = None,
-    ):
-        self.ids_in_X, self.in_units_of_X = design.ids_in_X, design.in_units_of_X
+    def __init__(self, features: Features, models: Sequence[Model], trace: Trace):
+        self.ids_in_X, self.in_units_of_X = features.design.ids_in_X, features.design.in_units_of_X
         turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
         ids = np.unique(np.concatenate([turn.columns for turn in turns]))
-        std = spread(ids) if callable(spread) else None if spread is None else spread[ids]
-        self.spread = None if std is None else Spread(design.ids_in_X(ids), std)
-        self.products = design.products(ids)
         units = np.unique(np.concatenate([turn.units for turn in turns]))
-        self.labels = None if labels is None else _labels(models[0].plan, units, labels)
-
-
-def _labels(plan: Plan, units: np.ndarray, labels: np.ndarray) -> GroupLabels:
-    return GroupLabels(units, labels[units], plan.units.count - len(plan.exclude), plan.units.noun)
+        with trace.step("arrange", *features.fitted_cost(ids)):
+            self.fitted = features.fitted(ids, units)
 
 
 class Few:
     """The translation of some columns to X, without the design that it was made from."""
 
     def __init__(self, design: InX, ids: np.ndarray):
-        self.ids, self.in_X, self.spread = ids, design.ids_in_X(ids), design.spread
-        self.labels, self.products = design.labels, design.products
+        self.ids, self.in_X, self.fitted = ids, design.ids_in_X(ids), design.fitted
         self.factor, self.offset = np.ones(ids.size), np.zeros(ids.size)
         for lo in range(0, ids.size, CHUNK):
             some = ids[lo : lo + CHUNK]
@@ -227,7 +213,5 @@ def station(in_X: InX, members: Sequence[Member], phase: str, parts: Sequence[Ta
         objective,
         bound,
         np.unique(np.concatenate(chosen)) if members[0].units.grouped else None,
-        in_X.spread,
-        in_X.labels,
-        in_X.products,
+        in_X.fitted,
     )

@@ -5,18 +5,18 @@
 For each beta the points are solved with decreasing alpha, each from its neighbour; see docs/theory/sifs.md.
 """
 
-from thresher.families.sparse_svm.points import Row, grid_of, highest_alpha, polished, problems, walk
-from thresher.families.sparse_svm.training import Training, certified, fit_point, stop
-from thresher.families.sparse_svm.walker import Walker
+from thresher.families.sparse_svm.grid_walk import GridWalk
+from thresher.families.sparse_svm.points import AlphaPath, first_alpha, grid_of, polished, problems, walk
+from thresher.families.sparse_svm.training import SvmTraining, certified, fit_point, stop
 
 __all__ = [
-    "Row",
-    "Training",
-    "Walker",
+    "AlphaPath",
+    "GridWalk",
+    "SvmTraining",
     "certified",
+    "first_alpha",
     "fit_point",
     "grid_of",
-    "highest_alpha",
     "polished",
     "problems",
     "stop",

@@ -8,10 +8,10 @@ import numpy as np
 
 from thresher.optim.elastic import screening
 
-SLIP = 1e-13  # rounding error, as a share of a sum of squares from which parts are subtracted
+SQUARES_ROUNDING = 1e-13  # as a share of a sum of squares from which parts are subtracted
 
 
-class Rules(NamedTuple):
+class ScreeningRules(NamedTuple):
     """Which tests are run: static ones in this ``order``, alternately, before a solve; gap-safe ones (``gap``)."""
 
     order: tuple = ()
@@ -23,20 +23,21 @@ class Rules(NamedTuple):
         return self.gap or bool(self.order)
 
 
+NO_TESTS = ScreeningRules()
 # "auto" is what is fastest: no tests, since the solver reads the active rows and columns only (docs/theory/sifs.md)
-RULES = {
-    "auto": Rules(),
-    "sifs+gap": Rules(("iss", "ifs"), gap=True),
-    "sifs": Rules(("iss", "ifs")),
-    "sifs, ifs first": Rules(("ifs", "iss")),
-    "iss": Rules(("iss",)),
-    "ifs": Rules(("ifs",)),
-    "gap": Rules(gap=True),
-    None: Rules(),
+SCREENING_RULES = {
+    "auto": NO_TESTS,
+    "sifs+gap": ScreeningRules(("iss", "ifs"), gap=True),
+    "sifs": ScreeningRules(("iss", "ifs")),
+    "sifs, ifs first": ScreeningRules(("ifs", "iss")),
+    "iss": ScreeningRules(("iss",)),
+    "ifs": ScreeningRules(("ifs",)),
+    "gap": ScreeningRules(gap=True),
+    None: NO_TESTS,
 }
 
 
-class Tested(NamedTuple):
+class RuleRun(NamedTuple):
     """A test that was run, and how many columns and samples it was the first to remove."""
 
     rule: str
@@ -48,7 +49,7 @@ class Tested(NamedTuple):
 class Screened:
     """What was proven at a point: masks over samples (theta is 0, theta is 1) and over columns (w is 0).
 
-    ``log`` has a Tested for each test, in order. Samples with weight zero are settled, but not counted.
+    ``log`` has a RuleRun for each test, in order. Samples with weight zero are settled, but not counted.
     """
 
     zero: np.ndarray
@@ -62,45 +63,45 @@ class Screened:
         n, p = svm.sides.shape
         return cls(~svm.rows, np.zeros(n, dtype=bool), np.zeros(p, dtype=bool))
 
+    @classmethod
+    def closed_form(cls, svm, idle, one):
+        """What is known of a solution in closed form."""
+        run = RuleRun("ends", int(np.count_nonzero(idle)), int(np.count_nonzero(one)))
+        return cls(~svm.rows, one.copy(), idle, [run])
+
     @property
     def settled(self):
         """Samples whose theta is known."""
         return self.zero | self.one
 
-    @property
-    def counts(self):
-        """Numbers of (columns, samples) removed."""
-        return sum(test.columns for test in self.log), sum(test.samples for test in self.log)
-
     def add(self, rule, idle=None, zero=None, one=None):
         """Add the result of a test; returns how many columns and samples are new."""
         columns = samples = 0
         if idle is not None:
-            new = idle & ~self.idle
-            columns = int(np.count_nonzero(new))
-            self.idle |= new
+            columns = int(np.count_nonzero(idle & ~self.idle))
+            self.idle |= idle
         if zero is not None:
-            known = self.settled
-            samples = int(np.count_nonzero((zero | one) & ~known))
-            self.zero |= zero & ~known
-            self.one |= one & ~known
-        self.log.append(Tested(rule, columns, samples))
+            unknown = ~self.settled
+            samples = int(np.count_nonzero((zero | one) & unknown))
+            self.zero |= zero & unknown
+            self.one |= one & unknown
+        self.log.append(RuleRun(rule, columns, samples))
         return columns + samples
 
 
-class Static:
+class StaticTests:
     """The paper's rules at ``alpha`` from a point at the same beta: ISS and IFS, each using the result of the other."""
 
     def __init__(self, svm, point, alpha, screened):
-        self.svm, self.point, self.screened = svm, point, screened
-        distance = point.theta - 1.0 / svm.gamma
-        length = np.sqrt(float(svm.cost @ distance**2))
-        self.balls = screening.from_reference(point.alpha, alpha, point.length, length, point.gap, svm.gamma)
+        self.svm, self.point = svm, point
+        self.screened = screened
+        distance = np.sqrt(float(svm.cost @ (point.theta - 1.0 / svm.gamma) ** 2))
+        self.balls = screening.from_reference(point.alpha, alpha, point.length, distance, point.gap, svm.gamma)
         m = self.balls.multiple
         self.margins = m * (point.z - svm.y * point.b)
         self.row_squares, self.columns_seen = svm.row_squares, np.zeros(svm.sides.shape[1], dtype=bool)
         self.centre = m * point.theta + (1.0 - m) / svm.gamma
-        self.scores = m * point.v + ((1.0 - m) / svm.gamma) * svm.ones
+        self.scores = m * point.v + ((1.0 - m) / svm.gamma) * svm.v_at_one
         self.column_squares, self.rows_seen = svm.column_squares, ~svm.rows
 
     def run(self, order):
@@ -113,33 +114,26 @@ class Static:
 
     def _samples(self):
         """ISS (lemma 5, theorem 5): the ball of w, smaller by the columns known to be idle."""
-        new = self.screened.idle & ~self.columns_seen
+        svm, idle = self.svm, self.screened.idle
+        new = idle & ~self.columns_seen
         if new.any():
             self._forget_columns(new)
-        lost = self.point.weights[self.screened.idle[self.point.ids]]
-        return self._test_samples(screening.smaller(self.balls.primal, self.balls.multiple**2 * float(lost @ lost)))
-
-    def _test_samples(self, radius):
-        svm = self.svm
+        lost = self.point.weights[idle[self.point.ids]]
+        radius = screening.smaller(self.balls.primal, self.balls.multiple**2 * float(lost @ lost))
         norms = svm.row_norms if self.row_squares is svm.row_squares else np.sqrt(self.row_squares)
-        settled = screening.settled_samples(self.margins, norms, radius, svm.gamma)
-        return self.screened.add("iss", None, *settled)
+        return self.screened.add("iss", None, *screening.settled_samples(self.margins, norms, radius, svm.gamma))
 
     def _columns(self):
         """IFS (lemma 4, theorem 4): the ball of theta, smaller by the samples known to be settled."""
-        screened, cost, centre = self.screened, self.svm.cost, self.centre
+        svm, screened = self.svm, self.screened
         new = screened.settled & ~self.rows_seen
         if new.any():
             self._forget_rows(new)
-        ones = float(cost[screened.one] @ (1.0 - centre[screened.one]) ** 2)
-        zeros = float(cost[screened.zero] @ centre[screened.zero] ** 2)
-        return self._test_columns(screening.smaller(self.balls.dual, ones, zeros))
-
-    def _test_columns(self, radius):
-        svm = self.svm
+        ones = float(svm.cost[screened.one] @ (1.0 - self.centre[screened.one]) ** 2)
+        zeros = float(svm.cost[screened.zero] @ self.centre[screened.zero] ** 2)
+        radius = screening.smaller(self.balls.dual, ones, zeros)
         norms = svm.column_norms if self.column_squares is svm.column_squares else np.sqrt(self.column_squares)
-        idle = screening.idle_columns(self.scores, norms, radius, self.point.beta)
-        return self.screened.add("ifs", idle)
+        return screened.add("ifs", screening.idle_columns(self.scores, norms, radius, self.point.beta))
 
     def _forget_columns(self, new):
         """Margins and norms of the rows without the columns ``new``: from those or the rest, whichever are fewer."""
@@ -152,8 +146,7 @@ class Static:
         if svm.sides.entries_of(columns=rest) <= svm.sides.entries_of(columns=new):
             self.row_squares = svm.sides.row_squares(rest)
         else:
-            less = svm.sides.row_squares(new)
-            self.row_squares = np.maximum(0.0, self.row_squares - less) + SLIP * svm.row_squares
+            self.row_squares = _less(self.row_squares, svm.sides.row_squares(new), svm.row_squares)
         self.columns_seen = self.screened.idle.copy()
 
     def _forget_rows(self, new):
@@ -169,14 +162,32 @@ class Static:
             change = np.where(new, known - self.centre, 0.0)
             self.scores = self.scores + svm.sides.correlate(svm.signed * change)
             less = svm.sides.column_squares(np.where(new, svm.cost, 0.0))
-            self.column_squares = np.maximum(0.0, self.column_squares - less) + SLIP * svm.column_squares
+            self.column_squares = _less(self.column_squares, less, svm.column_squares)
         self.rows_seen = settled.copy()
 
 
-def around(screened, svm, z, v, gap, alpha, beta):
-    """Gap-safe tests around a solution with margins z and scores v; with an intercept for columns only."""
+def _less(squares, part, whole):
+    """Sums of squares without a part of them, at least: rounding errors are shares of the ``whole`` sums."""
+    return np.maximum(0.0, squares - part) + SQUARES_ROUNDING * whole
+
+
+def gap_safe_tests(screened, svm, solution, gap, alpha, beta):
+    """Gap-safe tests around a solution with z and v, which has this gap; with an intercept for columns only."""
     balls = screening.from_gap(gap, alpha, svm.gamma)
-    idle = screening.idle_columns(v, svm.column_norms, balls.dual, beta)
-    if svm.shift:
-        return screened.add("gap", idle)
-    return screened.add("gap", idle, *screening.settled_samples(z, svm.row_norms, balls.primal, svm.gamma))
+    idle = screening.idle_columns(solution.v, svm.column_norms, balls.dual, beta)
+    samples = () if svm.shift else screening.settled_samples(solution.z, svm.row_norms, balls.primal, svm.gamma)
+    return screened.add("gap", idle, *samples)
+
+
+def screen(svm, start, gap, alpha, beta, rules):
+    """What the tests prove at (alpha, beta) before a solve from ``start``, whose gap there is ``gap``.
+
+    Static tests need a start at the same beta, and those of samples a problem without intercept.
+    """
+    screened = Screened.nothing(svm)
+    if rules.gap:
+        gap_safe_tests(screened, svm, start, gap, alpha, beta)
+    order = [rule for rule in rules.order if not (svm.shift and rule == "iss")]
+    if order and start.beta == beta:
+        StaticTests(svm, start, alpha, screened).run(order)
+    return screened

@@ -1,15 +1,19 @@
 """The training data in the form of the solvers, and the model at one point (alpha, beta) as a Selection."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
-from thresher.families.sparse_svm.grid import in_units_of_X, objective, removed
-from thresher.families.sparse_svm.points import Row, polished, problems
-from thresher.families.sparse_svm.watch import Watch
-from thresher.results import Certificate, Selection, Spread, Step, Stop, StopReason
+import numpy as np
+
+from thresher.families.sparse_svm.grid import in_units_of_X, objective, relative_gap
+from thresher.families.sparse_svm.monitor import SolveMonitor
+from thresher.families.sparse_svm.points import AlphaPath, polished, problems
+from thresher.features.fitted import ColumnFeatures
+from thresher.results import Certificate, ProvenInactive, Selection, Spread, Step, Stop, StopReason
 
 
-class Training:
+class SvmTraining:
     """X by rows and by columns, and ``svms``: one problem for each row of ``signs`` (one row: two classes) on it.
 
     Parameters
@@ -35,14 +39,12 @@ class Training:
     """
 
     def __init__(self, design, sides, signs, weights, *, gamma, shift, n_features_in, scale, spread=None):
-        self.design, self.sides, self.signs, self.weights = design, sides, signs, weights
-        self.gamma, self.shift, self.n_features_in, self.scale = gamma, shift, n_features_in, scale
-        self.spread, self.svms = spread, self.problems(weights)
-
-    @property
-    def n_empty(self):
-        """Number of columns of zeros that the design omits."""
-        return self.n_features_in - self.design.shape[1]
+        self.design, self.sides = design, sides
+        self.signs, self.weights = signs, weights
+        self.gamma, self.shift = gamma, shift
+        self.n_features_in, self.scale = n_features_in, scale
+        self.spread = spread
+        self.svms = self.problems(weights)
 
     def problems(self, weights, like=None):
         """One Svm for each class (of two: one), with these weights of the samples."""
@@ -63,46 +65,65 @@ class Training:
         """The Spread of columns of X, sorted; None if it is not known."""
         return None if self.spread is None else Spread(features, self.spread[self.design.ids_here(features)])
 
+    def proven(self, points):
+        """ProvenInactive: what was proven of the points of all classes, and that columns of zeros have no weight."""
+        idle = np.logical_and.reduce([point.screened.idle for point in points])
+        settled = np.logical_and.reduce([point.screened.settled for point in points]) & self.svms[0].rows
+        if not (idle.any() or settled.any()):
+            return self._nothing_proven
+        return self._packed(idle, settled, [point.screened.one for point in points])
+
+    @cached_property
+    def _nothing_proven(self):
+        """One value for all points where nothing was tested or found."""
+        n, p = self.design.shape
+        return self._packed(np.zeros(p, dtype=bool), np.zeros(n, dtype=bool), np.zeros((len(self.svms), n), dtype=bool))
+
+    def _packed(self, idle, settled, ones):
+        n_features = int(np.count_nonzero(idle)) + self.n_features_in - self.design.shape[1]
+        return ProvenInactive(
+            self.n_features_in, n_features, int(np.count_nonzero(settled)), self.design.ids,
+            zero_weight=np.packbits(idle), off_margin=np.packbits(settled), linear=np.packbits(ones, axis=1),
+        )  # fmt: skip
+
     def selection(self, points, tol, trace):
         """The Selection of the points of all classes."""
         features, weights, intercept = in_units_of_X(self.design, points)
         value = sum(objective(svm, point) for svm, point in zip(self.svms, points, strict=True))
-        gap = max(point.gap for point in points) / self.svms[0].at_zero  # the largest over the classes
+        gap = relative_gap(self.svms, points)
         certificate = certified(value, gap, sum(svm.at_zero for svm in self.svms))
         why = stop(gap, tol)
         return Selection(
             features, weights, intercept, why.text, certificate, trace, scale=self.scale, stop=why.reason,
-            spread=self.spread_of(features),
+            fitted_features=ColumnFeatures(self.n_features_in, spread=self.spread_of(features)),
         )  # fmt: skip
 
 
 class PointFit(NamedTuple):
-    """The model at one point, how many features and samples were screened out, and the number of steps."""
+    """The model at one point, what was proven to be inactive, and the number of steps."""
 
     selection: Selection
-    features_removed: int
-    samples_removed: int
+    proven: ProvenInactive
     steps: int
 
 
-def fit_point(training, alpha, beta, *, tol, rules, trace, watch=None):
+def fit_point(training, alpha, beta, *, tol, rules, trace, monitor=None):
     """The PointFit at (alpha, beta): solved to a gap of ``tol`` times the objective at w = 0, then polished.
 
-    ``watch`` is told of every step; the point is returned as it is when it says that time is over.
+    ``monitor`` is told of every step; the point is returned as it is when it says that time is over.
     """
-    watch = Watch() if watch is None else watch
+    monitor = SolveMonitor() if monitor is None else monitor
     for svm in training.svms:
-        svm.watch = watch
+        svm.monitor = monitor
     begun, passes_before = trace.elapsed, training.sides.passes
     least = tol * training.svms[0].at_zero
-    points = [polished(svm, Row(svm, beta).point(alpha, least, rules), rules) for svm in training.svms]
+    points = [polished(svm, AlphaPath(svm, beta).point(alpha, least, rules), rules) for svm in training.svms]
     training.record(trace, begun, passes_before)
-    columns, samples = removed(training.svms, points)
     selection = training.selection(points, tol, trace)
-    if watch.late and selection.stop is StopReason.NOT_CONVERGED:
+    if monitor.late and selection.stop is StopReason.NOT_CONVERGED:
         why = f"{StopReason.MAX_TIME.value}; {selection.stop_reason}"
         selection = replace(selection, stop_reason=why, stop=StopReason.MAX_TIME)
-    return PointFit(selection, columns + training.n_empty, samples, sum(point.steps for point in points))
+    return PointFit(selection, training.proven(points), sum(point.steps for point in points))
 
 
 def certified(value, gap, at_zero):

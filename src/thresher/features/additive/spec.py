@@ -1,27 +1,214 @@
-"""Additive kernels as users describe them; ``maps`` has what they make of columns."""
+"""Additive kernels as users describe them, and what they make of columns: phi(x)'phi(z) is the kernel, or near it.
 
+Each input column becomes D numbers, phi(x) - phi(0), so that zeros stay zero in every storage; with an intercept that
+is the same problem as phi(x). docs/theory/structured.md has the maps and their errors.
+"""
+
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from thresher.features.polynomial.spec import Polynomial
+from thresher.data.blocks.base import Block
+from thresher.data.designs.scaled import ScaledDesign
+from thresher.data.scan.pieces import Cost
+from thresher.errors import InvalidDataError
+from thresher.features.additive.design import ExpandedDesign
+from thresher.features.additive.fitted import ExpandedFeatures
+from thresher.features.additive.maps import Inputs, waves, written
+from thresher.features.additive.step_encoding import step_encoded
+from thresher.features.additive.units import EachInput, ExpandedUnits
+from thresher.features.base import (
+    Base,
+    Earlier,
+    FeatureMap,
+    Features,
+    Restrictions,
+    Samples,
+    labels_of,
+    restricted_columns,
+    restricted_groups,
+)
+from thresher.features.fitted import FittedFeatures
+from thresher.features.regrouped import start_of_groups
+from thresher.results import Selection
+from thresher.state import register
 
+PERIOD, MARGIN = 1.8, 3.5  # of AdditiveGaussian, in sigma: period for each frequency, and how much of it is left free
 # Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.
 STEPS = {2: 0.51, 3: 0.445, 4: 0.4075, 5: 0.3775, 6: 0.3525, 7: 0.3325}
 MOST_LEVELS = 65535
 
 
-class Kernel:
-    """A kernel that is a sum over columns. Subclasses are frozen dataclasses, so that model files can hold them."""
+@dataclass(frozen=True)
+class InputMap(FeatureMap):
+    """A map that makes some numbers of each column, which are selected together.
 
-    word: ClassVar[str]  # what is short for it
-    signed: ClassVar[bool] = False  # whether values may be negative
-    scale: ClassVar[str] = "max"  # what scale="auto" means
+    ``positive_only``: values must not be negative; ``auto_scale`` is what ``scale="auto"`` means.
+    """
+
+    positive_only: ClassVar[bool] = True
+    auto_scale: ClassVar[str] = "max"
+    written_down: ClassVar[bool] = True  # whether blocks write all numbers down
+
+    @abstractmethod
+    def size(self, n_samples: int) -> int:
+        """How many numbers a column becomes.
+
+        Parameters
+        ----------
+        n_samples : int
+            Samples of the fit.
+
+        Returns
+        -------
+        int
+            The same for each column.
+        """
+
+    def sizes(self) -> range:
+        """All that ``size`` can be.
+
+        Returns
+        -------
+        range
+            By default one number, which does not depend on the samples.
+        """
+        return range(self.size(2), self.size(2) + 1)
+
+    @abstractmethod
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
+        """The ``size`` numbers of each of ``columns``, values as given, input after input."""
+
+    def learns(self, n_samples: int) -> bool:
+        """Whether the map needs values of the training data besides its statistics: see ``learnt``."""
+        return False
+
+    def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
+        """``inputs`` with what the map takes from the values of the training data; by default nothing."""
+        return inputs
+
+    def check(self, scale: str | None, restrictions: Restrictions) -> None:
+        """See FeatureMap: values that must not be negative cannot be centred."""
+        if scale == "std" and self.positive_only:
+            raise ValueError(
+                f'feature_map="{self.word}" needs values that are not negative, but scale="std" centres them; use '
+                'scale="auto", which means "max" here, "unit" or None'
+            )
+
+    def on(
+        self, base: Base, samples: Samples, restrictions: Restrictions, *, scale: str | None, centre: bool
+    ) -> "ExpandedColumns":
+        """See FeatureMap."""
+        on_scale, scale = base.scaled(self.auto_scale if scale == "auto" else scale, centre=centre)
+        design = self._expanded(base, on_scale)
+        grouping = restrictions.grouping
+        if grouping is None:
+            inputs: Any = EachInput(design.base.width)
+            labels = design.base.ids_in_X(np.arange(design.base.width))
+            n_units = base.columns.n_columns
+            restricted = restricted_columns(design.base, restrictions)
+        else:
+            inputs = grouping.units(design.base)
+            labels = grouping.labels
+            n_units = labels.size
+            restricted = restricted_groups(inputs, restrictions)
+        return ExpandedColumns(
+            design=design,
+            units=ExpandedUnits(inputs, design.size),
+            columns=base.columns,
+            scale=scale,
+            n_candidates=n_units - restrictions.excluded.size,
+            n_units=n_units,
+            **restricted,
+            labels=labels,
+        )
+
+    def _expanded(self, base: Base, on_scale: Any) -> ExpandedDesign:
+        """The numbers of the columns of ``on_scale``; values are those of X as given: the scale enters the maps."""
+        factor, given = np.ones(on_scale.width), on_scale
+        if isinstance(on_scale, ScaledDesign):
+            given, factor = on_scale.base, on_scale.scaling.factor
+            if on_scale.scaling.shift is not None and self.positive_only:
+                raise InvalidDataError(
+                    f'feature_map="{self.word}" is for values that are not negative, but the Design given as X shifts '
+                    "its columns: scale them without a shift"
+                )
+        inputs = Inputs(factor, base.mean, base.largest.copy())
+        return ExpandedDesign(given, self, inputs, base.columns.called)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpandedColumns(Features):
+    """The numbers that a kernel makes of columns; ``labels`` names its units."""
+
+    design: ExpandedDesign
+    labels: np.ndarray
+
+    def fitted(self, ids: np.ndarray, units: np.ndarray) -> ExpandedFeatures:
+        """See Features."""
+        known, maps = self.design.known_inputs(ids)
+        return ExpandedFeatures(
+            self.columns.n_columns,
+            self.design.kernel,
+            self.design.size,
+            known,
+            maps,
+            n_candidates=self.n_candidates,
+            labels=labels_of(self.units, units, self.labels),
+            column_names=self.columns.column_names,
+        )
+
+    def fitted_cost(self, ids: np.ndarray) -> Cost:
+        """See Features."""
+        return self.design.take_cost(ids) if self.design.kernel.learns(self.design.shape[0]) else Cost(0.0, 0)
+
+    def continues(self, fitted: FittedFeatures) -> bool:
+        """See Features: the same kernel, with as many numbers."""
+        if not isinstance(fitted, ExpandedFeatures):
+            return False
+        return fitted.kernel == self.design.kernel and fitted.size == self.design.size
+
+    def start(self, selection: Selection, most: int | None) -> Earlier:
+        """See Features: inputs, or groups of them, are recognised by their labels."""
+        return start_of_groups(self, self.labels, selection, most)
 
 
 @dataclass(frozen=True)
-class Intersection(Kernel):
+class AdditiveKernel(InputMap):
+    """A kernel that is a sum over columns: k(x, z) = sum_j phi(x_j)'phi(z_j).
+
+    A kernel of your own is a frozen dataclass with ``size`` and ``numbers``.
+    """
+
+    @abstractmethod
+    def numbers(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        """What the kernel makes of values of columns: phi(x) - phi(0).
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_values,)
+            Values as given.
+        inputs : Inputs
+            Factor, mean and largest |x| of the columns.
+        at : ndarray of int64 of shape (n_values,)
+            The column of each value, as a position in ``inputs``.
+
+        Returns
+        -------
+        ndarray of shape (size, n_values)
+            The numbers; zeros of the value 0.
+        """
+
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
+        """See InputMap."""
+        return written(columns, inputs, size, self.numbers)
+
+
+@register
+@dataclass(frozen=True)
+class Intersection(InputMap):
     """Histogram intersection: the kernel sum_j min(x_j^power, z_j^power), for values that are not negative.
 
     Each input becomes ``levels`` numbers: steps of equal height between 0 and the largest value seen in fit (larger new
@@ -41,21 +228,55 @@ class Intersection(Kernel):
     >>> from thresher import FGMClassifier, Intersection
     >>> X = np.random.default_rng(0).random((200, 30))
     >>> y = np.abs(X[:, 7] - 0.5) > 0.25                 # no line separates these
-    >>> FGMClassifier(1, features=Intersection(levels=20)).fit(X, y).selection_.groups
+    >>> FGMClassifier(1, feature_map=Intersection(levels=20)).fit(X, y).selection_.groups
     array([7])
     """
 
     levels: int = 100
     power: float = 1.0
     word: ClassVar[str] = "intersection"
+    written_down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_integer("levels", self.levels, 1, MOST_LEVELS)
         _check_positive("power", self.power)
 
+    def size(self, n_samples: int) -> int:
+        """See InputMap."""
+        return max(1, min(self.levels, n_samples))
 
+    def sizes(self) -> range:
+        """See InputMap."""
+        return range(1, self.levels + 1)
+
+    def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
+        """See InputMap."""
+        _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])
+        edges = inputs.edges
+        if edges is None:
+            steps = np.arange(size + 1) / size  # equal ones, once raised to the power
+            steps = steps if self.power == 1.0 else steps ** (1.0 / self.power)
+            edges = np.multiply.outer(inputs.largest * inputs.factor, steps)
+        return step_encoded(
+            columns.shape[0], indptr, rows, values, inputs.factor, edges, self.power, columns.workers
+        )
+
+    def learns(self, n_samples: int) -> bool:
+        """See InputMap."""
+        return n_samples <= self.levels
+
+    def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
+        """See InputMap: edges at the values of the training data, where there are few samples."""
+        values = columns.toarray().T
+        np.minimum(values, inputs.largest[:, None], out=values)  # rows of weight zero may have larger ones
+        on_scale = np.sort(values * inputs.factor[:, None], axis=1)
+        edges = np.concatenate([np.zeros((values.shape[0], 1)), on_scale], axis=1)
+        return Inputs(inputs.factor, inputs.centre, inputs.largest, edges)
+
+
+@register
 @dataclass(frozen=True)
-class AdditiveChi2(Kernel):
+class AdditiveChi2(AdditiveKernel):
     """Additive chi-squared: the kernel sum_j 2 x_j z_j / (x_j + z_j), for values that are not negative.
 
     Each input becomes 2 order + 1 numbers (the homogeneous map of Vedaldi and Zisserman); new values above the largest
@@ -74,9 +295,27 @@ class AdditiveChi2(Kernel):
     def __post_init__(self) -> None:
         _check_integer("order", self.order, min(STEPS), max(STEPS))
 
+    def size(self, n_samples: int) -> int:
+        """See InputMap."""
+        return 2 * self.order + 1
 
+    def numbers(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        """See AdditiveKernel."""
+        x = np.minimum(values, inputs.largest[at]) * inputs.factor[at]
+        there, step = x > 0.0, STEPS[self.order]
+        log = np.log(x, out=np.zeros_like(x), where=there)
+        out, root = np.empty((2 * self.order + 1, x.size)), np.sqrt(np.where(there, x, 0.0))
+        out[0] = np.sqrt(step) * root
+        for k, (cos, sin) in enumerate(waves(step * log, self.order), 1):
+            length = np.sqrt(2.0 * step / np.cosh(np.pi * k * step)) * root
+            np.multiply(length, cos, out=out[2 * k - 1])
+            np.multiply(length, sin, out=out[2 * k])
+        return out
+
+
+@register
 @dataclass(frozen=True)
-class AdditiveGaussian(Kernel):
+class AdditiveGaussian(AdditiveKernel):
     """Additive Gaussian: the kernel sum_j exp(-gamma (x_j - z_j)^2), by cosines and sines of fixed frequencies.
 
     With sigma = 1 / sqrt(2 gamma), values (on their scale, from the mean of the column) count as at most
@@ -95,30 +334,35 @@ class AdditiveGaussian(Kernel):
     gamma: float = 0.5
     frequencies: int = 5
     word: ClassVar[str] = "additive_gaussian"
-    signed: ClassVar[bool] = True
-    scale: ClassVar[str] = "std"
+    positive_only: ClassVar[bool] = False
+    auto_scale: ClassVar[str] = "std"
 
     def __post_init__(self) -> None:
         _check_positive("gamma", self.gamma)
         _check_integer("frequencies", self.frequencies, 3, 1000)
 
+    def size(self, n_samples: int) -> int:
+        """See InputMap."""
+        return 2 * self.frequencies
 
-KERNELS: tuple[type[Kernel], ...] = (Intersection, AdditiveChi2, AdditiveGaussian)
-WORDS = ("linear", *(kernel.word for kernel in KERNELS), Polynomial.word)
+    def numbers(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        """See AdditiveKernel."""
+        zero = self._uncentred(np.zeros(inputs.factor.size), inputs, np.arange(inputs.factor.size))
+        out = self._uncentred(values, inputs, at)
+        out -= zero[:, at]
+        return out
 
-
-def kernel_of(features: Any) -> Kernel | Polynomial | None:
-    """The kernel that ``features`` asks for; None for "linear". ValueError for anything else."""
-    if isinstance(features, (Kernel, Polynomial)):
-        return features
-    if isinstance(features, str) and features in WORDS:
-        if features == Polynomial.word:
-            return Polynomial()
-        return None if features == "linear" else KERNELS[WORDS.index(features) - 1]()
-    raise ValueError(
-        f"features must be one of {WORDS}, or Intersection(...), AdditiveChi2(...), AdditiveGaussian(...) or "
-        f"Polynomial(...); got {features!r}"
-    )
+    def _uncentred(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
+        """phi(x)."""
+        count, period = self.frequencies, PERIOD * self.frequencies
+        reach, sigmas = 0.5 * (period - MARGIN), np.sqrt(2.0 * self.gamma) * inputs.factor
+        x = np.clip((values - inputs.centre[at]) * sigmas[at], -reach, reach)
+        out, step = np.empty((2 * count, x.size)), 2.0 * np.pi / period
+        for k, (cos, sin) in enumerate(waves(step * x, count), 1):
+            length = np.sqrt(2.0 * np.sqrt(2.0 * np.pi) / period * np.exp(-0.5 * (k * step) ** 2))
+            np.multiply(length, cos, out=out[2 * k - 2])
+            np.multiply(length, sin, out=out[2 * k - 1])
+        return out
 
 
 def _check_integer(name: str, value: Any, least: int, most: int) -> None:

@@ -11,7 +11,7 @@ from thresher.data.workers import SERIAL, Workers
 from thresher.loops import levels as loops
 
 
-class ThermometerBlock(Block):
+class StepBlock(Block):
     """D numbers for each of some inputs: number l is ``amplitudes[j, l]`` where the level is above l, else zero.
 
     Input j has the rows ``indices[indptr[j] : indptr[j + 1]]``, ascending, with levels from 1 to D; all other rows have
@@ -72,7 +72,7 @@ class ThermometerBlock(Block):
         inputs = BlockNumbering(self.size).whole_blocks(ids)
         return ArrayBlock(self._dense(ids), self.workers) if inputs is None else self.take_inputs(inputs)
 
-    def take_inputs(self, inputs: np.ndarray) -> "ThermometerBlock":
+    def take_inputs(self, inputs: np.ndarray) -> "StepBlock":
         """A block of all numbers of ``inputs``, in that order, copied."""
         sizes = self.indptr[inputs + 1] - self.indptr[inputs]
         ends = np.cumsum(sizes)
@@ -91,7 +91,7 @@ class ThermometerBlock(Block):
 
     def _with(self, indptr: Any, indices: Any, levels: Any, amplitudes: Any, n_rows: int | None = None) -> Any:
         n_rows = self.shape[0] if n_rows is None else n_rows
-        return ThermometerBlock(n_rows, indptr, indices, levels, amplitudes, self.workers)
+        return StepBlock(n_rows, indptr, indices, levels, amplitudes, self.workers)
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
@@ -131,10 +131,10 @@ class ThermometerBlock(Block):
         return out.T
 
 
-def thermometer(
+def step_encoded(
     n_rows: int, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, factor: np.ndarray,
     edges: np.ndarray, power: float = 1.0, workers: Workers = SERIAL,
-) -> ThermometerBlock:  # fmt: skip
+) -> StepBlock:  # fmt: skip
     """The block of inputs with the given stored values (CSC), for the kernel min(x^power, z^power).
 
     Levels count the ``edges`` (inputs, D + 1) below |value| * factor; the amplitudes are the roots of the steps between
@@ -149,7 +149,7 @@ def thermometer(
         indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
         indices, levels = indices[kept], levels[kept]
     amplitudes = np.sqrt(np.maximum(np.diff(edges if power == 1.0 else edges**power, axis=1), 0.0))
-    return ThermometerBlock(n_rows, indptr.astype(np.int64), indices, levels, amplitudes, workers)
+    return StepBlock(n_rows, indptr.astype(np.int64), indices, levels, amplitudes, workers)
 
 
 def _row(vector: np.ndarray) -> np.ndarray:

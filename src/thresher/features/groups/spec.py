@@ -1,6 +1,5 @@
 """How columns are grouped, as users describe it: labels, lists or a tree; and the units that follow for a design."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.features.groups.units import GroupUnits, ListedGroups, TreeGroups
+from thresher.features.base import Grouping
+from thresher.features.groups.units import ListedGroups, TreeGroups
+from thresher.state import register
 
 WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")
 ColumnNumbers = Callable[[str, Any], np.ndarray]  # (what, numbers or names of columns) to unique numbers
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Groups:
     """Groups of columns, by the label of each column or as lists of columns.
@@ -53,6 +55,7 @@ class Groups:
             raise ValueError(f"ungrouped must be one of {UNGROUPED}, got {self.ungrouped!r}")
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Groups from a tree: every node is the group of all columns at or below it.
@@ -88,25 +91,13 @@ class Tree:
         _check_weights(self.weights)
 
 
-class Grouping(ABC):
-    """Groups of the columns of X: ``labels`` names each unit, ``columns`` are all columns that are in a group."""
-
-    labels: np.ndarray
-    columns: np.ndarray
-    mean_size: float  # columns of a group
-
-    @abstractmethod
-    def units(self, design: Design) -> GroupUnits:
-        """The units for a design of X; columns that it omits, which have only zeros, are left out."""
-
-
 class Listed(Grouping):
     """Group g has the columns entries[begins[g] : begins[g + 1]] of X, ascending, and the weight omega[g]."""
 
     def __init__(self, begins: np.ndarray, entries: np.ndarray, omega: np.ndarray, labels: np.ndarray):
         self.begins, self.entries, self.omega, self.labels = begins, entries, omega, labels
         # not np.unique, which takes a third of a second for 400,000 columns
-        self.columns, self.mean_size = np.flatnonzero(np.bincount(entries)), entries.size / labels.size
+        self.columns = np.flatnonzero(np.bincount(entries))
 
     def units(self, design: Design) -> ListedGroups:
         """See Grouping."""
@@ -124,7 +115,6 @@ class Nodes(Grouping):
                  omega: np.ndarray, labels: np.ndarray):  # fmt: skip
         self.entries, self.walk, self.start, self.stop, self.skip = entries, walk, start, stop, skip
         self.omega, self.labels, self.columns = omega, labels, np.sort(entries)
-        self.mean_size = float((stop - start).mean())
 
     def units(self, design: Design) -> TreeGroups:
         """See Grouping."""

@@ -5,8 +5,6 @@ distance of a bag is taken first and the exponential after it: of these there ar
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +14,12 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
-from thresher.data.scan.pieces import Cost, Opened, Piece
-from thresher.data.workers import SERIAL, Workers
+from thresher.data.scan.kept import Kept, learnt
+from thresher.data.scan.pieces import Cost, Generated, Piece
+from thresher.data.scan.sources import reference
+from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataTypeError
+from thresher.features.instances.bags import Bags
 from thresher.features.instances.prototypes import Prototypes
 
 CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that later scans compute none
@@ -28,33 +29,6 @@ TILE_ROWS = 1024  # rows whose products with a tile are held at a time
 SPARSE_PRODUCT, SPARSE_SUM = 32, 512  # what a product of sparse entries and a sum of them cost, in products of BLAS
 EXPONENTIAL = 16  # what the similarity of a bag costs besides distances, in products of dense entries
 BLAS_GAIN = 8  # products of a matrix product that take as long as one product of a scan
-
-
-@dataclass(frozen=True, eq=False)
-class Bags:
-    """Which rows belong together: row i is in bag ``codes[i]``, a number below ``count``; no bag is empty."""
-
-    codes: np.ndarray
-    count: int
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The rows bag by bag, in their order within each."""
-        return np.argsort(self.codes, kind="stable")
-
-    @cached_property
-    def starts(self) -> np.ndarray:
-        """Where each bag starts in ``order``."""
-        sizes = np.bincount(self.codes, minlength=self.count)
-        return np.cumsum(sizes) - sizes
-
-    def parts(self, step: int) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """(places in ``order``, bags that have some of them, where each of these begins there), ``step`` at a time."""
-        for lo in range(0, self.codes.size, step):
-            hi = min(lo + step, self.codes.size)
-            first = int(np.searchsorted(self.starts, lo, side="right")) - 1
-            last = int(np.searchsorted(self.starts, hi, side="left"))
-            yield slice(lo, hi), slice(first, last), np.maximum(self.starts[first:last] - lo, 0)
 
 
 def rows_of(X: Any) -> Any:
@@ -163,7 +137,7 @@ class BagDistances:
     """
 
     def __init__(
-        self, X: Any, bags: Bags, factor: np.ndarray | None, candidates: np.ndarray, workers: Workers = SERIAL, *,
+        self, X: Any, bags: Bags, factor: np.ndarray | None, candidates: np.ndarray, workers: Any = SERIAL, *,
         tile: int | None = None, keep: bool = False,
     ):  # fmt: skip
         self.X, self.bags, self.factor, self.candidates, self.workers = X, bags, factor, candidates, workers
@@ -176,9 +150,7 @@ class BagDistances:
         fit = TILE_PRODUCTS // max(1, self.row_products) // NARROWEST_TILE * NARROWEST_TILE
         self.tile_width = tile or max(NARROWEST_TILE, min(WIDEST_TILE, fit))
         size = 8 * self.shape[0] * self.shape[1]
-        self._kept: np.ndarray | None = None
-        if keep and 2 * size <= CACHE:
-            self._kept = np.full((self.shape[1], self.shape[0]), np.nan)
+        self.kept_bytes = size if keep and 2 * size <= CACHE else 0  # of the distances that are kept
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -191,19 +163,12 @@ class BagDistances:
         rows = self._rows
         return rows.data.nbytes + rows.indices.nbytes if sparse.issparse(rows) else rows.nbytes
 
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of the distances that are kept."""
-        return 0 if self._kept is None else self._kept.nbytes
-
     def of(self, ids: np.ndarray) -> np.ndarray:
         """Smallest squared distances (ids, bags) of the candidates ``ids``."""
-        if self._kept is None:
+        if not self.kept_bytes:
             return self._computed(ids)
-        missing = ids[np.isnan(self._kept[ids, 0])]
-        if missing.size:
-            self._kept[missing] = self._computed(missing)
-        return self._kept[ids]
+        kept = learnt(self, lambda: rows_kept(self.shape))
+        return kept.of(ids, lambda missing: [self._computed(missing)])[0]
 
     def _computed(self, ids: np.ndarray) -> np.ndarray:
         out = np.empty((ids.size, self.bags.count))
@@ -265,32 +230,59 @@ def _products(centres: Any, rows: Any) -> np.ndarray:
     return centres @ rows.T
 
 
-@dataclass(frozen=True)
-class BagPiece(Piece):
-    """Some instances of a design: the similarities are computed by the worker that scores them."""
+def rows_kept(shape: tuple[int, int]) -> Kept:
+    """Room for a number for each of (bags, instances), those of an instance side by side."""
+    return Kept(shape[1], ((shape[0],), np.float64))
 
-    design: "BagDesign"
-    first: int
-    width: int
 
-    def open(self) -> Opened:
-        """See Piece."""
-        return Opened(self.design.block(self.first, self.first + self.width), 0, self.width)
+class Similarities:
+    """Similarities of bags to instances, of width ``sigma``: what pieces refer to.
+
+    While all of them fit CACHE, distances that are kept included, they are kept.
+    """
+
+    def __init__(self, distances: BagDistances, sigma: float):
+        self.distances, self.sigma = distances, sigma
+        self.keeps = 8 * distances.shape[0] * distances.shape[1] + distances.kept_bytes <= CACHE
+
+    @property
+    def complete(self) -> np.ndarray | None:
+        """Those of all instances (instances, bags), once all are kept."""
+        tables = self._kept.tables if self.keeps else None
+        return None if tables is None else tables[0]
+
+    @property
+    def _kept(self) -> Kept:
+        return learnt(self, lambda: rows_kept(self.distances.shape))
+
+    def of(self, ids: np.ndarray) -> Block:
+        """The columns ``ids``, computed unless they are kept."""
+        rows = self._kept.of(ids, lambda missing: [self._computed(missing)])[0] if self.keeps else self._computed(ids)
+        return self.as_block(rows)
+
+    def _computed(self, ids: np.ndarray) -> np.ndarray:
+        return similarities(self.distances.of(ids), self.sigma)
+
+    def as_block(self, rows: np.ndarray) -> DenseBlock:
+        """Similarities (instances, bags) as a block with a column for each instance."""
+        return DenseBlock(rows.T, self.distances.workers)
+
+    def block(self, lo: int, hi: int) -> Block:
+        """See BlockSource."""
+        return self.of(np.arange(lo, hi))
 
 
 class BagDesign(Design):
     """Similarities of bags to instances, of width ``sigma``; the ids in X of the columns are rows of it.
 
-    While all of them fit CACHE, distances that are kept included, they are kept, and later scans compute none.
+    Where similarities are kept, later scans compute none.
     """
 
     def __init__(self, distances: BagDistances, sigma: float):
         self.distances, self.sigma, self.ids, self.workers = distances, sigma, distances.candidates, distances.workers
+        self.similarities = Similarities(distances, sigma)
         self.shape, self.dtype = distances.shape, np.dtype(np.float64)
         self.entries = self.shape[0] * self.shape[1]
-        self._keeps = 8 * self.entries + distances.kept_bytes <= CACHE
-        self._similarities: np.ndarray | None = None  # (instances, bags)
-        self._known = np.zeros(self.shape[1], dtype=bool)
 
     @property
     def n_columns(self) -> int:
@@ -300,7 +292,7 @@ class BagDesign(Design):
     @property
     def is_cached(self) -> bool:
         """Whether scans compute no similarities any more."""
-        return self._keeps and bool(self._known.all())
+        return self.similarities.complete is not None
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]  # computed: less is read once similarities are kept
@@ -315,43 +307,17 @@ class BagDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; tiles until all similarities are kept."""
-        if self.is_cached:
-            yield from MemoryDesign(self._block(self._similarities)).pieces(vectors)
+        kept = self.similarities.complete
+        if kept is not None:
+            yield from MemoryDesign(self.similarities.as_block(kept)).pieces(vectors)
             return
-        self._make_room()
-        step = self.distances.tile_width
+        step, similar = self.distances.tile_width, reference(self.similarities, self.workers)
         for first in range(0, self.width, step):
-            yield BagPiece(self, first, min(step, self.width - first))
-
-    def _block(self, similarities: Any) -> DenseBlock:
-        return DenseBlock(similarities.T, self.distances.workers)
-
-    def block(self, lo: int, hi: int) -> Block:
-        """The columns lo <= k < hi, computed unless they are kept."""
-        return self._block(self._of(np.arange(lo, hi)))
-
-    def _of(self, ids: np.ndarray) -> np.ndarray:
-        """Similarities (ids, bags)."""
-        kept = self._similarities
-        missing = np.flatnonzero(~self._known[ids])
-        if kept is not None and missing.size == 0:
-            return kept[ids]
-        made = similarities(self.distances.of(ids[missing]), self.sigma)
-        if kept is None:
-            return made
-        kept[ids[missing]] = made
-        self._known[ids[missing]] = True
-        return kept[ids]
-
-    def _make_room(self) -> None:
-        """Where similarities will be kept; not by the workers, two of which might do it at once."""
-        if self._keeps and self._similarities is None:
-            self._similarities = np.empty(self.shape[::-1])
+            yield Generated(similar, first, min(step, self.width - first))
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design."""
-        self._make_room()
-        return self._block(self._of(np.asarray(ids, dtype=np.int64)))
+        return self.similarities.of(np.asarray(ids, dtype=np.int64))
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design: distances of all rows to these instances, or nothing but copies of what is kept."""
@@ -363,9 +329,8 @@ class BagDesign(Design):
         X = self.distances.X
         values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
         return Prototypes(
-            rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.width,
-            self.shape[0],
-        )  # fmt: skip
+            rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.shape[0]
+        )
 
     def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Standard deviations of the columns ``ids`` over the bags."""

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thresher.data.input.validation import all_finite, checked_sparse
-from thresher.errors import InvalidDataError
+from thresher.data.input.validation import all_finite
+from thresher.state import integer, need, need_floats, need_ids, register
+
+MOST_ROWS = 2**48
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Prototypes:
     """The training instances that a model and the models on its path may use, in the units of X.
@@ -28,8 +31,6 @@ class Prototypes:
         What columns are multiplied with before distances are measured; None: nothing.
     n_rows : int
         Rows of the training data.
-    n_candidates : int
-        How many of them there were to choose from.
     n_bags : int, default=None
         Bags that they were in. None: not known, as many as rows.
     """
@@ -39,7 +40,6 @@ class Prototypes:
     sigma: float
     factor: np.ndarray | None
     n_rows: int
-    n_candidates: int
     n_bags: int | None = None
 
     def take(self, ids: np.ndarray) -> Any:
@@ -51,15 +51,16 @@ class Prototypes:
         rows = self.take(ids)
         return rows.toarray() if sparse.issparse(rows) else rows
 
-
-def checked_values(values: Any, shape: tuple[int, int]) -> Any:
-    """Rows from an untrusted file as ``Prototypes`` has them; InvalidDataError if they cannot be that."""
-    if sparse.issparse(values):
-        values = sparse.csr_array(checked_sparse(values))
-    elif not isinstance(values, np.ndarray):
-        raise InvalidDataError("they must be an array or a sparse matrix")
-    if values.shape != shape or values.dtype != np.float64:
-        raise InvalidDataError(f"they are {values.dtype} of shape {values.shape}, expected float64 of shape {shape}")
-    if not all_finite(values):
-        raise InvalidDataError("they contain NaN or infinity")
-    return values
+    def check(self, n_columns: int) -> None:
+        """Raise Damaged unless the fields, which may be of any type, are those of rows of so many columns."""
+        n_rows = integer(self.n_rows, "n_rows of the instances", 1, MOST_ROWS)
+        rows = need_ids(self.rows, "rows of the instances", n_rows)
+        need(type(self.sigma) is float and 0.0 < self.sigma < np.inf, "sigma of the instances must be positive")
+        if self.n_bags is not None:
+            integer(self.n_bags, "n_bags of the instances", 1, n_rows)
+        if self.factor is not None:
+            need_floats(self.factor, "factor of the instances", (n_columns,), least=0.0)
+        values = self.values
+        valid = isinstance(values, (np.ndarray, sparse.csr_array)) and values.dtype == np.float64
+        need(valid and values.shape == (rows.size, n_columns), "values of the instances have another shape or type")
+        need(all_finite(values), "values of the instances contain NaN or infinity")

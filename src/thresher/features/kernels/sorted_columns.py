@@ -5,11 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable
-from thresher.data.blocks.compressed import CscBlock, CsrBlock, ranges_between
+from thresher.data.blocks.base import Block, Scannable, StoredColumns
 from thresher.features.kernels.column_kernel import take_ranges
-
-ENTRIES_AT_ONCE = 1 << 20  # entries of sparse columns that are sorted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,73 +67,28 @@ def columns_of(block: Block) -> SortedColumns:
 
 def sorted_columns(block: Scannable, lo: int, hi: int, weighted: np.ndarray) -> Iterator[tuple[int, SortedColumns]]:
     """(first column, some columns) for all lo <= j < hi of a block, without the rows that are not ``weighted``."""
-    if isinstance(block, CscBlock):
-        cuts = np.arange(block.indptr[lo] + ENTRIES_AT_ONCE, block.indptr[hi], ENTRIES_AT_ONCE)
-        for first, last in ranges_between(np.searchsorted(block.indptr, cuts) - lo, hi - lo):
-            yield lo + first, _of_csc(block, lo + first, lo + last, weighted)
-    elif isinstance(block, CsrBlock):
-        share = (hi - lo) / max(1, block.shape[1])
-        step = max(1, -(-(hi - lo) * ENTRIES_AT_ONCE // max(1, int(share * block.entries))))
-        begins = _places_in_rows(block, lo)
-        for first in range(lo, hi, step):
-            last = min(first + step, hi)
-            ends = _places_in_rows(block, last)
-            yield first, _of_csr(block, np.stack([begins, ends]), first, last, weighted)
-            begins = ends
-    elif isinstance(block, Block):
-        for first in range(lo, hi, DENSE_COLUMNS):
-            yield first, _of_dense(block, first, min(first + DENSE_COLUMNS, hi), weighted)
-    else:
+    if not isinstance(block, Block):
         raise TypeError(f"alignments need columns that can be taken, which {type(block).__name__} does not have")
+    for stored in block.stored_parts(lo, hi):
+        yield stored.first, _sorted(stored, weighted)
 
 
-def _of_dense(block: Block, lo: int, hi: int, weighted: np.ndarray) -> SortedColumns:
-    columns = block.take(np.arange(lo, hi)).toarray().T
-    order = np.argsort(columns, axis=1, kind="stable")
-    values = np.take_along_axis(columns, order, axis=1)
-    kept = (values != 0.0) & weighted[order]
-    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    return SortedColumns(weighted.size, indptr, order[kept], values[kept])
-
-
-def _of_csc(block: CscBlock, lo: int, hi: int, weighted: np.ndarray) -> SortedColumns:
-    part = slice(int(block.indptr[lo]), int(block.indptr[hi]))
-    rows, values = block.indices[part].astype(np.int64), block.values[part].astype(np.float64)
-    column = np.repeat(np.arange(hi - lo), np.diff(block.indptr[lo : hi + 1]))
-    return _sorted(rows, values, column, hi - lo, weighted)
-
-
-def _places_in_rows(block: CsrBlock, column: int) -> np.ndarray:
-    """Where the entries of ``column`` and of those after it begin in each row, by bisection in all rows at once.
-
-    Taking columns would read all indices for every slice.
-    """
-    low, high = block.indptr[:-1].astype(np.int64), block.indptr[1:].astype(np.int64)
-    while (open_rows := np.flatnonzero(low < high)).size:
-        middle = (low[open_rows] + high[open_rows]) // 2
-        before = block.indices[middle] < column
-        low[open_rows[before]] = middle[before] + 1
-        high[open_rows[~before]] = middle[~before]
-    return low
-
-
-def _of_csr(block: CsrBlock, bounds: np.ndarray, lo: int, hi: int, weighted: np.ndarray) -> SortedColumns:
-    """Columns lo <= j < hi, whose entries lie between ``bounds``, (2, rows), in each row."""
-    begins, ends = bounds
-    counts = np.where(weighted, ends - begins, 0)
-    rows = np.repeat(np.arange(counts.size), counts)
-    places = np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(rows.size)
-    values, column = block.values[places].astype(np.float64), block.indices[places].astype(np.int64) - lo
-    return _sorted(rows, values, column, hi - lo, weighted)
-
-
-def _sorted(
-    rows: np.ndarray, values: np.ndarray, column: np.ndarray, n_columns: int, weighted: np.ndarray
-) -> SortedColumns:
-    """Entries by column, then value, then row, without zeros and without rows that are not ``weighted``."""
+def _sorted(stored: StoredColumns, weighted: np.ndarray) -> SortedColumns:
+    rows, values, column = stored.rows.astype(np.int64), stored.values.astype(np.float64), stored.columns
     kept = (values != 0.0) & weighted[rows]
+    lengths = np.diff(stored.indptr)
     if not kept.all():
         rows, values, column = rows[kept], values[kept], column[kept]
-    order = np.lexsort((values, column))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=n_columns))])
-    return SortedColumns(weighted.size, indptr, rows[order], values[order])
+        lengths = np.bincount(column, minlength=lengths.size)
+    if values.size and values.min() < values.max():
+        order = _order(values, column, lengths)
+        rows, values = rows[order], values[order]
+    return SortedColumns(weighted.size, np.concatenate([[0], np.cumsum(lengths)]), rows, values)
+
+
+def _order(values: np.ndarray, column: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The order by column, then by value, then by row."""
+    if lengths.min() < lengths.max():  # else they are sorted as a table, which is faster
+        return np.lexsort((values, column))
+    within = np.argsort(values.reshape(lengths.size, -1), axis=1, kind="stable")
+    return (within + lengths[0] * np.arange(lengths.size)[:, None]).ravel()

@@ -1,15 +1,18 @@
 """Products as units that need linear terms: strong heredity needs those of both columns, weak heredity one of them."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.data.designs.units import EachColumn
-from thresher.data.scan.reducers import Ranked, Split, TopK, best_first, distinct
+from thresher.data.designs.units import EachColumn, RankingRequest, Scan
+from thresher.data.scan.reducers import Ranked, Split, TopK, best_first
 from thresher.data.scan.scores import Correlation
 from thresher.features.polynomial.design import ProductDesign
-from thresher.results.products import numbers_of, pairs_of
+from thresher.features.polynomial.numbers import numbers_of, pairs_of
 
-AT_A_TIME = 8  # columns whose products with all others are scored in one scan
+MOST_ENTRIES = 1 << 24  # of all vectors of a scan; where there would be more, there are several scans
 
 
 class HereditaryTerms(EachColumn):
@@ -19,22 +22,33 @@ class HereditaryTerms(EachColumn):
         super().__init__(count)
         self.both = both
 
-    def eligible(self, design: Design, V: np.ndarray, taken: np.ndarray, size: int, exclude: np.ndarray) -> Ranked:
-        """See Units: linear terms, and products of columns whose linear terms are taken."""
+    def eligible(self, design: Design, requests: Sequence[RankingRequest], scan: Scan) -> list[Ranked]:
+        """See Units: linear terms, and products of columns whose linear terms are taken.
+
+        One scan of the columns finds the linear terms for all models and, under weak heredity, the products with each
+        column whose linear term is taken. Under strong heredity both columns are in memory.
+        """
         if not isinstance(design, ProductDesign):
             raise TypeError(f"heredity is for products of columns, got {type(design).__name__}")
-        pairs = pairs_of(taken)
-        there = pairs[pairs[:, 1] < 0, 0]
-        (found,) = design.within(there if self.both else there[:0], there).scan(
-            Correlation(V.T), TopK(size, exclude, summed=True)
-        )
-        lists = [found]
-        for lo in range(0, 0 if self.both else there.size, AT_A_TIME):
-            lists += _with_all(design, V, there[lo : lo + AT_A_TIME], size, exclude)
-        ids, squares = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-        ids, first = np.unique(ids, return_index=True)
-        order = best_first(squares[first], ids)[:size]
-        return ids[order], squares[first][order]
+        found: list[list[Ranked]] = [[] for _ in requests]
+        searches = []
+        for request, lists in zip(requests, found, strict=True):
+            parents = _parents(design, request)
+            searches.append(Search(design, request, lists))
+            if self.both:
+                lists.append(_products_in_memory(design, request, parents))
+            else:
+                searches += [Search(design, request, lists, int(place)) for place in parents]
+        widest = max(len(request.V) for request in requests)
+        at_a_time = max(1, MOST_ENTRIES // max(1, widest * design.shape[0]))
+        for lo in range(0, len(searches), at_a_time):
+            some = searches[lo : lo + at_a_time]
+            vectors = [search.vectors() for search in some]
+            reducer = Split([search.reducer() for search in some], [len(V) for V in vectors])
+            results = scan(design.base, Correlation(np.concatenate(vectors).T), reducer)
+            for search, (best,) in zip(some, results, strict=True):
+                search.keep(*best)
+        return [_best(lists, request.size) for lists, request in zip(found, requests, strict=True)]
 
     def needed(self, units: np.ndarray) -> tuple[np.ndarray, bool]:
         """See Units."""
@@ -49,18 +63,71 @@ class HereditaryTerms(EachColumn):
         return others, self.both
 
 
-def _with_all(
-    design: ProductDesign, V: np.ndarray, columns: np.ndarray, size: int, exclude: np.ndarray
-) -> list[Ranked]:
-    """The best products of each of ``columns`` with any other column."""
-    z, k = design.base.take(columns).toarray(), len(V)
-    vectors = np.concatenate([V * column for column in z.T])
-    gone = distinct(exclude)
-    more = size + gone.size + 1  # those that are left out afterwards are found, too
-    reducer = Split([TopK(more, summed=True)] * columns.size, [k] * columns.size)
-    found = []
-    for i, ((others, squares),) in zip(columns, design.base.scan(Correlation(vectors.T), reducer), strict=True):
-        ids = numbers_of(np.full_like(others, i), others)
-        keep = (others != i) & design.terms.product[others] & design.terms.product[i] & ~np.isin(ids, gone)
-        found.append((ids[keep], squares[keep] * design.polynomial.product_factor**2))
-    return found
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The best linear terms for a model, or the best products with the column of a linear term that it has taken.
+
+    ``place`` is that of this term among the units taken, None for linear terms. What is found is added to ``lists``.
+    """
+
+    design: ProductDesign
+    request: RankingRequest
+    lists: list[Ranked]
+    place: int | None = None
+
+    def vectors(self) -> np.ndarray:
+        """The vectors that columns are scanned for: those of the model, times the column."""
+        if self.place is None or self.request.columns is None:
+            return self.request.V
+        column = self.request.columns.take(np.array([self.place])).toarray()[:, 0]
+        return self.request.V * (column / self.design.polynomial.linear_factor)
+
+    def reducer(self) -> TopK:
+        """Keeps the best columns: as many as wanted, and as many as may be left out afterwards."""
+        terms = self.design.terms
+        there = terms.linear if self.place is None else terms.product
+        size = self.request.size + self.request.exclude.size + 1
+        return TopK(size, np.flatnonzero(~there), summed=True)
+
+    def keep(self, columns: np.ndarray, squares: np.ndarray) -> None:
+        """Keep the terms made of ``columns``, which have these squared scores."""
+        own = -1 if self.place is None else int(pairs_of(self.request.taken[[self.place]])[0, 0])
+        pairs = np.stack([columns, np.full_like(columns, own)], axis=1)
+        factors = self.design.polynomial.factors(pairs)
+        self.lists.append(_allowed(self.design, self.request, pairs, squares * factors**2))
+
+
+def _parents(design: ProductDesign, request: RankingRequest) -> np.ndarray:
+    """Places among the units taken of linear terms whose columns have products."""
+    first, second = pairs_of(request.taken).T
+    return np.flatnonzero((second < 0) & design.terms.product[first])
+
+
+def _products_in_memory(design: ProductDesign, request: RankingRequest, parents: np.ndarray) -> Ranked:
+    """All products and squares of the columns of ``parents``."""
+    columns, (i, j) = pairs_of(request.taken[parents])[:, 0], np.triu_indices(parents.size)
+    squares = np.zeros(i.size)
+    if request.columns is not None and parents.size:
+        block = request.columns.take(parents)
+        for v in request.V:
+            squares += block.gram(v)[i, j] ** 2
+    pairs = np.stack([columns[i], columns[j]], axis=1)
+    factors = design.polynomial.factors(pairs) / design.polynomial.linear_factor**2
+    return _allowed(design, request, pairs, squares * factors**2)
+
+
+def _allowed(design: ProductDesign, request: RankingRequest, pairs: np.ndarray, squares: np.ndarray) -> Ranked:
+    """The terms of some pairs that are not left out and have a score."""
+    first, second = pairs.T
+    numbers = numbers_of(first, second)
+    there = (first != second) | design.terms.square[first]
+    keep = there & (squares > 0.0) & ~np.isin(numbers, request.exclude)
+    return numbers[keep], squares[keep]
+
+
+def _best(lists: list[Ranked], size: int) -> Ranked:
+    """The best of all lists, in which a term may be twice."""
+    ids, squares = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+    ids, first = np.unique(ids, return_index=True)
+    order = best_first(squares[first], ids)[:size]
+    return ids[order], squares[first][order]

@@ -1,19 +1,23 @@
 """Which terms of a polynomial are features, and what a pass over the columns says about them."""
 
+import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable, readonly
-from thresher.data.blocks.compressed import CscBlock, CsrBlock
+from thresher.data.blocks.compressed import CscBlock
 from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import ColumnScaling, Score
-from thresher.features.polynomial.spec import Polynomial
+from thresher.data.scan.sources import Reference
+from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense, products
-from thresher.results.products import numbers_of
+
+if TYPE_CHECKING:
+    from thresher.features.polynomial.spec import Polynomial
 
 SURE = 1.0 + 1e-6  # bounds are sums that are rounded
 
@@ -22,7 +26,7 @@ SURE = 1.0 + 1e-6  # bounds are sums that are rounded
 class Terms:
     """The terms that there are: per column, whether it is one itself, its square is one, and it has products."""
 
-    polynomial: Polynomial
+    polynomial: "Polynomial"
     linear: np.ndarray
     square: np.ndarray
     product: np.ndarray
@@ -34,7 +38,7 @@ class Terms:
         return int(np.count_nonzero(self.linear)) + int(np.count_nonzero(self.square)) + inputs * (inputs - 1) // 2
 
 
-def terms_of(design: Design, polynomial: Polynomial, weights: np.ndarray, exclude: ArrayLike = ()) -> Terms:
+def terms_of(design: Design, polynomial: "Polynomial", weights: np.ndarray, exclude: ArrayLike = ()) -> Terms:
     """The Terms of the columns of ``design``, without those in ``exclude``; one pass over X.
 
     Columns that are constant where there is weight have no products, those with two values no square.
@@ -57,22 +61,12 @@ class DistinctValues(Score):
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score; scaling changes nothing."""
-        if isinstance(block, (CscBlock, CsrBlock)):
-            seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
-            by_columns = isinstance(block, CscBlock)
-            loop = products.distinct_by_columns if by_columns else products.distinct_by_rows
-            loop(block.indptr, block.indices, block.values, self.counts, lo, hi, seen, known)
-            absent = known[2] < np.count_nonzero(self.counts)  # some entries are zero without being stored
-            has_zero = ((seen > 0) & (known[0] == 0.0)) | ((seen > 1) & (known[1] == 0.0)) | (seen > 2)
-            return np.minimum(seen + (absent & ~has_zero), 3)[None].astype(np.float64)
-        out = np.empty((1, hi - lo))
-        for start, columns in _arrays(block, lo, hi):
-            columns = columns[self.counts]
-            other = columns != columns[:1]
-            second = columns[np.argmax(other, axis=0), np.arange(columns.shape[1])]
-            third = (other & (columns != second)).any(axis=0)
-            out[0, start - lo : start - lo + third.size] = 1.0 + other.any(axis=0) + third
-        return out
+        seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
+        for first, indptr, rows, values in _takeable(block).stored_parts(lo, hi):
+            products.distinct(indptr, rows, values, self.counts, first - lo, seen, known)
+        absent = known[2] < np.count_nonzero(self.counts)  # some entries are zero without being stored
+        has_zero = ((seen > 0) & (known[0] == 0.0)) | ((seen > 1) & (known[1] == 0.0)) | (seen > 2)
+        return np.minimum(seen + (absent & ~has_zero), 3)[None].astype(np.float64)
 
 
 class TermSums(Score):
@@ -83,8 +77,11 @@ class TermSums(Score):
     """
 
     def __init__(self, V: np.ndarray, peaks: np.ndarray, *, signed: bool):
-        self.V, self.signed, self.vectors = V, signed, 3 * len(V)
-        self._side_by_side = np.ascontiguousarray(np.concatenate([V, peaks[None]]).T)
+        self.V, self.peaks, self.signed, self.vectors = V, peaks, signed, 3 * len(V)
+
+    @functools.cached_property
+    def _side_by_side(self) -> np.ndarray:
+        return np.ascontiguousarray(np.concatenate([self.V, self.peaks[None]]).T)
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score: of dense columns."""
@@ -121,25 +118,26 @@ class Sifted(Collect):
     The result is (that reducer, bounds (width, k)).
     """
 
-    def __init__(self, inner: Reducer, terms: Terms, width: int, part: Any = None):
+    def __init__(self, inner: Reducer, terms: Reference[Terms], width: int, part: Any = None):
         super().__init__(width, part)
         self.inner, self.terms = inner, terms
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Sifted":
         """See Reducer."""
-        k, kernel = len(scores) // 3, self.terms.polynomial
+        k, terms = len(scores) // 3, self.terms.open()
+        kernel = terms.polynomial
         j = slice(ids, ids + scores.shape[1]) if isinstance(ids, int) else ids
         inner = self.inner.started(0, np.zeros((k, 0)))
         for mask, lines, factor, linear in (
-            (self.terms.linear[j], scores[:k], kernel.linear_factor, True),
-            (self.terms.square[j], scores[k : 2 * k], float(kernel.gamma), False),
+            (terms.linear[j], scores[:k], kernel.linear_factor, True),
+            (terms.square[j], scores[k : 2 * k], float(kernel.gamma), False),
         ):
             there = np.flatnonzero(mask & lines.any(axis=0))
             if there.size:
                 columns = there + ids if isinstance(ids, int) else ids[there]
                 numbers = numbers_of(columns, np.full_like(columns, -1) if linear else columns)
                 inner = inner.merged(self.inner.started(numbers, lines[:, there] * factor))
-        bounds = np.where(self.terms.product[j], scores[2 * k :], 0.0)
+        bounds = np.where(terms.product[j], scores[2 * k :], 0.0)
         return Sifted(inner, self.terms, self.width, (ids, bounds))
 
     @property
@@ -157,19 +155,49 @@ class Sifted(Collect):
         return self.inner, super().result()
 
 
-def peaks_of(design: Design) -> tuple[np.ndarray, bool]:
-    """(the largest |z| of each row, whether any z is negative), of the scaled columns z of a sparse ``design``."""
-    peaks, signed = np.zeros(design.shape[0]), False
-    for piece in design.pieces():
-        block, lo, hi = piece.open()
-        if not isinstance(block, (CscBlock, CsrBlock)):
-            return peaks, True
-        scaling = None if design.scaling is None else design.scaling.range(piece.first, piece.first + piece.width)
+class Peaks(Score):
+    """The largest |z| of each row in some columns, and below them 1 if one of the values is negative. (n + 1, 1)."""
+
+    vectors = 1
+
+    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+        """See Score; a number for each row, not for each column. Of sparse columns."""
+        if not (isinstance(block, Block) and block.sparse):
+            raise TypeError(f"the largest values of rows are those of sparse columns, got a {type(block).__name__}")
+        peaks = np.zeros(block.shape[0] + 1)
         factor = np.ones(hi - lo) if scaling is None else scaling.factor
-        loop = products.peaks_by_columns if isinstance(block, CscBlock) else products.peaks_by_rows
-        loop(block.indptr, block.indices, block.values, factor, lo, hi, peaks)
-        signed = signed or bool(block.values.min(initial=0.0) < 0.0)
-    return peaks, signed
+        for stored in block.stored_parts(lo, hi):
+            z = stored.values * factor[stored.first - lo + stored.columns]
+            np.maximum.at(peaks, stored.rows, np.abs(z))
+            if z.min(initial=0.0) < 0.0:
+                peaks[-1] = 1.0
+        return peaks[:, None]
+
+
+class LargestOfRows(Collect):
+    """The largest of each of the ``width`` rows of scores that are not negative. The result is (width,)."""
+
+    def __init__(self, width: int, largest: np.ndarray | None = None):
+        super().__init__(width)
+        self.largest = largest
+
+    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "LargestOfRows":
+        """See Reducer."""
+        return LargestOfRows(self.width, scores.max(axis=1) if scores.size else None)
+
+    def merged(self, other: "LargestOfRows") -> "LargestOfRows":
+        """See Reducer."""
+        return LargestOfRows(self.width, np.maximum(self.result(), other.result()))
+
+    def result(self) -> np.ndarray:
+        """The largest of each row."""
+        return np.zeros(self.width) if self.largest is None else self.largest
+
+
+def peaks_of(design: Design) -> tuple[np.ndarray, bool]:
+    """(the largest |z| of each row, whether any value is negative), of the scaled columns z of a sparse ``design``."""
+    found = design.scan(Peaks(), LargestOfRows(design.shape[0] + 1))
+    return found[:-1], bool(found[-1])
 
 
 def raw_columns(design: Design, ids: np.ndarray) -> Any:
@@ -188,7 +216,12 @@ def scaled_values(columns: np.ndarray, scaling: ColumnScaling | None, some: Any)
 
 def _arrays(block: Scannable, lo: int, hi: int) -> Any:
     """(first column, array of float64) for a few columns at a time."""
+    for start in range(lo, hi, DENSE_COLUMNS):
+        yield start, _takeable(block).take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
+
+
+def _takeable(block: Scannable) -> Block:
+    """The block, if its columns can be taken."""
     if not isinstance(block, Block):
         raise TypeError(f"products need columns that can be taken, which {type(block).__name__} has not")
-    for start in range(lo, hi, DENSE_COLUMNS):
-        yield start, block.take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
+    return block

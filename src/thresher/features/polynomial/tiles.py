@@ -4,7 +4,7 @@ A tile is a matrix product of float32, whose error is bounded. Pairs that may be
 float64, so that the result is that of float64. Tiles in which nothing can be above the bar are left out.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,10 +12,12 @@ import numpy as np
 
 from thresher.data.blocks.base import readonly
 from thresher.data.designs.base import Design
+from thresher.data.scan.kept import Kept, learnt
 from thresher.data.scan.pieces import Job, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, largest, passing
+from thresher.data.scan.sources import Reference, reference
+from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense
-from thresher.results.products import numbers_of
 
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
 CHUNK = 2048  # rows that are summed in single precision
@@ -32,25 +34,23 @@ class Columns:
     def __init__(self, design: Design):
         self.design = design
         n, p = design.shape
-        self._kept = np.empty((p, n), dtype=np.float32) if 4 * n * p <= KEEP else None
-        self._lengths = np.full(p, -1.0)
+        self.keeps = 4 * n * p <= KEEP
 
     def exactly(self, ids: np.ndarray) -> np.ndarray:
         """(ids, n) in float64."""
         return np.ascontiguousarray(self.design.take(ids).toarray().T)
 
-    def roughly(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def roughly(self, ids: np.ndarray) -> Sequence[np.ndarray]:
         """((ids, n) in float32, length of each)."""
-        new = ids if self._kept is None else ids[self._lengths[ids] < 0.0]
-        if new.size:
-            z = self.exactly(new)
-            lengths = np.sqrt(np.einsum("ij,ij->i", z, z))
-            z = (z / np.where(lengths > 0.0, lengths, 1.0)[:, None]).astype(np.float32)
-            if self._kept is None:
-                return z, lengths
-            self._kept[new] = z  # two threads may do this at once: they write the same
-            self._lengths[new] = lengths
-        return self._kept[ids], self._lengths[ids]  # type: ignore[index]
+        if not self.keeps:
+            return self._rounded(ids)
+        n, p = self.design.shape
+        return learnt(self, lambda: Kept(p, ((n,), np.float32), ((), np.float64))).of(ids, self._rounded)
+
+    def _rounded(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z = self.exactly(ids)
+        lengths = np.sqrt(np.einsum("ij,ij->i", z, z))
+        return (z / np.where(lengths > 0.0, lengths, 1.0)[:, None]).astype(np.float32), lengths
 
 
 class Rough(NamedTuple):
@@ -88,7 +88,7 @@ class Rough(NamedTuple):
 class Gram:
     """What the tiles of one scan share: the order of the columns, and roots of sum |v| z^2 (k, columns)."""
 
-    columns: Columns
+    columns: Reference[Columns]
     order: np.ndarray
     roots: np.ndarray
     V: np.ndarray
@@ -127,8 +127,9 @@ class Gram:
 
     def rough(self, a: int, b: int) -> "Rough":
         """The sums of the pairs between two tiles, nearly."""
-        A, long_a = self.columns.roughly(self.order[self.tile(a)])
-        B, long_b = self.columns.roughly(self.order[self.tile(b)])
+        columns = self.columns.open()
+        A, long_a = columns.roughly(self.order[self.tile(a)])
+        B, long_b = columns.roughly(self.order[self.tile(b)])
         n = A.shape[1]
         chunks = [slice(lo, lo + CHUNK) for lo in range(0, n, CHUNK)]
         sums: list[np.ndarray] = []
@@ -140,6 +141,19 @@ class Gram:
         roots = self.roots[:, self.tile(a)], self.roots[:, self.tile(b)]
         return Rough(sums, (long_a, long_b), roots, self.factor * self.unit, ERROR * self.factor, TINY * n)
 
+    def pairs(self, a: int, b: int) -> np.ndarray:
+        """Which places of two tiles are pairs: all, of a tile with itself those below the diagonal."""
+        sizes = self.order[self.tile(a)].size, self.order[self.tile(b)].size
+        return np.tri(*sizes, k=-1, dtype=bool).ravel() if a == b else np.ones(sizes[0] * sizes[1], dtype=bool)
+
+    def scored(self, a: int, b: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(numbers, ascending, exact scores) of the pairs at some places of two tiles."""
+        first, second = self.order[self.tile(a)], self.order[self.tile(b)]
+        i, j = first[places // second.size], second[places % second.size]
+        numbers = numbers_of(i, j)
+        order = np.argsort(numbers)
+        return numbers[order], self.exact(i[order], j[order])
+
     def exact(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Scores (k, pairs) of the columns ``first`` and ``second``."""
         out = np.zeros((len(self.V), first.size))
@@ -148,7 +162,7 @@ class Gram:
         for lo in range(0, first.size, step):
             part = slice(lo, lo + step)
             ids, place = np.unique(np.concatenate([first[part], second[part]]), return_inverse=True)
-            z = self.columns.exactly(ids)
+            z = self.columns.open().exactly(ids)
             count = first[part].size
             products = readonly(z[place[:count]] * z[place[count:]])
             sums = np.zeros((len(self.V), count))
@@ -161,46 +175,33 @@ class Gram:
 class TilePiece(Scattered):
     """The pairs of tile ``a`` with tiles start..stop-1, which are not after it."""
 
-    gram: Gram
+    gram: Reference[Gram]
     a: int
     start: int
     stop: int
 
     def reduced(self, score: Any, scaling: Any, reducer: Reducer, bar: np.ndarray) -> Reducer:
         """See Job."""
-        gates, part = reducer.gates(len(self.gram.V)), None
+        gram, part = self.gram.open(), None
+        gates = reducer.gates(len(gram.V))
         for b in range(self.start, self.stop):
-            if not passing(self.gram.bound(self.a, b), gates, bar)[0]:
+            if not passing(gram.bound(self.a, b), gates, bar)[0]:
                 continue
-            rough = self.gram.rough(self.a, b)
+            rough = gram.rough(self.a, b)
             if not passing(rough.most(), gates, bar)[0]:
                 continue
-            (sums, off), left = rough.scores(), self._pairs(b)
+            (sums, off), left = rough.scores(), gram.pairs(self.a, b)
             while left.any():
                 maybe = np.flatnonzero(left & passing(np.abs(sums) + off, gates, bar))
                 if maybe.size > SURELY:  # the best ones first: they raise the bar for the others
                     maybe = maybe[largest(sum(row[maybe] ** 2 for row in sums), max(SURELY, maybe.size // 4))]
                 if not maybe.size:
                     break
-                more = reducer.started(*self._scored(b, maybe))
+                more = reducer.started(*gram.scored(self.a, b, maybe))
                 part = more if part is None else part.merged(more)
                 bar = np.maximum(bar, part.bar)
                 left[maybe] = False
-        return reducer.started(0, np.zeros((len(self.gram.V), 0))) if part is None else part
-
-    def _pairs(self, b: int) -> np.ndarray:
-        """Which places of a tile are pairs: all, on the diagonal those below it."""
-        gram = self.gram
-        sizes = gram.order[gram.tile(self.a)].size, gram.order[gram.tile(b)].size
-        return np.tri(*sizes, k=-1, dtype=bool).ravel() if self.a == b else np.ones(sizes[0] * sizes[1], dtype=bool)
-
-    def _scored(self, b: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(numbers, ascending, exact scores) of the pairs at ``places``."""
-        first, second = self.gram.order[self.gram.tile(self.a)], self.gram.order[self.gram.tile(b)]
-        i, j = first[places // second.size], second[places % second.size]
-        numbers = numbers_of(i, j)
-        order = np.argsort(numbers)
-        return numbers[order], self.gram.exact(i[order], j[order])
+        return reducer.started(0, np.zeros((len(gram.V), 0))) if part is None else part
 
 
 class Tiles:
@@ -222,15 +223,17 @@ class Tiles:
             size += row * row
         order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
         n = V.shape[1]
-        gram = Gram(self.columns, order, bounds[:, order], V, factor, max(1, min(WIDEST, LARGEST // max(1, n))))
+        workers, width = self.columns.design.workers, max(1, min(WIDEST, LARGEST // max(1, n)))
+        gram = Gram(reference(self.columns, workers), order, bounds[:, order], V, factor, width)
         watch(order.size)
         each = float(n * gram.width**2 * len(V))  # multiplications of a tile
         count, gates = max(1, int(PIECE_WORK / each)), reducer.gates(len(V))
 
         def pieces() -> Iterator[Job]:
+            tiles = reference(gram, workers)
             for a in range(gram.tiles if order.size > 1 else 0):
                 if passing(gram.reach(a), gates, bar())[0]:
                     for start in range(0, a + 1, count):
-                        yield TilePiece(gram, a, start, min(start + count, a + 1))
+                        yield TilePiece(tiles, a, start, min(start + count, a + 1))
 
         yield Stage(pieces(), each * gram.tiles * (gram.tiles + 1) / 2)

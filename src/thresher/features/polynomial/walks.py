@@ -14,11 +14,14 @@ import numpy as np
 
 from thresher.data.blocks.compressed import CscBlock, ranges_between
 from thresher.data.designs.base import Design
-from thresher.data.scan.pieces import Known, Scattered, Stage
+from thresher.data.scan.kept import learnt
+from thresher.data.scan.pieces import Scattered, Stage
 from thresher.data.scan.reducers import Reducer, best_first, passing
+from thresher.data.scan.sources import Reference, reference
+from thresher.data.workers import SERIAL
+from thresher.features.polynomial.numbers import numbers_of
 from thresher.features.polynomial.terms import SURE, Sifted, Terms, TermSums, raw_columns
 from thresher.loops import products
-from thresher.results.products import numbers_of
 
 SOME = 4096  # columns that are scored first
 FIRST, MORE = 512, 4  # columns of the first stage, and how many times as many the next ones have
@@ -114,22 +117,23 @@ class Walk:
 class WalkPiece(Scattered):
     """The pairs of columns start..stop-1 of a walk with those before them; ``by_rows``: as a grid."""
 
-    walk: Walk
+    walk: Reference[Walk]
     start: int
     stop: int
     by_rows: bool
 
     def reduced(self, score: Any, scaling: Any, reducer: Reducer, bar: np.ndarray) -> Reducer:
         """See Job."""
-        gate, at, part = self.walk.gate, self.start, reducer.started(0, np.zeros((self.walk.gate.vectors, 0)))
+        walk, at = self.walk.open(), self.start
+        gate, part = walk.gate, reducer.started(0, np.zeros((walk.gate.vectors, 0)))
         while at < self.stop:
-            hopeful = np.flatnonzero(passing(self.walk.bounds[:, at : self.stop], gate.counts, gate.bar(bar)))
+            hopeful = np.flatnonzero(passing(walk.bounds[:, at : self.stop], gate.counts, gate.bar(bar)))
             if not hopeful.size:
                 break
             at, last = at + int(hopeful[0]), at + int(hopeful[-1]) + 1
-            found = self.walk.grid if self.by_rows else self.walk.found
+            found = walk.grid if self.by_rows else walk.found
             at, places, scores = found(at, last, gate.counts, gate.bar(bar))
-            numbers = numbers_of(*self.walk.columns[places])
+            numbers = numbers_of(*walk.columns[places])
             order = np.argsort(numbers)
             part = part.merged(reducer.started(numbers[order], gate.among_all(scores[:, order])))
             bar = np.maximum(bar, part.bar)
@@ -145,6 +149,14 @@ class _Path:
         self.gate, self.most, self.done, self.alive = gate, most, np.zeros(0, dtype=np.int64), 0
         self.rows = np.flatnonzero(gate.V.any(axis=0))
         self.V = np.ascontiguousarray(gate.V[:, self.rows].T)
+
+
+@dataclass
+class Reach:
+    """How many columns the last scan scored, and how many it walked through: the next needs about as many."""
+
+    scored: int
+    walked: int
 
 
 class Walks:
@@ -163,8 +175,6 @@ class Walks:
         self.number[self.order] = np.arange(design.width)
         self._falling = -self.counts[self.order]
         self._entries_before = np.concatenate([[0], np.cumsum(-self._falling)])
-        self._last = SOME  # columns that the last scan scored, and
-        self._last_walk = FIRST  # that it walked through: the next one probably needs about as many
 
     def stages(
         self, V: np.ndarray, terms: Terms, reducer: Reducer, bar: Callable[[], np.ndarray], watch: Callable[[int], None]
@@ -175,25 +185,27 @@ class Walks:
         told how many columns were.
         """
         score, walked = TermSums(V, self.peaks, signed=self.signed), 0
+        last, filtered = learnt(self, lambda: Reach(SOME, FIRST)), reference(terms, SERIAL)
         gates, ends = reducer.gates(len(V)), np.cumsum(reducer.gates(len(V)))
         each = [Gate(g, slice(end - count, end), len(V), V[end - count : end])
                 for g, (count, end) in enumerate(zip(gates.tolist(), ends.tolist(), strict=True))]  # fmt: skip
         paths = [_Path(gate, FIRST) for gate in each]
-        upto, most = 0, self._last
+        upto, most = 0, last.scored
         columns, bounds = np.zeros(0, dtype=np.int64), np.zeros((len(V), 0))
         while (reach := self._reach(each, terms, bar())) > upto:
-            last, upto = upto, min(reach, most)
-            some = np.sort(self.order[last:upto])
-            sifted = Sifted(reducer, terms, self.design.width).started(some, self._scores(score, some))
-            yield Stage([Known(sifted.inner)], 1.0)
+            before, upto = upto, min(reach, most)
+            some = np.sort(self.order[before:upto])
+            sifted = Sifted(reducer, filtered, self.design.width).started(some, self._scores(score, some))
+            yield Stage(found=sifted.inner)
             columns, bounds = np.concatenate([columns, some]), np.concatenate([bounds, sifted.bounds], axis=1)
             for path in paths:
-                path.most = max(path.most, self._last_walk)
+                path.most = max(path.most, last.walked)
                 yield from self._along(path, columns, bounds[path.gate.lines], terms.polynomial.product_factor, bar)
                 walked = max(walked, path.done.size)
                 watch(walked)
             most = 2 * upto
-        self._last, self._last_walk = max(SOME, reach), max(FIRST, *(path.alive for path in paths))
+        last.scored = max(SOME, reach)
+        last.walked = max(FIRST, *(path.alive for path in paths))
 
     def _scores(self, score: TermSums, columns: np.ndarray) -> np.ndarray:
         """TermSums of ``columns``, by all threads that pay off."""
@@ -261,7 +273,7 @@ class Walks:
             grids.append((done, stop))
             done = stop
         tail = self._by_columns(columns[done:], rows)
-        walk = Walk(gate, columns, bounds, by_rows, V, factor, done, tail)
+        walk = reference(Walk(gate, columns, bounds, by_rows, V, factor, done, tail), self.design.workers)
         lengths = np.concatenate([[0], np.cumsum((by_rows[1] - by_rows[0])[tail.indices])])[tail.indptr]
         work = (lengths + np.arange(lengths.size)) * V.shape[1]  # a column costs something, even without entries
         count = max(1, min(-(-int(work[-1]) // PIECE_WORK), work.size - 1))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROUNDING = 1e-10  # share of the natural length, sqrt(2 / alpha) of w and 1 of theta, added to every radius
-TIE = 1e-12  # share of beta by which a score must stay below it
+RADIUS_ROUNDING = 1e-10  # share of the natural length, sqrt(2 / alpha) of w and 1 of theta, added to every radius
+SCORE_ROUNDING = 1e-12  # share of beta by which a score must stay below it
 
 
 class Balls(NamedTuple):
@@ -29,15 +29,15 @@ def from_reference(old, new, length, distance, gap, gamma):
     sqrt(2 gap / old) and sqrt(2 gap / gamma), widens them.
     """
     half, stretch = abs(old - new) / (2.0 * new), max(old, new) / new
-    off_primal = np.sqrt(2.0 * gap / old) + ROUNDING * np.sqrt(2.0 / old)
-    off_dual = np.sqrt(2.0 * gap / gamma) + ROUNDING
+    off_primal = np.sqrt(2.0 * gap / old) + RADIUS_ROUNDING * np.sqrt(2.0 / old)
+    off_dual = np.sqrt(2.0 * gap / gamma) + RADIUS_ROUNDING
     return Balls((old + new) / (2.0 * new), half * length + stretch * off_primal, half * distance + stretch * off_dual)
 
 
 def from_gap(gap, alpha, gamma):
     """Balls around any w and feasible theta with duality gap ``gap`` at ``alpha``, by strong convexity."""
-    primal = np.sqrt(2.0 * gap / alpha) + ROUNDING * np.sqrt(2.0 / alpha)
-    return Balls(1.0, primal, np.sqrt(2.0 * gap / gamma) + ROUNDING)
+    primal = np.sqrt(2.0 * gap / alpha) + RADIUS_ROUNDING * np.sqrt(2.0 / alpha)
+    return Balls(1.0, primal, np.sqrt(2.0 * gap / gamma) + RADIUS_ROUNDING)
 
 
 def smaller(radius, *squares):
@@ -47,10 +47,10 @@ def smaller(radius, *squares):
 
 def idle_columns(scores, norms, radius, beta):
     """Columns with |score| <= beta over a ball of theta; ``norms`` are those of the columns, weighted with costs."""
-    return np.abs(scores) + radius * norms <= beta * (1.0 - TIE)
+    return np.abs(scores) + radius * norms <= beta * (1.0 - SCORE_ROUNDING)
 
 
 def settled_samples(margins, norms, radius, gamma):
     """(theta is 0, theta is 1): samples with margin > 1 or margin < 1 - gamma over a ball of w."""
-    reach = radius * norms
-    return margins - reach > 1.0 + TIE, margins + reach < 1.0 - gamma - TIE
+    off = radius * norms
+    return margins - off > 1.0 + SCORE_ROUNDING, margins + off < 1.0 - gamma - SCORE_ROUNDING

@@ -18,31 +18,34 @@ from typing import NamedTuple
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.elimination.inverses import SINGULAR, ByColumns, ByRows
+from thresher.optim.elimination.inverses import LEAST_DIAGONAL, ByColumns, ByRows
 from thresher.optim.elimination.leaving import Order, Station
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.penalties.layout import PLAIN, Layout
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.margins import Problem, QuadraticDual
 from thresher.optim.solvers import newton
-from thresher.optim.solvers.dual_active_set import pivoted
+from thresher.optim.solvers.dual_active_set import dual_solution
 from thresher.optim.solvers.solution import DeadlinePassed, Solution, Start, better, in_time, out_of_time
 
-DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
-LARGEST_BATCH = 64  # stations
-SCORES = 1 << 22  # entries: limit of the scores of a batch on all samples
-ROUNDS = 6  # Newton steps that a batch of stations gets
-STEPS = 30  # Newton steps of a single station before ``newton`` takes over
-WATCH = 5  # full steps that may fail to decrease the objective before a careful one
-MORE, LEAST = 0.5, 1.5  # careful: more samples with curvature, as a share of those that have it, and of the columns
-LENGTHS = 1.0, 0.5, 0.25, 0.1, 0.03, 0.01
-COMPACT = 0.8  # columns are copied together when fewer than this share of them are left
-TALLEST = 2.0  # rows per column from which on products of all rows would cost more than they save
-CHEAP = 16.0  # a new second derivative is always worth this many evaluations
-PROGRESS = 0.1  # ... and more, once a step with the old one reduces the gap by less than this factor
+DENSE_ENTRIES = 1 << 26  # entries up to which the columns may be copied into one float64 array
+MOST_STATIONS = 64  # stations
+BATCH_SCORES = 1 << 22  # entries: limit of the scores of a batch on all samples
+BATCH_STEPS = 6  # Newton steps that a batch of stations gets
+STATION_STEPS = 30  # Newton steps of a single station before ``newton`` takes over
+FULL_STEPS = 5  # full steps that may fail to decrease the objective before a careful one
+GUARD_MORE, GUARD_LEAST = (
+    0.5,
+    1.5,
+)  # careful: more samples with curvature, as a share of those that have it, and of the columns
+GUARDED_LENGTHS = 1.0, 0.5, 0.25, 0.1, 0.03, 0.01
+COMPACT_SHARE = 0.8  # columns are copied together when fewer than this share of them are left
+TALLEST_BLOCK = 2.0  # rows per column from which on products of all rows would cost more than they save
+REFRESH_WORK = 16.0  # a new second derivative is always worth this many evaluations
+STEP_PROGRESS = 0.1  # ... and more, once a step with the old one reduces the gap by less than this factor
 
 
-def by_rows(rows: int, columns: int) -> bool:
+def rows_are_fewer(rows: int, columns: int) -> bool:
     """Whether the rows, those with curvature, are the smaller side of a problem."""
     return rows < columns
 
@@ -71,13 +74,13 @@ def eliminate(
     """
     order = Order.of(layout, block.shape[1], forced, pool, needs)
     state = _Elimination(block, problems, starts, order, tol, deadline)
-    stops, most, size = list(stops), max(1, min(LARGEST_BATCH, SCORES // block.shape[0])), 1
+    stops, most, size = list(stops), max(1, min(MOST_STATIONS, BATCH_SCORES // block.shape[0])), 1
     state.begin(tol if first_tol is None else first_tol)
     if stops and stops[0] == state.here.units.size:
         yield state.station()
         del stops[0]
     while stops:
-        if state.can_pivot:
+        if state.uses_active_set:
             state.remove(stops.pop(0))
             state.settle(tol)
             yield state.station()
@@ -116,11 +119,15 @@ class _Elimination:
 
     def __init__(self, block, problems, starts, order, tol, deadline):
         self.block, self.problems, self.order, self.tol, self.deadline = block, problems, order, tol, deadline
-        self.columns, self.ids = block.densified(DENSE), np.arange(block.shape[1])
+        self.columns, self.ids = block.densified(DENSE_ENTRIES), np.arange(block.shape[1])
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, starts[c].w, left, starts[c].b) for c in self.each_problem()])
         (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]
-        side = ByRows if n <= TALLEST * m and n * n <= DENSE and by_rows(int(max(with_curvature)), m) else ByColumns
+        side = (
+            ByRows
+            if n <= TALLEST_BLOCK * m and n * n <= DENSE_ENTRIES and rows_are_fewer(int(max(with_curvature)), m)
+            else ByColumns
+        )
         self.inverses = [side(self.columns, left, shifted=problems[c].fit_intercept) for c in self.each_problem()]
         self.gone = [np.zeros((0, 0)) for _ in problems]
         self.quadratic = all(isinstance(p, QuadraticDual) and p.dual_weights() is not None for p in problems)
@@ -172,13 +179,13 @@ class _Elimination:
         """Newton steps here, at least ``at_least``, until the gap is at most ``tol``.
 
         Full steps find the samples with curvature soonest, though the objective may increase on the way. If it does not
-        decrease for WATCH steps, the method goes back to the best point and takes one careful step from there.
+        decrease for FULL_STEPS steps, the method goes back to the best point and takes one careful step from there.
         """
         for c in self.each_problem():
             share = tol / len(self.problems)
             best = now = self.here.solutions[c]
-            stale, watch = at_least > 0, WATCH
-            for step in range(STEPS):
+            stale, watch = at_least > 0, FULL_STEPS
+            for step in range(STATION_STEPS):
                 if best.gap <= share and step >= at_least:
                     break
                 if out_of_time(self.deadline):
@@ -188,8 +195,8 @@ class _Elimination:
                     new = self.solved(c, now.w + self.inverses[c].times(now.scores - now.w), self.here.left, now.b)
                 else:
                     new = self.careful(c, best)
-                stale = new.gap > PROGRESS * now.gap
-                watch = WATCH if new.objective < best.objective or not watch else watch - 1
+                stale = new.gap > STEP_PROGRESS * now.gap
+                watch = FULL_STEPS if new.objective < best.objective or not watch else watch - 1
                 best = better(best, new)
                 now = new if watch else best
             else:
@@ -197,48 +204,48 @@ class _Elimination:
             self.here.solutions[c] = best
 
     @property
-    def can_pivot(self):
-        """Whether the problems are solved by pivoting: on the rows' side, if their dual functions are quadratic."""
+    def uses_active_set(self):
+        """Whether the problems are solved by the dual active set method: over rows, if their duals are quadratic."""
         return self.quadratic and all(isinstance(inverse, ByRows) for inverse in self.inverses)
 
-    def pivoted(self, c):
-        """The solution of problem ``c`` by pivoting, from the dual point here: that is feasible on any columns."""
+    def by_active_set(self, c):
+        """The solution of problem ``c`` by the dual active set method, from here: dual points hold on any columns."""
         problem, old, left = self.problems[c], self.here.solutions[c], self.here.left
         v, shifted = old.dual.vector, problem.fit_intercept
-        v = pivoted(self.inverses[c].K, problem.y, problem.dual_weights(), v, shifted=shifted)
+        v = dual_solution(self.inverses[c].K, problem.y, problem.dual_weights(), v, shifted=shifted)
         return self.solved(c, np.where(left, self.columns.correlate(v), 0.0), left, old.b)
 
     def begin(self, tol):
         """Solve on all columns: the gap is at most ``tol``, and the inverse belongs to the solution."""
-        if self.can_pivot:
-            self.here.solutions[:] = [self.pivoted(c) for c in self.each_problem()]
-        self.settle(tol, at_least=not self.can_pivot)
+        if self.uses_active_set:
+            self.here.solutions[:] = [self.by_active_set(c) for c in self.each_problem()]
+        self.settle(tol, at_least=not self.uses_active_set)
 
     def remove(self, stop):
-        """Go on to ``stop`` units, and solve by pivoting as long as rows are the smaller side."""
+        """Go on to ``stop`` units, and solve by the dual active set method as long as rows are the smaller side."""
         places = np.flatnonzero(self.here.left)
         squares = sum(solution.w[places] ** 2 for solution in self.here.solutions)
         left = self.here.left.copy()
         left[places[self.order.leaving(self.ids[places], squares, stop)]] = False
         self.move(self.at(left, [replace(s, w=np.where(left, s.w, 0.0)) for s in self.here.solutions]))
         left, old = self.here.left, self.here.solutions
-        if self.can_pivot:
-            self.here.solutions[:] = [self.pivoted(c) for c in self.each_problem()]
+        if self.uses_active_set:
+            self.here.solutions[:] = [self.by_active_set(c) for c in self.each_problem()]
         else:
             self.here.solutions[:] = [self.solved(c, old[c].w, left, old[c].b) for c in self.each_problem()]
 
     def refresh(self, c, solution, stale):
         """Change the inverse of problem ``c`` to the curvature at ``solution``, if ``stale`` or if that is cheap."""
         D = self.problems[c].curvature(solution.z, solution.b)
-        if stale or self.inverses[c].work(D) <= CHEAP * 2.0 * self.columns.entries:
+        if stale or self.inverses[c].work(D) <= REFRESH_WORK * 2.0 * self.columns.entries:
             self.inverses[c].refresh(D)
 
     def careful(self, c, old):
         """A step from ``old`` that decreases the objective of problem ``c``: more samples than needed get curvature."""
         problem, inverse = self.problems[c], self.inverses[c]
-        inverse.refresh(problem.guarded_curvature(old.z, old.b, MORE, LEAST * self.ids.size))
+        inverse.refresh(problem.guarded_curvature(old.z, old.b, GUARD_MORE, GUARD_LEAST * self.ids.size))
         step = inverse.times(old.scores - old.w)
-        for length in LENGTHS:
+        for length in GUARDED_LENGTHS:
             there = self.solved(c, old.w + length * step, self.here.left, old.b)
             if there.objective < old.objective:
                 return there
@@ -270,10 +277,10 @@ class _Elimination:
         here = self.here.solutions
         solutions = [self.evaluated(c, weights[c], masks, here[c].b) for c in self.each_problem()]
         first, before = -1, np.inf
-        for _ in range(ROUNDS if len(stops) > 1 else 0):
+        for _ in range(BATCH_STEPS if len(stops) > 1 else 0):
             gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
             bad = np.flatnonzero(~(gaps <= tol))
-            if bad.size == 0 or (bad[0] == first and gaps[first] > PROGRESS * before):
+            if bad.size == 0 or (bad[0] == first and gaps[first] > STEP_PROGRESS * before):
                 break
             first, before = bad[0], gaps[bad[0]]
             for c in self.each_problem():
@@ -300,7 +307,7 @@ class _Elimination:
             for j in places[leaving]:
                 for w, G, U in zip(W, self.inverses, self.gone, strict=True):
                     u = G.column(j) - U[:, :t] @ U[j, :t]
-                    u[j] = u[j] if u[j] > SINGULAR else max(u[j], G.floor(j))
+                    u[j] = u[j] if u[j] > LEAST_DIAGONAL else max(u[j], G.floor(j))
                     u /= np.sqrt(u[j])
                     w -= u[: w.size] * (w[j] / u[j])
                     U[:, t] = u
@@ -332,12 +339,12 @@ class _Elimination:
         for inverse, U in zip(self.inverses, self.gone, strict=True):
             inverse.drop(place.left, U[:, :removed])
         self.here = place
-        if left < COMPACT * self.ids.size:
+        if left < COMPACT_SHARE * self.ids.size:
             self.compact(np.flatnonzero(place.left))
         for c, inverse in enumerate(self.inverses):
             if isinstance(inverse, ByRows):
                 D = self.curvature(c)
-                if not by_rows(int(np.count_nonzero(D)), left):
+                if not rows_are_fewer(int(np.count_nonzero(D)), left):
                     self.inverses[c] = ByColumns(self.columns, self.here.left, shifted=inverse.shifted)
                     self.inverses[c].refresh(D)
 

@@ -1,7 +1,7 @@
-"""Backward elimination for losses that are a maximum over planes, which have no curvature.
+"""Backward elimination for losses that are a maximum over cuts, which have no curvature.
 
-Under the plain penalty 1/2 ||w||^2 a station is a small quadratic program in the weights of the planes, whose Gram
-matrix loses one rank when a column leaves. The planes of one station hold on the next, so that few are missing there:
+Under the plain penalty 1/2 ||w||^2 a station is a small quadratic program in the weights of the cuts, whose Gram
+matrix loses one rank when a column leaves. The cuts of one station hold on the next, so that few are missing there:
 new ones are sought until the gap is small enough.
 """
 
@@ -15,18 +15,18 @@ from thresher.optim.elimination.leaving import Order, Station
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.penalties.layout import PLAIN, Layout
 from thresher.optim.penalties.norms import KSupport
-from thresher.optim.problems.cuts import PlaneProblem
-from thresher.optim.solvers.bundle import search
-from thresher.optim.solvers.cut_memory import Memory
+from thresher.optim.problems.cuts import CutProblem
+from thresher.optim.solvers.bundle import searched
+from thresher.optim.solvers.cut_memory import CutMemory
 from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution, Start, in_time, out_of_time
 
-DENSE = 1 << 26  # entries up to which the columns may be copied into one float64 array
-COMPACT = 0.8  # columns are copied together when fewer than this share of them are left
+DENSE_ENTRIES = 1 << 26  # entries up to which the columns may be copied into one float64 array
+COMPACT_SHARE = 0.8  # columns are copied together when fewer than this share of them are left
 
 
 def eliminate(
     block: Block,
-    problems: Sequence[PlaneProblem],
+    problems: Sequence[CutProblem],
     starts: Sequence[Start],
     stops: Iterable[int],
     *,
@@ -43,30 +43,30 @@ def eliminate(
     The gap of a station is at most ``tol`` or, if that is less, what the bundle method reaches.
     """
     order = Order.of(layout, block.shape[1], forced, pool, needs)
-    columns, kept = _Some(block.densified(DENSE)), np.arange(block.shape[1])
-    starts = [_with_all(block, start) for start in starts]
-    solutions = _solved(columns, problems, starts, tol if first_tol is None else first_tol, deadline)
+    columns, kept = _ColumnsLeft(block.densified(DENSE_ENTRIES)), np.arange(block.shape[1])
+    starts = [_on_all_columns(block, start) for start in starts]
+    solutions = _solutions(columns, problems, starts, tol if first_tol is None else first_tol, deadline)
     for stop in stops:
         if stop < order.units(kept).size:
             squares = sum(solution.w**2 for solution in solutions)
             stays = np.delete(np.arange(kept.size), order.leaving(kept, np.asarray(squares), stop))
             kept, columns = kept[stays], columns.some(stays)
             starts = [_start(columns, solution, stays) for solution in solutions]
-            solutions = _solved(columns, problems, starts, tol, deadline)
+            solutions = _solutions(columns, problems, starts, tol, deadline)
         yield Station(kept, order.units(kept), tuple(solutions))
 
 
-def _with_all(block: Block, start: Start) -> Start:
-    """The start with planes on all columns: growth may end with some on which nothing was solved."""
-    return replace(start, memory=start.memory.on(block)) if isinstance(start.memory, Memory) else start
+def _on_all_columns(block: Block, start: Start) -> Start:
+    """The start with cuts on all columns: growth may end with some on which nothing was solved."""
+    return replace(start, memory=start.memory.on(block)) if isinstance(start.memory, CutMemory) else start
 
 
-def _solved(columns, problems, starts, tol, deadline) -> list[Solution]:
+def _solutions(columns, problems, starts, tol, deadline) -> list[Solution]:
     """The solution of each problem on the columns; DeadlinePassed if there is no time for it."""
     solutions = []
     for c in in_time(range(len(problems)), deadline):
         share = tol / len(problems)
-        found = search(columns, problems[c], KSupport(columns.shape[1]), starts[c], tol=share, deadline=deadline)
+        found = searched(columns, problems[c], KSupport(columns.shape[1]), starts[c], tol=share, deadline=deadline)
         if out_of_time(deadline) and not found.is_settled(share):
             raise DeadlinePassed
         solutions.append(found.solution())
@@ -81,21 +81,21 @@ def _start(columns, solution: Solution, stays: np.ndarray) -> Start:
     )
 
 
-class _Some:
+class _ColumnsLeft:
     """Some columns of a block that are left, copied together now and then: what the bundle method sees of them."""
 
     def __init__(self, block: Block, kept: np.ndarray | None = None):
         self.block, self.kept = block, np.arange(block.shape[1]) if kept is None else kept
         self.shape = block.shape[0], self.kept.size
 
-    def some(self, stays: np.ndarray) -> "_Some":
+    def some(self, stays: np.ndarray) -> "_ColumnsLeft":
         """Only the columns at positions ``stays``."""
         kept = self.kept[stays]
-        if kept.size < COMPACT * self.block.shape[1]:
-            return _Some(self.block.take(kept))
-        return _Some(self.block, kept)
+        if kept.size < COMPACT_SHARE * self.block.shape[1]:
+            return _ColumnsLeft(self.block.take(kept))
+        return _ColumnsLeft(self.block, kept)
 
-    def of_a_class(self) -> "_Some":
+    def of_a_class(self) -> "_ColumnsLeft":
         return self
 
     def correlate(self, V: np.ndarray) -> np.ndarray:

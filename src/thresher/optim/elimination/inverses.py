@@ -14,8 +14,8 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from thresher.data.blocks.base import Block
 
-WRONG = 1e-9  # relative error of an inverse from which on it is computed anew
-SINGULAR = 1e-6  # an entry on the diagonal of the inverse below this may be a rounding error
+INVERSE_ERROR = 1e-9  # relative error of an inverse from which on it is computed anew
+LEAST_DIAGONAL = 1e-6  # an entry on the diagonal of the inverse below this may be a rounding error
 
 
 class Inverse(ABC):
@@ -106,7 +106,7 @@ class ByColumns(Inverse):
         S[np.diag_indices_from(S)] += np.sign(change)
         values, vectors = np.linalg.eigh(S)
         self.error = (self.error + np.finfo(float).eps) * max(1.0, 1.0 / np.abs(values).min())
-        if not self.error <= WRONG:
+        if not self.error <= INVERSE_ERROR:
             return False
         P = P @ vectors
         self.G = dgemm(-1.0, P, P / values, trans_b=1, beta=1.0, c=self.G, overwrite_c=1)

@@ -2,31 +2,42 @@
 
 from abc import ABC, abstractmethod
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.optim.measures.cuts import Oracle, Rows, checked_scores, signs
+from thresher.optim.measures.cuts import Oracle, Rows, checked_scores, checked_weights, signs
 from thresher.optim.measures.labellings import best_rows
 from thresher.optim.measures.scorer import MeasureScorer
+from thresher.optim.named_values import Named
 
 
-class Measure(ABC):
-    """A measure of performance in the binary case. Subclasses are frozen dataclasses: values that can be compared.
+class Measure(Named, ABC):
+    """A measure of performance in the binary case; base class for measures of your own.
+
+    A subclass is a frozen dataclass: a value that can be compared. It has ``loss_of``, ``score_of`` and ``oracle``, and
+    where needed ``n_predicted``, ``of_share`` and ``weighted_score_of``; input is checked before these are called. For
+    measures of true and false positives, ``ConfusionMeasure`` has all of it. ``thresher.testing.check_measure`` checks
+    a measure.
 
     Attributes
     ----------
     name : str
-        The name by which ``loss=`` knows it.
-    free : bool
-        Whether the number of predicted positives is free.
+        The name in messages and ``thresher inspect``; the name of the class unless the class sets another one.
+    title : str
+        The same in words.
+    of_rankings : bool
+        Whether what it is the measure of are ranks instead of labels. False by default.
     is_weighted : bool
-        Whether weights other than 0 and 1 have a meaning.
+        Whether sample weights other than 0 and 1 have a meaning. False by default.
+
+    See Also
+    --------
+    thresher.testing.check_measure : Checks a measure.
     """
 
-    name: ClassVar[str]
-    free: ClassVar[bool] = False
+    of_rankings: ClassVar[bool] = False
     is_weighted: ClassVar[bool] = False
 
     def loss(self, y: np.ndarray, labels: np.ndarray) -> float:
@@ -47,9 +58,9 @@ class Measure(ABC):
         y = signs("y", y)
         if np.shape(labels) != y.shape:
             raise InvalidDataError(f"labels must have the shape of y, {y.shape}; got {np.shape(labels)}")
-        return float(self._loss(y, np.asarray(labels)))
+        return float(self.loss_of(y, np.asarray(labels)))
 
-    def score(self, y: np.ndarray, scores: np.ndarray) -> float:
+    def score(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray | None = None) -> float:
         """The measure of real scores, in [0, 1]; greater is better.
 
         Where the number of predicted positives is free, scores above 0 are predicted positive. Where it is fixed, those
@@ -61,6 +72,8 @@ class Measure(ABC):
             True labels, -1 and +1.
         scores : array-like of shape (n_samples,)
             Finite scores, such as those of ``decision_function``.
+        weights : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; samples of weight 0 are left out. None: 1 for each sample.
 
         Returns
         -------
@@ -68,7 +81,15 @@ class Measure(ABC):
             The measure; of the error rate it is the accuracy.
         """
         y = signs("y", y)
-        return float(self._score(y, checked_scores(scores, y.size)))
+        scores = checked_scores(scores, y.size)
+        if weights is None:
+            return float(self.score_of(y, scores))
+        weights = checked_weights(weights, y.size)
+        used = weights > 0.0
+        if np.all(weights[used] == 1.0):
+            return float(self.score_of(y[used], scores[used]))
+        self._check_weighted()
+        return float(self.weighted_score_of(y[used], scores[used], weights[used]))
 
     def label(self, scores: np.ndarray, n_positive: int | None = None) -> np.ndarray:
         """Labels of new samples: by count where the number of predicted positives is fixed, otherwise by sign.
@@ -89,7 +110,7 @@ class Measure(ABC):
         scores = checked_scores(scores, np.size(scores))
         if n_positive is not None and not (isinstance(n_positive, Integral) and 0 <= n_positive <= scores.size):
             raise ValueError(f"n_positive must be an integer from 0 to {scores.size} (samples), got {n_positive!r}")
-        k = self._count(n_positive, scores.size)
+        k = self.n_predicted(n_positive, scores.size)
         if k is None:
             return np.where(scores > 0.0, 1.0, -1.0)
         labels = np.full(scores.size, -1.0)
@@ -131,15 +152,12 @@ class Measure(ABC):
         Returns
         -------
         Oracle
-            With ``plane(scores)`` and ``risk(scores)``.
+            With ``cut(scores)`` and ``risk(scores)``.
         """
         rows = Rows.of(y, weights)
-        if not self.is_weighted and not rows.counted:
-            raise InvalidDataError(
-                f"{self!r} takes weights 0 and 1 only: with others, the most violated prediction would be the solution "
-                "of a knapsack problem. Use ErrorRate() or RocArea(), or repeat samples"
-            )
-        return self._oracle(rows)
+        if not rows.counted:
+            self._check_weighted()
+        return self.oracle(rows)
 
     def scorer(self) -> MeasureScorer:
         """A scorer for scikit-learn, for example ``cross_val_score(clf, X, y, scoring=F1().scorer())``.
@@ -151,18 +169,110 @@ class Measure(ABC):
         """
         return MeasureScorer(self)
 
-    @abstractmethod
-    def _loss(self, y: np.ndarray, labels: np.ndarray) -> float:
-        """``loss`` of checked labels y."""
+    def _check_weighted(self) -> None:
+        if not self.is_weighted:
+            raise InvalidDataError(
+                f"{self!r} takes weights 0 and 1 only: with others, the most violated prediction would be the solution "
+                "of a knapsack problem. Use ErrorRate() or RocArea(), or repeat samples"
+            )
 
     @abstractmethod
-    def _score(self, y: np.ndarray, scores: np.ndarray) -> float:
-        """``score`` of checked input."""
+    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
+        """What ``loss`` returns.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            True labels, -1.0 and +1.0.
+        labels : ndarray of shape (n_samples,)
+            Predicted labels or ranks, not checked.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
 
     @abstractmethod
-    def _oracle(self, rows: Rows) -> Oracle:
-        """The search on these rows."""
+    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
+        """What ``score`` returns where all samples have weight 1.
 
-    def _count(self, n_positive: int | None, n: int) -> int | None:
-        """How many of n rows are predicted positive; None if their number is free, or does not matter."""
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            True labels, -1.0 and +1.0.
+        scores : ndarray of shape (n_samples,)
+            Finite scores.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+
+    def weighted_score_of(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+        """What ``score`` returns for other weights; for measures where ``is_weighted`` is true.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_samples,)
+            True labels, -1.0 and +1.0.
+        scores : ndarray of shape (n_samples,)
+            Finite scores.
+        weights : ndarray of shape (n_samples,)
+            Weights above 0.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        raise NotImplementedError(f"{type(self).__name__} has is_weighted = True, but no weighted_score_of")
+
+    @abstractmethod
+    def oracle(self, rows: Rows) -> Oracle:
+        """The search for the most violated labelling or ranking.
+
+        Parameters
+        ----------
+        rows : Rows
+            Labels and weights, with at least one row of each class.
+
+        Returns
+        -------
+        Oracle
+            The search on these rows.
+        """
+
+    def n_predicted(self, n_positive: int | None, n_samples: int) -> int | None:
+        """How many samples are predicted positive.
+
+        Parameters
+        ----------
+        n_positive : int or None
+            How many samples are positive; None if that is not known.
+        n_samples : int
+            Number of samples.
+
+        Returns
+        -------
+        int or None
+            None, unless a measure overrides it: their number is free, or does not matter. Raises ValueError where there
+            are too few samples.
+        """
         return None
+
+    def of_share(self, share: float) -> Self:
+        """The measure for a part of the samples, such as a fold.
+
+        Parameters
+        ----------
+        share : float
+            The size of the part relative to all samples.
+
+        Returns
+        -------
+        Measure
+            The measure itself, unless it counts samples.
+        """
+        return self

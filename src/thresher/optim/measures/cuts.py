@@ -1,7 +1,7 @@
 """Cutting planes of a measure: what is known of its risk from one labelling or ranking of the rows.
 
 The risk of scores s is the maximum over labellings (or rankings) y' of loss(y') - v(y').s. Each y' gives the constraint
-v.s >= loss - xi, which holds whatever columns the scores are made of: so a plane keeps y', in few bytes, and no
+v.s >= loss - xi, which holds whatever columns the scores are made of: so a cut keeps y', in few bytes, and no
 gradient.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 
-ROUNDING = 1e-12  # of a sum of weights
+WEIGHT_ROUNDING = 1e-12  # of a sum of weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
-    """The labels and weights that all planes of a problem share. Rows of weight zero are not there.
+    """The labels and weights that all cuts of a problem share. Rows of weight zero are not there.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane(ABC):
-    """The constraint v.s >= loss - xi of one labelling or ranking; planes with equal ``key`` are equal.
+class Cut(ABC):
+    """The constraint v.s >= loss - xi of one labelling or ranking; cuts with equal ``key`` are equal.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Plane(ABC):
     key : bytes
         The labelling or ranking, packed.
     rows : Rows
-        What all planes of an oracle share.
+        What all cuts of an oracle share.
     """
 
     loss: float
@@ -100,7 +100,7 @@ class Plane(ABC):
         """The direction v, float64 of shape (n_rows,); rows that are not there have 0."""
 
     @property
-    def lean(self) -> float:
+    def vector_sum(self) -> float:
         """The sum of the direction; 0 where a shift of all scores changes nothing."""
         return 0.0
 
@@ -117,19 +117,19 @@ class Plane(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelPlane(Plane):
+class LabelCut(Cut):
     """A labelling, one bit a row: whether it differs from y. v_i = w_i (y_i - y'_i) / (2 sum w) less ``mean``."""
 
     mean: float = 0.0
 
     @classmethod
-    def of(cls, rows: Rows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelPlane":
-        """The plane of the labelling that differs from y where ``flips`` is true."""
+    def of(cls, rows: Rows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelCut":
+        """The cut of the labelling that differs from y where ``flips`` is true."""
         return cls(float(loss), np.packbits(flips).tobytes(), rows, float(mean))
 
     @cached_property
-    def lean(self) -> float:
-        """See Plane."""
+    def vector_sum(self) -> float:
+        """See Cut."""
         return float(self.rows.steps[self.flips()].sum()) if self.mean == 0.0 else 0.0
 
     def flips(self) -> np.ndarray:
@@ -142,31 +142,31 @@ class LabelPlane(Plane):
         return np.where(self.flips(), -self.rows.y, self.rows.y)
 
     def vector(self) -> np.ndarray:
-        """See Plane."""
+        """See Cut."""
         v = np.where(self.flips(), self.rows.steps, 0.0)
         if self.mean != 0.0:
             v -= self.mean * self.rows.weights  # weights are 0 or 1 where the mean is taken off
         return v
 
 
-class Cut(NamedTuple):
+class Violation(NamedTuple):
     """The most violated labelling at some shift: what it is violated by, the sum of its vector, and its counts."""
 
     value: float
-    lean: float
+    vector_sum: float
     counts: Any
 
 
-class Along(ABC):
+class ShiftSearch(ABC):
     """Most violated labellings of scores s + b for any shift b of all of them: s is sorted once."""
 
     @abstractmethod
-    def at(self, b: float) -> Cut:
+    def at(self, b: float) -> Violation:
         """The most violated labelling at s + b."""
 
     @abstractmethod
-    def plane(self, cut: Cut) -> Plane:
-        """Its plane."""
+    def cut(self, violation: Violation) -> Cut:
+        """Its cut."""
 
 
 class Oracle(ABC):
@@ -186,8 +186,8 @@ class Oracle(ABC):
         self.rows = rows
 
     @abstractmethod
-    def plane(self, scores: np.ndarray) -> Plane:
-        """The plane of the most violated labelling or ranking at ``scores`` of shape (n_rows,)."""
+    def cut(self, scores: np.ndarray) -> Cut:
+        """The cut of the most violated labelling or ranking at ``scores`` of shape (n_rows,)."""
 
     @abstractmethod
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
@@ -195,10 +195,10 @@ class Oracle(ABC):
 
     def risk(self, scores: np.ndarray) -> float:
         """Max over all labellings or rankings of loss - v.s, at least 0."""
-        plane = self.plane(scores)
-        return max(0.0, plane.loss - float(plane.vector() @ scores))
+        cut = self.cut(scores)
+        return max(0.0, cut.loss - float(cut.vector() @ scores))
 
-    def along(self, scores: np.ndarray) -> Along:
+    def shift_search(self, scores: np.ndarray) -> ShiftSearch:
         """The search at ``scores`` plus any shift; where that changes the risk."""
         raise ValueError("a shift of all scores does not change the risk")
 
@@ -215,14 +215,14 @@ class Oracle(ABC):
         there = np.flatnonzero(self.rows.weights > 0.0)
         order = there[np.argsort(-scores[there], kind="stable")]
         upto, falling = np.cumsum(self.rows.weights[order]), scores[order]
-        slack = ROUNDING * upto[-1]
+        slack = WEIGHT_ROUNDING * upto[-1]
         last, next_one = np.searchsorted(upto, [self.n_predicted - slack, self.n_predicted + slack], side="right")
         if next_one >= falling.size:
             return 1.0 - float(falling[-1])
         return -0.5 * float(falling[last] + falling[next_one])
 
-    def everything(self, positive: bool) -> Plane:
-        """The plane of the labelling that is all positive, or all negative; where the number of positives is free."""
+    def uniform_cut(self, positive: bool) -> Cut:
+        """The cut of the labelling that is all positive, or all negative; where the number of positives is free."""
         raise ValueError("the number of predicted positives is fixed: not all rows can have one label")
 
     def checked(self, scores: np.ndarray) -> np.ndarray:

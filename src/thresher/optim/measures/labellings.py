@@ -7,26 +7,30 @@ false ones.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from thresher.loops import measures as loops
-from thresher.optim.measures.cuts import Along, Cut, LabelPlane, Oracle, Rows
+from thresher.optim.measures.cuts import LabelCut, Oracle, Rows, ShiftSearch, Violation
 
-ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
+VALUE_ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
+MOST_PAIRS = 1 << 20  # pairs of counts whose losses are in memory together
+
+LossOfCounts = Callable[[Any, Any, int, int], Any]  # of true and false positives, which may be arrays, and P and N
 
 
 class LabellingOracle(Oracle):
     """What the searches for labellings share."""
 
     @abstractmethod
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
 
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
         """See Oracle."""
-        return self.plane(scores).labels()
+        return self.cut(scores).labels()
 
 
 class ErrorOracle(LabellingOracle):
@@ -34,69 +38,65 @@ class ErrorOracle(LabellingOracle):
 
     shift = True
 
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
-        along = self.along(scores)
-        return along.plane(along.at(0.0))
+        search = self.shift_search(scores)
+        return search.cut(search.at(0.0))
 
-    def along(self, scores: np.ndarray) -> "_ErrorAlong":
+    def shift_search(self, scores: np.ndarray) -> "_ErrorSearch":
         """See Oracle."""
-        return _ErrorAlong(self, self.checked(scores))
+        return _ErrorSearch(self, self.checked(scores))
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
         """See Oracle: ``shift`` itself."""
         return shift
 
-    def everything(self, positive: bool) -> LabelPlane:
+    def uniform_cut(self, positive: bool) -> LabelCut:
         """See Oracle."""
         rows = self.rows
         return self.labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
 
-    def labelled(self, flips: np.ndarray) -> LabelPlane:
-        """The plane of the labelling that differs from y where ``flips`` is true."""
-        return LabelPlane.of(self.rows, self.rows.weights[flips].sum() / self.rows.total, flips)
+    def labelled(self, flips: np.ndarray) -> LabelCut:
+        """The cut of the labelling that differs from y where ``flips`` is true."""
+        return LabelCut.of(self.rows, self.rows.weights[flips].sum() / self.rows.total, flips)
 
 
-class _ErrorAlong(Along):
+class _ErrorSearch(ShiftSearch):
     def __init__(self, oracle: ErrorOracle, scores: np.ndarray):
         self.oracle, self.margins = oracle, 1.0 - oracle.rows.y * scores
 
-    def at(self, b: float) -> Cut:
-        """See Along."""
+    def at(self, b: float) -> Violation:
+        """See ShiftSearch."""
         steps = self.oracle.rows.steps
         slack = self.margins - b * self.oracle.rows.y
         flips = (slack > 0.0) & (steps != 0.0)
-        return Cut(float(np.abs(steps[flips]) @ slack[flips]), float(steps[flips].sum()), flips)
+        return Violation(float(np.abs(steps[flips]) @ slack[flips]), float(steps[flips].sum()), flips)
 
-    def plane(self, cut: Cut) -> LabelPlane:
-        """See Along."""
-        return self.oracle.labelled(cut.counts)
+    def cut(self, violation: Violation) -> LabelCut:
+        """See ShiftSearch."""
+        return self.oracle.labelled(violation.counts)
 
 
-class FBetaOracle(LabellingOracle):
-    """F-beta: 1 - (1 + beta^2) a / (a + b + beta^2 P).
-
-    For each a, loss and prefix sum are concave in b: the best b is where their differences cease to be positive. It
-    moves with a in one direction for beta >= 1 alone, so that each a has a binary search of its own, all at once.
-    """
+class CountsOracle(LabellingOracle):
+    """A function of the numbers of true and false positives, both of which are free: all that may be the best."""
 
     shift = True
 
-    def __init__(self, rows: Rows, beta: float):
+    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts):
         super().__init__(rows)
-        self.square = beta * beta
+        self.loss_of_counts = loss_of_counts
 
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
-        along = self.along(scores)
-        return along.plane(along.at(0.0))
+        search = self.shift_search(scores)
+        return search.cut(search.at(0.0))
 
-    def along(self, scores: np.ndarray) -> "_FBetaAlong":
+    def shift_search(self, scores: np.ndarray) -> "_CountsSearch":
         """See Oracle."""
-        return _FBetaAlong(self, self.checked(scores))
+        return _CountsSearch(self, self.checked(scores))
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
-        """See Oracle: that with the best F-beta, since the risk is only a bound of it and has another minimum.
+        """See Oracle: that with the best measure, since the risk is only a bound of it and has another minimum.
 
         Of equally good ones the one nearest to ``shift`` is taken.
         """
@@ -106,26 +106,54 @@ class FBetaOracle(LabellingOracle):
         true = np.cumsum(order < self.rows.n_positive)
         ends = np.append(np.flatnonzero(np.diff(falling)), falling.size - 1)  # of rows with equal scores
         loss = self.loss(true[ends], ends + 1 - true[ends])
-        best = ends[loss <= loss.min() + ROUNDING]
+        best = ends[loss <= loss.min() + VALUE_ROUNDING]
         below = np.append(falling, falling[-1] - 2.0)  # all rows are above the last threshold
         shifts = -0.5 * (below[best] + below[best + 1])
         return float(shifts[np.argmin(np.abs(shifts - shift))])
 
-    def everything(self, positive: bool) -> LabelPlane:
+    def uniform_cut(self, positive: bool) -> LabelCut:
         """See Oracle."""
         rows = self.rows
         flips = np.zeros(rows.y.size, dtype=bool)
         flips[rows.negatives if positive else rows.positives] = True
-        loss = self.loss(rows.n_positive, rows.n_negative) if positive else 1.0
-        return LabelPlane.of(rows, float(loss), flips)
+        counts = (rows.n_positive, rows.n_negative) if positive else (0, 0)
+        return LabelCut.of(rows, float(self.loss(*counts)), flips)
 
     def loss(self, a: Any, b: Any) -> Any:
-        """1 - F-beta of a true and b false positives; numbers or arrays."""
-        missed = self.square * (self.rows.n_positive - a)
-        return (b + missed) / (b + missed + (1.0 + self.square) * a)
+        """The loss of a true and b false positives; numbers or arrays."""
+        true, false = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+        return self.loss_of_counts(true, false, self.rows.n_positive, self.rows.n_negative)
 
     def counts(self, negatives: np.ndarray, true_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of true positives that may be the best, and for each the best number of false ones."""
+        """Numbers of true positives that may be the best, and for each the best number of false ones.
+
+        ``negatives`` are their scores, falling; ``true_part`` is the sum over rows for each number of true positives.
+        Losses are in [0, 1]: counts whose sum is too far below the largest one cannot make up for it.
+        """
+        false_part = np.concatenate([[0.0], np.cumsum(negatives)]) / self.rows.n
+        room = 1.0 - self.loss(np.argmax(true_part), np.argmax(false_part)) + VALUE_ROUNDING
+        a = np.flatnonzero(true_part >= true_part.max() - room)
+        b = np.flatnonzero(false_part >= false_part.max() - room)
+        best, step = np.empty(a.size, dtype=np.int64), max(1, MOST_PAIRS // b.size)
+        for lo in range(0, a.size, step):
+            values = self.loss(a[lo : lo + step, None], b) + false_part[b]
+            best[lo : lo + step] = b[np.argmax(values, axis=1)]
+        return a, best
+
+
+class FBetaOracle(CountsOracle):
+    """F-beta: 1 - (1 + beta^2) a / (a + b + beta^2 P).
+
+    For each a, loss and prefix sum are concave in b: the best b is where their differences cease to be positive. It
+    moves with a in one direction for beta >= 1 alone, so that each a has a binary search of its own, all at once.
+    """
+
+    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts, beta: float):
+        super().__init__(rows, loss_of_counts)
+        self.square = beta * beta
+
+    def counts(self, negatives: np.ndarray, true_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See CountsOracle."""
         a, low, high = self._candidates(negatives, true_part)
         return a, self._best_false_positives(a, low, high, negatives)
 
@@ -141,7 +169,7 @@ class FBetaOracle(LabellingOracle):
         high = int(np.searchsorted(-negatives, self.rows.n * most, side="left"))
         least, largest = (self.loss(a, b) + true_part for b in (low, high))
         bar = float(least.max())
-        return np.flatnonzero(largest >= bar - ROUNDING * (1.0 + abs(bar))), low, high
+        return np.flatnonzero(largest >= bar - VALUE_ROUNDING * (1.0 + abs(bar))), low, high
 
     def _best_false_positives(self, a: np.ndarray, least: int, most: int, negatives: np.ndarray) -> np.ndarray:
         """For each a the number of false positives that maximises the value; ``negatives`` fall."""
@@ -156,38 +184,38 @@ class FBetaOracle(LabellingOracle):
         return (1.0 + self.square) * a / (reached * (reached + 1.0))
 
 
-class _FBetaAlong(Along):
-    def __init__(self, oracle: FBetaOracle, scores: np.ndarray):
+class _CountsSearch(ShiftSearch):
+    def __init__(self, oracle: CountsOracle, scores: np.ndarray):
         self.oracle, self.scores, self.best = oracle, scores, _Sorted(oracle.rows, scores)
 
-    def at(self, b: float) -> Cut:
-        """See Along."""
+    def at(self, b: float) -> Violation:
+        """See ShiftSearch."""
         rows, best = self.oracle.rows, self.best
         true_part = best.true_part - b * (rows.n_positive - np.arange(rows.n_positive + 1)) / rows.n
         true, false = self.oracle.counts(best.negatives + b, true_part)
         value = self.oracle.loss(true, false) + true_part[true] + best.false_part[false] + b * false / rows.n
         chosen = int(np.argmax(value))
         counts = int(true[chosen]), int(false[chosen])
-        return Cut(float(value[chosen]), (rows.n_positive - sum(counts)) / rows.n, counts)
+        return Violation(float(value[chosen]), (rows.n_positive - sum(counts)) / rows.n, counts)
 
-    def plane(self, cut: Cut) -> LabelPlane:
-        """See Along."""
-        true, false = cut.counts
+    def cut(self, violation: Violation) -> LabelCut:
+        """See ShiftSearch."""
+        true, false = violation.counts
         loss = float(self.oracle.loss(true, false))
-        return LabelPlane.of(self.oracle.rows, loss, self.best.flips(self.scores, true, false))
+        return LabelCut.of(self.oracle.rows, loss, self.best.flips(self.scores, true, false))
 
 
 class FixedCountOracle(LabellingOracle):
-    """Exactly k rows are labelled positive and the loss is 1 - a / ``divisor``: PRBEP, precision and recall at k.
+    """Exactly k rows are labelled positive: PRBEP, precision and recall at k.
 
     The entries of y - y' sum to 2 (P - k) for every such labelling. Unless that is zero, a constant added to all scores
     would remove the loss; therefore the direction loses its ``mean``, which moves all labellings alike. With a mean of
     zero it is the paper's.
     """
 
-    def __init__(self, rows: Rows, k: int, divisor: int):
+    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts, k: int):
         super().__init__(rows)
-        self.k, self.divisor = k, divisor
+        self.loss_of_counts, self.k = loss_of_counts, k
         self.mean = (rows.n_positive - k) / rows.n**2
 
     @property
@@ -195,15 +223,15 @@ class FixedCountOracle(LabellingOracle):
         """See Oracle."""
         return float(self.k)
 
-    def plane(self, scores: np.ndarray) -> LabelPlane:
+    def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
         scores, rows, k = self.checked(scores), self.rows, self.k
         best = _Sorted(rows, scores)
         a = np.arange(max(0, k - rows.n_negative), min(k, rows.n_positive) + 1)
-        value = 1.0 - a / self.divisor + best.true_part[a] + best.false_part[k - a]
-        chosen = int(a[np.argmax(value)])
-        loss = 1.0 - chosen / self.divisor
-        return LabelPlane.of(rows, loss, best.flips(scores, chosen, k - chosen), self.mean)
+        losses = self.loss_of_counts(a.astype(np.float64), (k - a).astype(np.float64), rows.n_positive, rows.n_negative)
+        place = int(np.argmax(losses + best.true_part[a] + best.false_part[k - a]))
+        chosen = int(a[place])
+        return LabelCut.of(rows, losses[place], best.flips(scores, chosen, k - chosen), self.mean)
 
 
 class _Sorted:

@@ -13,19 +13,19 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.loops import measures as loops
-from thresher.optim.measures.cuts import Oracle, Plane, Rows
+from thresher.optim.measures.cuts import Cut, Oracle, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class RankPlane(Plane):
+class RankCut(Cut):
     """A ranking: for each row the number of swapped pairs that it is in, as int32.
 
     v_i is the sum of w_i w_j over the swapped pairs of i, divided by that over all pairs, and negative for negatives.
     """
 
     @classmethod
-    def of(cls, rows: Rows, loss: float, swapped: np.ndarray) -> "RankPlane":
-        """The plane of a ranking with these numbers of swapped pairs."""
+    def of(cls, rows: Rows, loss: float, swapped: np.ndarray) -> "RankCut":
+        """The cut of a ranking with these numbers of swapped pairs."""
         return cls(float(loss), swapped.astype(np.int32).tobytes(), rows)
 
     def swapped(self) -> np.ndarray:
@@ -33,7 +33,7 @@ class RankPlane(Plane):
         return np.frombuffer(self.key, dtype=np.int32)
 
     def vector(self) -> np.ndarray:
-        """See Plane."""
+        """See Cut."""
         rows, swapped = self.rows, self.swapped()
         if rows.counted:
             return rows.y * swapped / (rows.n_positive * rows.n_negative)
@@ -41,7 +41,7 @@ class RankPlane(Plane):
 
 
 def swapped_weights(rows: Rows, swapped: np.ndarray) -> np.ndarray:
-    """The vector of a plane where rows have weights.
+    """The vector of a cut where rows have weights.
 
     The ranking is in the numbers: above a positive that is in c swapped pairs are the c negatives that are in the most
     of them, and below a negative that is in c are the c positives that are in the most.
@@ -58,13 +58,13 @@ def swapped_weights(rows: Rows, swapped: np.ndarray) -> np.ndarray:
 class RankingOracle(Oracle):
     """What the searches for rankings share."""
 
-    def plane(self, scores: np.ndarray) -> RankPlane:
+    def cut(self, scores: np.ndarray) -> RankCut:
         """See Oracle."""
         merged = self._merged(self.checked(scores))
         swapped = np.zeros(self.rows.y.size, dtype=np.int32)
         swapped[merged.positives] = merged.negatives_above
         swapped[merged.negatives] = self.rows.n_positive - merged.positives_above
-        return RankPlane.of(self.rows, self._loss(merged), swapped)
+        return RankCut.of(self.rows, self._loss(merged), swapped)
 
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
         """Ranks, 1 for the best row; rows that are not there have 0."""
@@ -139,14 +139,14 @@ def falling(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def swapped_share(y: np.ndarray, ranks: np.ndarray) -> float:
     """The share of pairs of a positive and a negative that are in wrong order."""
-    positive = y[_order(y, ranks)] > 0
+    positive = y[_rows_by_rank(y, ranks)] > 0
     swapped = np.cumsum(~positive)[positive].sum()
-    return float(swapped / _pairs(positive))
+    return float(swapped / _pair_count(positive))
 
 
 def precision_of_ranks(y: np.ndarray, ranks: np.ndarray) -> float:
     """The mean over the positives of the precision at their ranks."""
-    places = np.flatnonzero(y[_order(y, ranks)] > 0) + 1
+    places = np.flatnonzero(y[_rows_by_rank(y, ranks)] > 0) + 1
     if places.size == 0:
         raise InvalidDataError("average precision is undefined: y has no positive rows")
     return float((np.arange(1, places.size + 1) / places).mean())
@@ -176,7 +176,7 @@ def average_precision(y: np.ndarray, scores: np.ndarray) -> float:
     return float((np.diff(hits, prepend=0) * (hits / (last + 1))).sum() / hits[-1])
 
 
-def _order(y: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+def _rows_by_rank(y: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     """The rows from rank 1 down; ``ranks`` must be 1 .. n, each once."""
     order = np.argsort(ranks, kind="stable")
     if not np.array_equal(ranks[order], np.arange(1, y.size + 1)):
@@ -184,7 +184,7 @@ def _order(y: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     return order
 
 
-def _pairs(positive: np.ndarray) -> int:
+def _pair_count(positive: np.ndarray) -> int:
     pairs = int(positive.sum()) * int((~positive).sum())
     if pairs == 0:
         raise InvalidDataError("ROC area is undefined: y must have positive and negative rows")

@@ -1,45 +1,29 @@
 """Measures of performance that are no sums over samples: as values, as losses Delta in [0, 1], and as scorers.
 
-A measure of the contingency table is a function of a true positives, b false positives and the P positives there are;
+Measures of the confusion matrix are in terms of a true positives, b false positives and the P positives there are;
 ``labellings`` has the searches for labellings. Measures of rankings are in ``rankings``.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thresher.errors import InvalidDataError
 from thresher.optim.measures import rankings
 from thresher.optim.measures.base import Measure
-from thresher.optim.measures.cuts import Oracle, Rows, signs
-from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle, FixedCountOracle
+from thresher.optim.measures.confusion import ConfusionMeasure
+from thresher.optim.measures.cuts import Oracle, Rows
+from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle
+from thresher.optim.named_values import is_positive
+from thresher.state import register
 
 
-class _OfTable(Measure):
-    """A measure of the contingency table."""
-
-    def _loss(self, y: np.ndarray, labels: np.ndarray) -> float:
-        labels = signs("labels", labels)
-        n_positive, k = int((y > 0).sum()), int((labels > 0).sum())
-        expected = self._count(n_positive, y.size)
-        if expected is not None and k != expected:
-            raise InvalidDataError(f"{self!r} is for exactly {expected} positive labels here; got {k}")
-        return self._table_loss(int(((y > 0) & (labels > 0)).sum()), k, n_positive, y.size)
-
-    def _score(self, y: np.ndarray, scores: np.ndarray) -> float:
-        return 1.0 - self._loss(y, self.label(scores, int((y > 0).sum())))
-
-    @abstractmethod
-    def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
-        """The loss where ``true`` of the k rows that are predicted positive are positive."""
-
-
+@register
 @dataclass(frozen=True)
-class ErrorRate(_OfTable):
+class ErrorRate(ConfusionMeasure):
     """The error rate: with C, ``loss="error"`` is the support vector machine (hinge loss) with the same C.
 
     Examples
@@ -52,33 +36,42 @@ class ErrorRate(_OfTable):
     """
 
     name: ClassVar[str] = "error"
-    free: ClassVar[bool] = True
+    title = "error rate"
     is_weighted: ClassVar[bool] = True
 
-    def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
-        return (n_positive + k - 2 * true) / n
+    def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
+        """See ConfusionMeasure."""
+        return (n_positive - true + false) / (n_positive + n_negative)
 
-    def _oracle(self, rows: Rows) -> Oracle:
+    def weighted_score_of(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+        """See Measure."""
+        return float(np.average(self.label(scores) == y, weights=weights))
+
+    def oracle(self, rows: Rows) -> Oracle:
+        """See Measure."""
         return ErrorOracle(rows)
 
 
-class _OfPrecisionAndRecall(_OfTable):
+class _OfPrecisionAndRecall(ConfusionMeasure):
     """F-beta, whatever says which beta; without true positives it is 0."""
-
-    free: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def _beta(self) -> float: ...
 
-    def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
-        wrong = k - true + self._beta**2 * (n_positive - true)
-        return wrong / (wrong + (1.0 + self._beta**2) * true) if true > 0 else 1.0
+    def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
+        """See ConfusionMeasure."""
+        square = self._beta * self._beta
+        wrong = false + square * (n_positive - true)
+        scale = wrong + (1.0 + square) * true
+        return np.divide(wrong, scale, out=np.ones(np.shape(scale)), where=true > 0.0)
 
-    def _oracle(self, rows: Rows) -> Oracle:
-        return FBetaOracle(rows, self._beta)
+    def oracle(self, rows: Rows) -> Oracle:
+        """See Measure."""
+        return FBetaOracle(rows, self.loss_of_counts, self._beta)
 
 
+@register
 @dataclass(frozen=True)
 class F1(_OfPrecisionAndRecall):
     """The harmonic mean of precision and recall; 0 without true positives.
@@ -93,12 +86,14 @@ class F1(_OfPrecisionAndRecall):
     """
 
     name: ClassVar[str] = "f1"
+    title = "F1"
 
     @property
     def _beta(self) -> float:
         return 1.0
 
 
+@register
 @dataclass(frozen=True)
 class FBeta(_OfPrecisionAndRecall):
     """The weighted harmonic mean of precision and recall, (1 + beta^2) a / (a + b + beta^2 P); 0 if a is.
@@ -121,17 +116,23 @@ class FBeta(_OfPrecisionAndRecall):
     name: ClassVar[str] = "fbeta"
 
     def __post_init__(self) -> None:
-        if not _is_positive(self.beta) or not 1e-6 <= self.beta <= 1e6:
+        if not is_positive(self.beta) or not 1e-6 <= self.beta <= 1e6:
             raise ValueError(f"beta must be a number from 1e-6 to 1e6, got {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
+
+    @property
+    def title(self) -> str:
+        """The measure in words."""
+        return f"F-beta (beta = {self.beta:g})"
 
     @property
     def _beta(self) -> float:
         return self.beta
 
 
+@register
 @dataclass(frozen=True)
-class PRBEP(_OfTable):
+class PRBEP(ConfusionMeasure):
     """Precision where it equals recall: of as many samples with the largest scores as there are positives.
 
     Examples
@@ -142,28 +143,30 @@ class PRBEP(_OfTable):
     """
 
     name: ClassVar[str] = "prbep"
+    title = "PRBEP"
 
-    def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
+    def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
+        """See ConfusionMeasure."""
         return 1.0 - true / n_positive
 
-    def _count(self, n_positive: int | None, n: int) -> int | None:
+    def n_predicted(self, n_positive: int | None, n_samples: int) -> int:
+        """See Measure: as many as are positive."""
         if n_positive is None:
             raise ValueError("PRBEP() labels as many samples as are positive: pass n_positive")
-        if not 1 <= n_positive <= n:
-            raise ValueError(f"PRBEP() needs from 1 to {n} positives among {n} samples, got {n_positive}")
+        if not 1 <= n_positive <= n_samples:
+            raise ValueError(
+                f"PRBEP() needs from 1 to {n_samples} positives among {n_samples} samples, got {n_positive}"
+            )
         return int(n_positive)
 
-    def _oracle(self, rows: Rows) -> Oracle:
-        return FixedCountOracle(rows, rows.n_positive, rows.n_positive)
 
-
-class _AtK(_OfTable):
+class _AtK(ConfusionMeasure):
     """A measure of the k samples with the largest scores."""
 
     k: float
 
     def __post_init__(self) -> None:
-        if not _is_positive(self.k):
+        if not is_positive(self.k):
             raise ValueError(
                 f"k must be an integer of at least 1, or a float above 0 (a multiple of the number of positives); "
                 f"got {self.k!r}"
@@ -176,19 +179,32 @@ class _AtK(_OfTable):
     def __hash__(self) -> int:
         return hash(repr(self))
 
-    def _count(self, n_positive: int | None, n: int) -> int:
+    @property
+    def title(self) -> str:
+        """The measure in words."""
+        return f"{self.name.split('_')[0]} at {self.k if isinstance(self.k, int) else f'{self.k:g}p'}"
+
+    def n_predicted(self, n_positive: int | None, n_samples: int) -> int:
+        """See Measure: k, or k times as many as are positive."""
         if isinstance(self.k, int):
-            if self.k > n:
+            if self.k > n_samples:
                 raise ValueError(
-                    f"{self!r} needs at least {self.k} samples, got {n}; use a smaller k, or a float such as k=2.0 for "
-                    "twice the number of positives"
+                    f"{self!r} needs at least {self.k} samples, got {n_samples}; use a smaller k, or a float such as "
+                    "k=2.0 for twice the number of positives"
                 )
             return self.k
         if n_positive is None:
             raise ValueError(f"{self!r} is a multiple of the number of positives: pass n_positive")
-        return min(max(1, int(self.k * n_positive)), n)
+        return min(max(1, int(self.k * n_positive)), n_samples)
+
+    def of_share(self, share: float) -> Self:
+        """See Measure: a number of samples is that share of it."""
+        if isinstance(self.k, int) and share < 1.0:
+            return type(self)(max(1, round(share * self.k)))  # type: ignore[call-arg]
+        return self
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class PrecisionAtK(_AtK):
     """The share of positives among the k samples with the largest scores.
@@ -209,14 +225,12 @@ class PrecisionAtK(_AtK):
     k: float
     name: ClassVar[str] = "precision_at_k"
 
-    def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
-        return 1.0 - true / k
-
-    def _oracle(self, rows: Rows) -> Oracle:
-        k = self._count(rows.n_positive, rows.n)
-        return FixedCountOracle(rows, k, k)
+    def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
+        """See ConfusionMeasure."""
+        return 1.0 - true / (true + false)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class RecallAtK(_AtK):
     """The share of all positives that are among the k samples with the largest scores.
@@ -237,15 +251,12 @@ class RecallAtK(_AtK):
     k: float
     name: ClassVar[str] = "recall_at_k"
 
-    def _table_loss(self, true: int, k: int, n_positive: int, n: int) -> float:
-        if n_positive == 0:
-            raise ValueError(f"{self!r} is undefined: there are no positives in y")
+    def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
+        """See ConfusionMeasure."""
         return 1.0 - true / n_positive
 
-    def _oracle(self, rows: Rows) -> Oracle:
-        return FixedCountOracle(rows, self._count(rows.n_positive, rows.n), rows.n_positive)
 
-
+@register
 @dataclass(frozen=True)
 class RocArea(Measure):
     """The area under the ROC curve: the share of pairs of a positive and a negative sample in right order.
@@ -262,18 +273,28 @@ class RocArea(Measure):
     """
 
     name: ClassVar[str] = "auc"
+    title = "area under the ROC curve"
+    of_rankings: ClassVar[bool] = True
     is_weighted: ClassVar[bool] = True
 
-    def _loss(self, y: np.ndarray, labels: np.ndarray) -> float:
+    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
+        """See Measure."""
         return rankings.swapped_share(y, labels)
 
-    def _score(self, y: np.ndarray, scores: np.ndarray) -> float:
-        return rankings.roc_area(y, scores, np.ones(y.size))
+    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
+        """See Measure."""
+        return self.weighted_score_of(y, scores, np.ones(y.size))
 
-    def _oracle(self, rows: Rows) -> Oracle:
+    def weighted_score_of(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+        """See Measure: a pair weighs as much as the product of its two."""
+        return rankings.roc_area(y, scores, weights)
+
+    def oracle(self, rows: Rows) -> Oracle:
+        """See Measure."""
         return rankings.RocOracle(rows)
 
 
+@register
 @dataclass(frozen=True)
 class AveragePrecision(Measure):
     """The mean over the positives of the precision among the samples that are ranked no worse.
@@ -290,14 +311,18 @@ class AveragePrecision(Measure):
     """
 
     name: ClassVar[str] = "average_precision"
+    of_rankings: ClassVar[bool] = True
 
-    def _loss(self, y: np.ndarray, labels: np.ndarray) -> float:
+    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
+        """See Measure."""
         return 1.0 - rankings.precision_of_ranks(y, labels)
 
-    def _score(self, y: np.ndarray, scores: np.ndarray) -> float:
+    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
+        """See Measure."""
         return rankings.average_precision(y, scores)
 
-    def _oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: Rows) -> Oracle:
+        """See Measure."""
         return rankings.PrecisionOracle(rows)
 
 
@@ -305,30 +330,6 @@ MEASURES: dict[str, Callable[..., Measure]] = {
     measure.name: measure
     for measure in (ErrorRate, F1, FBeta, PRBEP, PrecisionAtK, RecallAtK, RocArea, AveragePrecision)
 }
-
-
-def check_size(measure: Measure, n_samples: int) -> None:
-    """Raise ValueError if the measure counts more samples than there are."""
-    if isinstance(measure, (PrecisionAtK, RecallAtK)):
-        measure._count(1, n_samples)
-
-
-def of_share(measure: Measure, share: float) -> Measure:
-    """The measure for a share of the samples, such as a fold: a number of samples is that share of it."""
-    if isinstance(measure, (PrecisionAtK, RecallAtK)) and isinstance(measure.k, int) and share < 1.0:
-        return type(measure)(max(1, round(share * measure.k)))
-    return measure
-
-
-def weighted_score(measure: Measure, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-    """``measure.score`` of samples with weights: a pair of the ROC area weighs as much as the product of its two.
-
-    Elsewhere weights are 0 and 1, and samples of weight 0 are left out. The error rate is not for this.
-    """
-    if isinstance(measure, RocArea):
-        return rankings.roc_area(y, scores, weights)
-    there = weights > 0.0
-    return measure.score(y[there], scores[there])
 
 
 def plain_names() -> tuple[str, ...]:
@@ -349,7 +350,3 @@ def as_measure(measure: Any) -> Measure:
         (parameter,) = (each.name for each in fields(kind))
         raise ValueError(f"{measure!r} has a parameter: pass {kind.__name__}({parameter}=...) instead of the name")
     return kind()
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < np.inf

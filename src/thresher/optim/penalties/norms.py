@@ -1,4 +1,4 @@
-"""Penalties of the master problem: small frozen objects around the functions of ``prox``.
+"""Penalties of the weights: small frozen objects around the functions of ``prox``.
 
 The first ``forced`` units are always in the model: their scaling is fixed at 1, outside the budget, so their penalty is
 1/2 ||w_g||^2, and they enter the conjugate in full.
@@ -32,7 +32,7 @@ class Proximal(Penalty, Protocol):
         """argmin_w 1/2 ||w - u||^2 + step * value(w)."""
 
 
-class Piece(NamedTuple):
+class PenaltyPiece(NamedTuple):
     """Where a penalty is 1/2 sum_{full} ||w_g||^2 + 1/2 (sum_{level} ||w_g||)^2 / share; all other weights are zero.
 
     ``full`` and ``level`` are masks over the coordinates.
@@ -44,14 +44,14 @@ class Piece(NamedTuple):
 
 
 @runtime_checkable
-class Pieced(Proximal, Protocol):
+class Piecewise(Proximal, Protocol):
     """A penalty of smooth pieces; ``layout`` maps coordinates to units."""
 
     @property
     def layout(self) -> Layout:
         """Coordinates to units."""
 
-    def piece(self, u: np.ndarray, step: float) -> Piece:
+    def piece(self, u: np.ndarray, step: float) -> PenaltyPiece:
         """The smooth piece of the penalty on which prox(u, step) lies."""
 
 
@@ -106,12 +106,12 @@ class KSupport:
         kept, rest = size[: self.forced], size[self.forced :]
         return 0.5 * (float(kept @ kept) + prox.top_squares(rest, self.k))
 
-    def piece(self, u: np.ndarray, step: float) -> Piece:
-        """See Pieced."""
+    def piece(self, u: np.ndarray, step: float) -> PenaltyPiece:
+        """See Piecewise."""
         d = self.scaling(u, step)
         full = d >= 1.0
         share = self.k - (int(np.count_nonzero(full)) - self.forced)
-        return Piece(self.layout.spread(full), self.layout.spread((d > 0.0) & ~full), share)
+        return PenaltyPiece(self.layout.spread(full), self.layout.spread((d > 0.0) & ~full), share)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Measures as the loss of a master problem: total times the risk, which is a maximum over labellings or rankings.
+"""Measures as the loss of a problem: total times the risk, which is a maximum over labellings or rankings.
 
-    loss(z) = sum over classes of  total * min over b of max over planes of  (loss_k - v_k.(z + b))
+    loss(z) = sum over classes of  total * min over b of max over cuts of  (loss_k - v_k.(z + b))
 
 with total = C n, so that the error rate is the hinge loss with costs C. Where the number of predicted positives is
 free, b is not penalised; elsewhere it does not change the risk. What a model predicts with is a threshold on its
@@ -15,17 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from thresher.optim.measures.base import Measure
-from thresher.optim.measures.cuts import Along, Cut, Oracle, Plane
+from thresher.optim.measures.cuts import Cut, Oracle, ShiftSearch, Violation
 from thresher.optim.problems.margins import DualPoint, Evaluation, Problem
 
-ROUNDING = 1e-12  # of the risk: shifts that differ by less are equally good
-FIRST_STEP, LONGER = 0.1, 4.0  # of the search for a bracket of the best shift
-MOST = 200  # labellings that the search for the best shift looks at
+SHIFT_ROUNDING = 1e-12  # of the risk: shifts that differ by less are equally good
+BRACKET_STEP, BRACKET_GROWTH = 0.1, 4.0  # of the search for a bracket of the best shift
+MOST_SHIFTS = 200  # labellings that the search for the best shift looks at
 
 
 @dataclass(frozen=True)
 class Mixture(DualPoint):
-    """Planes v_k with weights a_k: ``direction`` is sum_k a_k v_k, ``gain`` sum_k a_k loss_k.
+    """Cuts v_k with weights a_k: ``direction`` is sum_k a_k v_k, ``gain`` sum_k a_k loss_k.
 
     Weights of each class add up to its total at most; all of them may be multiplied by up to ``room``.
     """
@@ -57,21 +57,21 @@ class Mixture(DualPoint):
         return Mixture(direction, sum(point.gain for point in points), min(point.room for point in points))
 
 
-class Found(NamedTuple):
-    """One class at given scores: the best shift, the risk, and planes whose mixture with ``shares`` bounds it.
+class BestShift(NamedTuple):
+    """One class at given scores: the best shift, the risk, and cuts whose mixture with ``shares`` bounds it.
 
     ``low`` is that bound: the risk at the best shift is not less.
     """
 
     shift: float
     risk: float
-    planes: list[Plane]
+    cuts: list[Cut]
     shares: list[float]
     low: float
 
 
 @dataclass(frozen=True)
-class PlaneProblem(Problem):
+class CutProblem(Problem):
     """The risk of a measure times ``total``; labels y = +-1 and costs of all classes, class after class.
 
     Samples without cost are not there. ``total`` is the sum of the costs of a class.
@@ -110,50 +110,50 @@ class PlaneProblem(Problem):
         """Number of scores."""
         return self.y.size
 
-    def per_class(self) -> "list[PlaneProblem]":
+    def per_class(self) -> "list[CutProblem]":
         """See Problem."""
         pairs = zip(self.by_class(self.y), self.by_class(self.cost), strict=True)
-        return [PlaneProblem(y, cost, self.measure, self.fit_intercept) for y, cost in pairs]
+        return [CutProblem(y, cost, self.measure, self.fit_intercept) for y, cost in pairs]
 
     def samples_that_count(self) -> np.ndarray:
         """See Problem: those with a cost."""
         return np.any(self.by_class(self.cost) > 0.0, axis=0)
 
-    def found(self, c: int, z: np.ndarray, start: float, slack: float = 0.0) -> Found:
+    def best_shift(self, c: int, z: np.ndarray, start: float, slack: float = 0.0) -> BestShift:
         """Class ``c`` at its scores z; the best shift is looked for until the risk is known up to ``slack``."""
         oracle = self.oracles[c]
         if self.shifted:
-            return best_shift(oracle.along(z), start, slack)
-        plane = oracle.plane(z)
-        risk = plane.loss - float(plane.vector() @ z)
-        return Found(0.0, max(risk, 0.0), [plane], [1.0 if risk > 0.0 else 0.0], max(risk, 0.0))
+            return best_shift(oracle.shift_search(z), start, slack)
+        cut = oracle.cut(z)
+        risk = cut.loss - float(cut.vector() @ z)
+        return BestShift(0.0, max(risk, 0.0), [cut], [1.0 if risk > 0.0 else 0.0], max(risk, 0.0))
 
     def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> Evaluation:
         """See Problem."""
         starts, duals, shifts, loss = np.broadcast_to(start, self.classes), [], [], 0.0
         for c, (scores, b) in enumerate(zip(self.by_class(z), starts, strict=True)):
-            found = self.found(c, scores, float(b))
+            found = self.best_shift(c, scores, float(b))
             loss += self.totals[c] * found.risk
-            duals.append(self.mixture(c, found.planes, self.totals[c] * np.array(found.shares), scores))
+            duals.append(self.mixture(c, found.cuts, self.totals[c] * np.array(found.shares), scores))
             shifts.append(self.threshold(c, scores, found.shift))
         shift = np.array(shifts) if self.classes > 1 else shifts[0]
         return Evaluation(shift, loss, duals[0].joined(duals[1:]) if self.classes > 1 else duals[0])
 
-    def mixture(self, c: int, planes: Sequence[Plane], a: np.ndarray, z: np.ndarray | None = None) -> Mixture:
-        """The dual point of class ``c`` with weights ``a`` of the planes.
+    def mixture(self, c: int, cuts: Sequence[Cut], a: np.ndarray, z: np.ndarray | None = None) -> Mixture:
+        """The dual point of class ``c`` with weights ``a`` of the cuts.
 
         Where all scores z are equal, which rows a labelling flips is arbitrary: the mean over all that flip as many is
         a dual point, too, and ranks columns by use, not by row.
         """
         direction, rows = np.zeros(self.y.size // self.classes), self.oracles[c].rows
-        for plane, weight in zip(planes, a, strict=True):
+        for cut, weight in zip(cuts, a, strict=True):
             if weight > 0.0:
-                direction += weight * plane.vector()
+                direction += weight * cut.vector()
         if z is not None and np.ptp(z[rows.weights > 0.0]) == 0.0:
             for part in (rows.positives, rows.negatives):
                 weights = rows.weights[part]
                 direction[part] = weights * (direction[part].sum() / weights.sum())
-        gain = float(sum(weight * plane.loss for plane, weight in zip(planes, a, strict=True)))
+        gain = float(sum(weight * cut.loss for cut, weight in zip(cuts, a, strict=True)))
         total = float(np.sum(a))
         return Mixture(direction, gain, self.totals[c] / total if total > 0.0 else 1.0)
 
@@ -162,36 +162,42 @@ class PlaneProblem(Problem):
         return self.oracles[c].threshold(z, shift) if self.fit_intercept else shift
 
 
-def best_shift(along: Along, start: float, slack: float) -> Found:
-    """The shift of least risk: a convex function of it, whose slopes are minus the sums of the planes' vectors.
+def best_shift(search: ShiftSearch, start: float, slack: float) -> BestShift:
+    """The shift of least risk: a convex function of it, whose slopes are minus the sums of the cuts' vectors.
 
-    Two planes, one leaning to each side, bound it where they meet, which is looked at next; their mixture whose vector
+    Two cuts, one leaning to each side, bound it where they meet, which is looked at next; their mixture whose vector
     adds up to zero is a dual point.
     """
-    left: tuple[float, Cut] | None = None  # (b, cut) where the risk falls with b
-    right: tuple[float, Cut] | None = None
-    best, b, step, low = (np.inf, start), start, FIRST_STEP, 0.0
-    for _ in range(MOST):
-        cut = along.at(b)
-        best = min(best, (cut.value, b))
-        if cut.lean == 0.0 or cut.value <= 0.0:
-            return Found(b, max(cut.value, 0.0), [along.plane(cut)], [1.0 if cut.value > 0.0 else 0.0], cut.value)
-        if cut.lean > 0.0:
-            left = (b, cut)
+    left: tuple[float, Violation] | None = None  # (b, violation) where the risk falls with b
+    right: tuple[float, Violation] | None = None
+    best, b, step, low = (np.inf, start), start, BRACKET_STEP, 0.0
+    for _ in range(MOST_SHIFTS):
+        violation = search.at(b)
+        best = min(best, (violation.value, b))
+        if violation.vector_sum == 0.0 or violation.value <= 0.0:
+            return BestShift(
+                b,
+                max(violation.value, 0.0),
+                [search.cut(violation)],
+                [1.0 if violation.value > 0.0 else 0.0],
+                violation.value,
+            )
+        if violation.vector_sum > 0.0:
+            left = (b, violation)
         else:
-            right = (b, cut)
+            right = (b, violation)
         if left is None or right is None:
             b += step if right is None else -step
-            step *= LONGER
+            step *= BRACKET_GROWTH
             continue
         (b_left, falls), (b_right, rises) = left, right
-        at_left, at_right = falls.value + falls.lean * b_left, rises.value + rises.lean * b_right
-        b = (at_left - at_right) / (falls.lean - rises.lean)
-        low = at_left - falls.lean * b
-        if best[0] - low <= max(slack, ROUNDING) or not b_left < b < b_right:
+        at_left, at_right = falls.value + falls.vector_sum * b_left, rises.value + rises.vector_sum * b_right
+        b = (at_left - at_right) / (falls.vector_sum - rises.vector_sum)
+        low = at_left - falls.vector_sum * b
+        if best[0] - low <= max(slack, SHIFT_ROUNDING) or not b_left < b < b_right:
             break
     if left is None or right is None:
         raise ValueError("the risk has no least value: the scores are too large")
-    share = -right[1].lean / (left[1].lean - right[1].lean)
-    planes = [along.plane(left[1]), along.plane(right[1])]
-    return Found(best[1], best[0], planes, [share, 1.0 - share], max(low, 0.0))
+    share = -right[1].vector_sum / (left[1].vector_sum - right[1].vector_sum)
+    cuts = [search.cut(left[1]), search.cut(right[1])]
+    return BestShift(best[1], best[0], cuts, [share, 1.0 - share], max(low, 0.0))

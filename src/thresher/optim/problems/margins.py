@@ -1,4 +1,4 @@
-"""The loss of a master problem as a function of the scores z = Xw, and the dual points that give its bounds.
+"""The loss of a problem as a function of the scores z = Xw, and the dual points that give its bounds.
 
     minimise over w and b:   penalty(w) + loss(Xw + b)
 
@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from thresher.optim.problems.losses import Loss
+from thresher.optim.problems.loss import Loss
 
 
 class DualPoint(ABC):
@@ -108,7 +108,7 @@ class Curved(Smooth, Protocol):
         """The second derivative at the scores z + b."""
 
     def guarded_curvature(self, z: np.ndarray, b: float, more: float, least: float) -> np.ndarray:
-        """A second derivative with which longer steps are safe: see ``Loss.guarded_curvature``."""
+        """A second derivative with which longer steps are safe: see ``MarginProblem.guarded_curvature``."""
 
 
 @runtime_checkable
@@ -142,11 +142,11 @@ class MarginDual(DualPoint):
 
     def value(self, square: float) -> float:
         """See DualPoint."""
-        return self.loss.dual(self.alpha, self.cost) - 0.5 * square
+        return self.loss.dual_total(self.alpha, self.cost) - 0.5 * square
 
     def bound(self, square: float) -> float:
         """See DualPoint."""
-        return self.loss.scaled_dual(self.alpha, self.cost, square)
+        return self.loss.best_bound(self.alpha, self.cost, square)
 
     def joined(self, others: "Sequence[MarginDual]") -> "MarginDual":
         """See DualPoint."""
@@ -190,11 +190,12 @@ class MarginProblem(Problem):
 
     def _at(self, z: np.ndarray, start: float | np.ndarray) -> Evaluation:
         y, cost = self.y, self.cost
-        b = self.loss.best_shift(y, z, cost, start) if self.fit_intercept else 0.0
-        alpha = self.loss.dual_point(y, z + b, cost)
+        b = self.loss.best_shift(y, z, cost, float(start)) if self.fit_intercept else 0.0
+        margins = y * (z + b)
+        alpha = self.loss.dual_point(margins, cost)
         if self.fit_intercept:
-            alpha = self.loss.feasible(alpha, y)
-        return Evaluation(b, self.loss.value(y, z + b, cost), self.dual_at(alpha))
+            alpha = feasible(alpha, y)
+        return Evaluation(b, self.loss.total(margins, cost), self.dual_at(alpha))
 
     def samples_that_count(self) -> np.ndarray:
         """See Problem: those with a cost."""
@@ -210,15 +211,40 @@ class MarginProblem(Problem):
 
     def curvature_bound(self) -> np.ndarray:
         """See Smooth."""
-        return self.loss.curvature_bound(self.cost)
+        return self.loss.largest_curvature * self.cost
 
     def curvature(self, z: np.ndarray, b: float | np.ndarray) -> np.ndarray:
         """See Curved."""
         if self.classes > 1:
             z = (self.by_class(z) + np.reshape(b, (-1, 1))).ravel()
             b = 0.0
-        return self.loss.curvature(self.y, z + b, self.cost)
+        return self.loss.curvatures(self.y * (z + b), self.cost)
 
     def guarded_curvature(self, z: np.ndarray, b: float, more: float, least: float) -> np.ndarray:
-        """See Curved; for a single class."""
-        return self.loss.guarded_curvature(self.y, z + b, self.cost, more, least)
+        """See Curved: samples whose loss is zero have curvature, too, if a step may change that. For a single class.
+
+        Those nearest to the others count: with ``more`` times the cost of these, and with the cost of ``least`` samples
+        in all. Costs and not samples are counted, so that equal samples may be merged.
+        """
+        margins, cost = self.y * (z + b), self.cost
+        curvature = self.loss.curvatures(margins, cost)
+        has_loss = margins < self.loss.zero_from
+        if has_loss.all():
+            return curvature
+        total = cost.sum()
+        least_cost = least * cost[cost > 0].min(initial=total)
+        enough = min(max((1.0 + more) * cost[has_loss].sum(), least_cost), total)
+        order = np.argsort(margins, kind="stable")
+        last = np.searchsorted(np.cumsum(cost[order]), enough * (1.0 - 1e-9))
+        furthest = margins[order[min(last, margins.size - 1)]]
+        near = ~has_loss & (margins <= max(self.loss.zero_from, furthest))
+        return np.where(near, self.curvature_bound(), curvature)
+
+
+def feasible(alpha: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Alpha with sum_i alpha_i y_i = 0, by shrinking the heavier class: corrects an inexact shift."""
+    positive = y > 0
+    up, down = alpha[positive].sum(), alpha[~positive].sum()
+    if up <= 0 or down <= 0:
+        return np.zeros_like(alpha)
+    return np.where(positive, alpha * min(1.0, down / up), alpha * min(1.0, up / down))

@@ -1,4 +1,4 @@
-"""Steps of the interior point method that weighs planes, whatever the penalty: see ``plane_program``."""
+"""Steps of the interior point method that weighs cuts, whatever the penalty: see ``cut_program``."""
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ class Move(NamedTuple):
 class Inside(ABC):
     """A point with a > 0, multipliers ``push`` of that and ``border`` of the sums, and the steps from it.
 
-    Rows are the planes of all classes, and after those of each class one of loss zero, which takes what is left of the
+    Rows are the cuts of all classes, and after those of each class one of loss zero, which takes what is left of the
     total. ``E a = sums`` are the constraints; the first rows of E are those of the totals.
     """
 
@@ -56,8 +56,8 @@ class Inside(ABC):
         self.push = self.residual(0.0)
 
     @property
-    def of_planes(self):
-        """The weights of the planes of each class."""
+    def of_cuts(self):
+        """The weights of the cuts of each class."""
         return [self.a[rows][:-1] for rows in self.rows]
 
     @property

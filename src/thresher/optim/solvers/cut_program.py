@@ -1,13 +1,13 @@
-"""The small program of a bundle method: which weights to give to the planes found so far.
+"""The small program of a bundle method: which weights to give to the cuts found so far.
 
     minimise over a:   max over d of  1/2 sum_u d_u ||c_u||^2 - losses'a,      c = G'a,  a >= 0
 
-with sum a = total and, with a shift, sums'a = 0, both for each class. G has the products of the planes with the
+with sum a = total and, with a shift, sums'a = 0, both for each class. G has the products of the cuts with the
 columns; d, 0 <= d <= 1 and sum d = k, are the scalings of the units behind the k-support norm (those of forced units
 are 1). Where there are no more units than k, all scalings are 1: then GG' is all that is needed, and classes are apart.
 
-An interior point method, as in ``interior``: about ten steps, whatever the number of planes that change. Solutions that
-are not quite optimal are better centred, and need fewer planes in the end.
+An interior point method, as in ``interior``: about ten steps, whatever the number of cuts that change. Solutions that
+are not quite optimal are better centred, and need fewer cuts in the end.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from thresher.optim.penalties.layout import Layout
 from thresher.optim.solvers.barrier import SmallerSide
 from thresher.optim.solvers.cut_interior import Inside, Move
 
-INSIDE = 0.1  # products of constraints and multipliers at the start, as a share of the objective
-FEW = 128  # planes whose own system is solved faster than the smaller one of the columns
-LEAST = 1e-13  # tolerance, of the total: less is lost in rounding errors
+START_PRODUCTS = 0.1  # products of constraints and multipliers at the start, as a share of the objective
+FEW_CUTS = 128  # cuts whose own system is solved faster than the smaller one of the columns
+LEAST_TOL = 1e-13  # tolerance, of the total: less is lost in rounding errors
 
 
-class Planes(NamedTuple):
-    """The planes of one class as numbers: products (planes, columns), losses, sums of their vectors, and the total.
+class CutTable(NamedTuple):
+    """The cuts of one class as numbers: products (cuts, columns), losses, sums of their vectors, and the total.
 
     ``Q`` is GG', which the plain penalty needs instead of G.
     """
@@ -38,37 +38,35 @@ class Planes(NamedTuple):
     Q: np.ndarray | None = None
 
 
-class Weighted(NamedTuple):
-    """The result: weights of the planes of each class, weights of the columns (class after class), shifts."""
+class CutWeights(NamedTuple):
+    """The result: weights of the cuts of each class, weights of the columns (class after class), shifts."""
 
     a: list[np.ndarray]
     w: np.ndarray
     shifts: np.ndarray
 
 
-def plain_weights(planes: Planes, *, shifted: bool, tol: float) -> tuple[np.ndarray, float]:
-    """(weights of the planes, shift) under the plain penalty, for one class."""
-    scale = planes.total
-    inside = _Plain(
-        scale * (planes.G @ planes.G.T if planes.Q is None else planes.Q), planes.losses, planes.sums, shifted
-    )
-    inside.solve(max(tol / scale, LEAST))
-    return scale * inside.of_planes[0], inside.shifts[0]
+def plain_weights(cuts: CutTable, *, shifted: bool, tol: float) -> tuple[np.ndarray, float]:
+    """(weights of the cuts, shift) under the plain penalty, for one class."""
+    scale = cuts.total
+    inside = _Plain(scale * (cuts.G @ cuts.G.T if cuts.Q is None else cuts.Q), cuts.losses, cuts.sums, shifted)
+    inside.solve(max(tol / scale, LEAST_TOL))
+    return scale * inside.of_cuts[0], inside.shifts[0]
 
 
 def scaled_weights(
-    classes: Sequence[Planes], layout: Layout, forced: int, k: int, *, shifted: bool, tol: float
-) -> Weighted:
+    classes: Sequence[CutTable], layout: Layout, forced: int, k: int, *, shifted: bool, tol: float
+) -> CutWeights:
     """The solution under the k-support norm of units; ``layout`` is that of the columns."""
     if layout.count(classes[0].G.shape[1]) - forced <= k:
         found = [plain_weights(each, shifted=shifted, tol=tol / len(classes)) for each in classes]
         a = [weights for weights, _ in found]
         w = np.concatenate([each.G.T @ weights for each, weights in zip(classes, a, strict=True)])
-        return Weighted(a, w, np.array([shift for _, shift in found]))
+        return CutWeights(a, w, np.array([shift for _, shift in found]))
     scale = max(each.total for each in classes)
     inside = _Scaled(classes, scale, layout, forced, k, shifted)
-    inside.solve(max(tol / scale, LEAST))
-    return Weighted([scale * a for a in inside.of_planes], np.sqrt(scale) * inside.w, inside.shifts)
+    inside.solve(max(tol / scale, LEAST_TOL))
+    return CutWeights([scale * a for a in inside.of_cuts], np.sqrt(scale) * inside.w, inside.shifts)
 
 
 class _Plain(Inside):
@@ -78,7 +76,7 @@ class _Plain(Inside):
         super().__init__([(losses, sums)], np.ones(1), shifted)
         self.Q = np.zeros((self.a.size, self.a.size))
         self.Q[:-1, :-1] = Q
-        self.begin(INSIDE * (self.losses @ self.a + self.a @ self.curve()) / self.a.size + 1e-12)
+        self.begin(START_PRODUCTS * (self.losses @ self.a + self.a @ self.curve()) / self.a.size + 1e-12)
 
     def curve(self):
         return self.Q @ self.a
@@ -100,7 +98,7 @@ class _Scaled(Inside):
     """Scalings 0 < d < 1 of the units that are not forced, with their multipliers ``low``, ``high`` and ``tau``.
 
     ``up`` is 1 - d, kept apart so that it does not round to zero. The weights w are variables of their own, equal to
-    d c in the end only: so that the constraints of the planes, which are many and steep, are linear, and what is not
+    d c in the end only: so that the constraints of the cuts, which are many and steep, are linear, and what is not
     linear is in w - d c, whose square is part of the gap, and in ``low`` and ``high``, which take it up.
     """
 
@@ -119,7 +117,7 @@ class _Scaled(Inside):
         self.refresh()
         gain = self.gain
         self.tau = float(np.sort(gain)[-k])
-        mu = INSIDE * (float(self.losses @ self.a) + float(gain @ self.d)) / (self.a.size + 2 * units) + 1e-12
+        mu = START_PRODUCTS * (float(self.losses @ self.a) + float(gain @ self.d)) / (self.a.size + 2 * units) + 1e-12
         least = mu * units / min(k, units - k)  # mu / d and mu / up are no more
         self.low, self.high = np.maximum(self.tau - gain, 0.0) + least, np.maximum(gain - self.tau, 0.0) + least
         self.begin(mu)
@@ -190,7 +188,7 @@ class _Scaled(Inside):
             B = self.G[0] * np.sqrt(self.spread + curved)
         else:
             B = np.hstack([self.G[0] * np.sqrt(self.spread), self.T / np.sqrt(self.q)])
-        system = SmallerSide(B, self.push / self.a, FEW)
+        system = SmallerSide(B, self.push / self.a, FEW_CUTS)
         return None if system.failed else system.times
 
     def system_of_classes(self):

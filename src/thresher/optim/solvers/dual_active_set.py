@@ -12,24 +12,24 @@ and bring ever other samples over the kink of the loss.
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-VIOLATED = 1e-12  # margins below 1 by no more than this are rounding errors
-EXCHANGES = 12  # of whole sets of samples, before they change one after the other
-MOST = 10  # changes for each sample, after which rounding errors must be the reason
+MARGIN_ROUNDING = 1e-12  # margins below 1 by no more than this are rounding errors
+MOST_EXCHANGES = 12  # of whole sets of samples, before they change one after the other
+MOST_CHANGES = 10  # changes for each sample, after which rounding errors must be the reason
 
 
-def pivoted(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, shifted: bool) -> np.ndarray:
+def dual_solution(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, shifted: bool) -> np.ndarray:
     """The minimiser, from the feasible v.
 
     Only approximate in hard cases, and if there are not both classes among the non-zeros of v.
     """
     v, root, inside = v.copy(), np.sqrt(cost), v != 0.0
-    found = _by_sets(K, y, root, inside, shifted)
+    found = _by_exchange(K, y, root, inside, shifted)
     if found is not None:
         return found
     everyone = True
-    for _ in range(MOST * y.size):
+    for _ in range(MOST_CHANGES * y.size):
         rows = np.flatnonzero(inside)
-        target, b = _solved(K, y, root, rows, shifted)
+        target, b = _solved_on(K, y, root, rows, shifted)
         if target is None:
             return v
         old, wrong = v[rows], target * y[rows] <= 0.0
@@ -42,7 +42,7 @@ def pivoted(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, sh
             continue
         v[rows] = target
         slack = np.where(inside | (cost == 0.0), 0.0, 1.0 - y * (K[:, rows] @ target + b))
-        entering = slack > VIOLATED
+        entering = slack > MARGIN_ROUNDING
         if not entering.any():
             return v
         inside[entering if everyone else np.argmax(slack)] = True
@@ -50,14 +50,14 @@ def pivoted(K: np.ndarray, y: np.ndarray, cost: np.ndarray, v: np.ndarray, *, sh
     return v
 
 
-def _by_sets(K, y, root, inside, shifted):
+def _by_exchange(K, y, root, inside, shifted):
     """The minimiser by exchanging whole sets of samples, which mostly takes a few steps; None if it takes more."""
-    for _ in range(EXCHANGES):
+    for _ in range(MOST_EXCHANGES):
         rows = np.flatnonzero(inside)
-        target, b = _solved(K, y, root, rows, shifted)
+        target, b = _solved_on(K, y, root, rows, shifted)
         if target is None:
             return None
-        after = (root > 0.0) & (1.0 - y * (K[:, rows] @ target + b) > VIOLATED)
+        after = (root > 0.0) & (1.0 - y * (K[:, rows] @ target + b) > MARGIN_ROUNDING)
         after[rows] = target * y[rows] > 0.0
         if np.array_equal(after, inside):
             v = np.zeros(y.size)
@@ -67,7 +67,7 @@ def _by_sets(K, y, root, inside, shifted):
     return None
 
 
-def _solved(K, y, root, rows, shifted):
+def _solved_on(K, y, root, rows, shifted):
     """(v, b) that solve the problem on ``rows`` if signs are ignored; (None, 0) if rounding errors forbid it."""
     s = root[rows]
     B = K[np.ix_(rows, rows)]

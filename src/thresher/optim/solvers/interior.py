@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.optim.penalties.norms import KSupport, Pieced
-from thresher.optim.problems.margins import Problem, QuadraticDual
+from thresher.optim.penalties.norms import KSupport, Piecewise
+from thresher.optim.problems.margins import Problem, QuadraticDual, feasible
 from thresher.optim.solvers.barrier import SmallerSide, longest
-from thresher.optim.solvers.dual_active_set import pivoted
+from thresher.optim.solvers.dual_active_set import dual_solution
 from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
 MOST_SAMPLES, MOST_ENTRIES = 3000, 1 << 22
@@ -29,7 +29,7 @@ INSIDE = 0.1  # distance of the start from the boundary, as a share of the mean
 IDLE = 5  # steps without progress after which only rounding errors are left
 
 
-def suits(block: Block, problem: Problem, penalty: Pieced) -> bool:
+def suits(block: Block, problem: Problem, penalty: Piecewise) -> bool:
     """Whether this solver can be used: its systems are dense.
 
     It needs a loss with a quadratic dual, and a penalty of single coordinates.
@@ -75,7 +75,7 @@ def solve(
 def _plain(block, problem, penalty, start):
     """The solution where all scalings are 1: the penalty is the plain square."""
     X, cost = block.toarray(), problem.dual_weights()
-    v = pivoted(X @ X.T, problem.y, cost, start.dual_point.vector, shifted=problem.fit_intercept)
+    v = dual_solution(X @ X.T, problem.y, cost, start.dual_point.vector, shifted=problem.fit_intercept)
     w = block.correlate(v)
     point = evaluated(block, problem, penalty, w, block.combine(w), start.b)
     best = point if point.objective < start.objective else start
@@ -154,7 +154,7 @@ class _Inside:
         """Alpha of all samples, with sum alpha y = 0 if there is an intercept."""
         alpha = np.zeros(self.rows.size)
         alpha[self.rows] = self.alpha
-        return self.problem.loss.feasible(alpha, self.problem.y) if self.shifted else alpha
+        return feasible(alpha, self.problem.y) if self.shifted else alpha
 
     def _residual(self):
         """The derivative of the Lagrange function in alpha."""

@@ -13,25 +13,27 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from thresher.data.blocks.base import Block
-from thresher.optim.penalties.norms import Pieced
+from thresher.optim.penalties.norms import Piecewise
 from thresher.optim.problems.margins import DualPoint
 from thresher.optim.solvers import interior
 from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
-STEPS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
-DIRECT = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
-DENSE = 1 << 22  # entries up to which the block may be copied into a plain array for that
-DENSE_GROUPS = 1 << 24  # ... of groups, whose columns are often nearly dependent: conjugate gradients are slow there
-WIDE = 3.0  # rows per column up to which ``interior`` begins, if it suits
-PATIENCE = 60  # steps after which it takes over
-SURPLUS = 0.01  # it is asked for this share of the tolerance: two steps more, about what the last step here gives
-ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
-IDLE = 3  # steps without progress after which only rounding errors are left
-TINY = np.finfo(float).tiny
-MAX_INNER = 250  # conjugate gradient steps for one Newton step
+STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+DIRECT_WORK = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
+DENSE_ENTRIES = 1 << 22  # entries up to which the block may be copied into a plain array for that
+DENSE_GROUP_ENTRIES = (
+    1 << 24
+)  # ... of groups, whose columns are often nearly dependent: conjugate gradients are slow there
+WIDE_ROWS = 3.0  # rows per column up to which ``interior`` begins, if it suits
+NEWTON_STEPS = 60  # steps after which it takes over
+INTERIOR_TOL = 0.01  # it is asked for this share of the tolerance: two steps more, about what the last step here gives
+NEWTON_ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
+NEWTON_IDLE = 3  # steps without progress after which only rounding errors are left
+LEAST_CURVATURE = np.finfo(float).tiny
+MAX_CG_STEPS = 250  # conjugate gradient steps for one Newton step
 
 
-class Learned(NamedTuple):
+class NewtonMemory(NamedTuple):
     """What one solve passes to the next: curvature along proximal steps, damping of Newton steps, products per step."""
 
     steepness: float
@@ -39,7 +41,7 @@ class Learned(NamedTuple):
     products: int = 0
 
 
-class Near(NamedTuple):
+class ProximalPoint(NamedTuple):
     """The point after a proximal step, and the piece of the penalty on which it lies."""
 
     w: np.ndarray
@@ -55,7 +57,7 @@ class Near(NamedTuple):
 def solve(
     block: Block,
     problem: Any,
-    penalty: Pieced,
+    penalty: Piecewise,
     start: Start | None = None,
     *,
     tol: float,
@@ -70,10 +72,10 @@ def solve(
     point = evaluated(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
-    patience = 0 if block.shape[0] <= WIDE * block.shape[1] else PATIENCE
+    patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else NEWTON_STEPS
     while best.objective - bound > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
         if iteration == patience and interior.suits(block, problem, penalty):
-            rest, enough = Start(best.w, best.z, best.b), max(SURPLUS * tol, 1e-9 * best.objective)
+            rest, enough = Start(best.w, best.z, best.b), max(INTERIOR_TOL * tol, 1e-9 * best.objective)
             best = interior.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
             if best.objective - bound <= tol:
@@ -82,23 +84,23 @@ def solve(
             learned = learned._replace(damping=1e-9 * learned.steepness)  # the piece is known: no damping needed
         iteration += 1
         near, steepness, cost = proximal_step(block, problem, penalty, point, learned.steepness)
-        model = Model(block, problem, penalty.layout, near, learned.damping)
+        model = NewtonModel(block, problem, penalty.layout, near, learned.damping)
         if model.direct_is_cheaper(learned.products):
             X = block.of_a_class().toarray() if X is None else X
             step, Xstep, more = model.minimised_directly(X)
         else:
             step, Xstep, more = model.minimised_iteratively(deadline)
             learned = learned._replace(products=more)
-        w, z, b, length, most = search(block, problem, penalty, near, step, Xstep)
+        w, z, b, length, most = line_search(block, problem, penalty, near, step, Xstep)
         damping = learned.damping * (0.25 if length == 1.0 else 4.0 if length < 0.2 else 1.0)
-        learned = Learned(steepness, max(damping, 1e-10), learned.products)
+        learned = NewtonMemory(steepness, max(damping, 1e-10), learned.products)
         point = evaluated(block, problem, penalty, w, z, b)
         products += cost + more + most + 1
-        rounding = ROUNDING * abs(best.objective)
+        rounding = NEWTON_ROUNDING * abs(best.objective)
         idle = 0 if point.objective < best.objective - rounding or point.bound > bound + rounding else idle + 1
         bound = max(bound, point.bound)
         best = point if point.objective < best.objective + rounding else best
-        if idle == IDLE:
+        if idle == NEWTON_IDLE:
             break
     return replace(best, bound=bound, iterations=iteration, products=products, memory=learned)
 
@@ -109,11 +111,11 @@ def first_guess(block, problem, point):
     length = float(point.scores @ point.scores)
     curvature = problem.curvature_bound()
     steepness = float((curvature * along) @ along) / length if length > 0 else 1.0
-    return Learned(max(steepness, 1e-10), 1e-3 * max(steepness, 1e-10))
+    return NewtonMemory(max(steepness, 1e-10), 1e-3 * max(steepness, 1e-10))
 
 
 def proximal_step(block, problem, penalty, point, steepness):
-    """One proximal gradient step with sufficient decrease: (Near, steepness that passed, products)."""
+    """One proximal gradient step with sufficient decrease: (ProximalPoint, steepness that passed, products)."""
     steepness = max(0.5 * steepness, 1e-10)
     for tries in range(1, 200):  # noqa: B007 (the number of products made)
         u = point.w + point.scores / steepness
@@ -125,10 +127,10 @@ def proximal_step(block, problem, penalty, point, steepness):
         if loss <= allowed + 1e-13 * abs(point.loss):
             break
         steepness *= 2.0
-    return Near(w, z, b, loss, dual, *penalty.piece(u, 1.0 / steepness)), steepness, tries
+    return ProximalPoint(w, z, b, loss, dual, *penalty.piece(u, 1.0 / steepness)), steepness, tries
 
 
-class Model:
+class NewtonModel:
     """The damped second-order model of the objective at ``near``, on the piece of the penalty where it lies.
 
     Its matrix is  X'D X - X'd d'X / sum d + [1 on full] + slope slope' / share + damping,  d the loss's curvature;
@@ -182,8 +184,8 @@ class Model:
         work, all_columns = int(rows @ columns**2), int(columns.sum())
         if classes > 1:  # one factorisation for all, besides the products of each
             work += all_columns**3 // 3
-        most = DENSE if self.layout.sizes is None else DENSE_GROUPS
-        return entries <= most and work <= max(DIRECT, 2 * products * classes * entries)
+        most = DENSE_ENTRIES if self.layout.sizes is None else DENSE_GROUP_ENTRIES
+        return entries <= most and work <= max(DIRECT_WORK, 2 * products * classes * entries)
 
     def weighed(self, v):
         """The second derivative of the loss in z, times v, with the best shift eliminated."""
@@ -191,7 +193,7 @@ class Model:
         if not self.shifted:
             return v
         v, D = self.problem.by_class(v), self.problem.by_class(self.D)
-        return (v - D * (v.sum(axis=1) / np.maximum(D.sum(axis=1), TINY))[:, None]).ravel()
+        return (v - D * (v.sum(axis=1) / np.maximum(D.sum(axis=1), LEAST_CURVATURE))[:, None]).ravel()
 
     def minimised_directly(self, X):
         """The minimiser by Cholesky factorisation; X has the columns of a class as an array. For small blocks."""
@@ -226,7 +228,7 @@ class Model:
         step, Xstep = np.zeros_like(self.near.w), np.zeros_like(self.near.z)
         direction, products = residual.copy(), 1
         norm = first = residual @ residual
-        for _ in range(min(MAX_INNER, int(self.active.sum()) + 5)):
+        for _ in range(min(MAX_CG_STEPS, int(self.active.sum()) + 5)):
             if norm <= 1e-4 * first or (products > 1 and out_of_time(deadline)):
                 break
             Xd = self.block.combine(direction)
@@ -244,7 +246,7 @@ class Model:
         return step, Xstep, products
 
 
-def search(block, problem, penalty, near, step, Xstep):
+def line_search(block, problem, penalty, near, step, Xstep):
     """Line search from ``near`` along ``step``: (w, z, b, step length, products).
 
     Units on the shared level of the penalty whose weights would change sign stop at zero, where its kink is.
@@ -252,7 +254,7 @@ def search(block, problem, penalty, near, step, Xstep):
     layout = penalty.layout
     value, products = penalty.value(near.w) + near.loss, 0
     best = near.w, near.z, near.b, 0.0
-    for t in STEPS:
+    for t in STEP_LENGTHS:
         w, z = near.w + t * step, near.z + t * Xstep
         flipped = near.level & layout.spread(layout.dots(w, near.w) < 0.0)
         if flipped.any():
@@ -261,7 +263,7 @@ def search(block, problem, penalty, near, step, Xstep):
             products += 1
         b, loss, _ = problem.at(z, near.b)
         there = penalty.value(w) + loss
-        if there < value or (t == 1.0 and there < value + ROUNDING * abs(value)):  # too close to decide: trust Newton
+        if there < value or (t == 1.0 and there < value + NEWTON_ROUNDING * abs(value)):
             value, best = there, (w, z, b, t)
         elif best[3] > 0.0:
             break

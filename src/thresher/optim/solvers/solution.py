@@ -1,4 +1,4 @@
-"""The start and the solution of every solver of the master problem on the taken columns."""
+"""The start and the solution of every solver of a problem on the taken columns."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ class Divisible(Protocol):
 
 @dataclass(frozen=True)
 class Solution:
-    """A point w, its scores and dual point. ``bound`` is a lower bound of the optimum of the master problem.
+    """A point w, its scores and dual point. ``bound`` is a lower bound of the optimum.
 
     ``dual`` is the dual point that is scanned next, ``scores`` are X'dual.vector; None and empty if they were dropped,
     as in the stations of a path. ``memory`` is what the solver passes on to its next solve.
@@ -54,9 +54,9 @@ class Solution:
         return self.dual
 
     @property
-    def planes(self) -> int:
-        """Number of planes in the memory; 0 for solvers without any."""
-        return getattr(self.memory, "n_planes", 0)
+    def cuts(self) -> int:
+        """Number of cuts in the memory; 0 for solvers without any."""
+        return getattr(self.memory, "n_cuts", 0)
 
     @property
     def gap(self) -> float:

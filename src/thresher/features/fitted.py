@@ -1,0 +1,434 @@
+"""FittedFeatures: what a model selects from, as new data needs it.
+
+A model identifies its features by ids. Its FittedFeatures say what an id means in new data, its name and its place in
+X, how much it varied over the training samples, and what belongs to it in a model file. Each kind of feature has its
+own, in the package of that kind.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from thresher.data.blocks.native import put_columns, scores, take_columns
+from thresher.data.designs.base import Design
+from thresher.data.input.validation import count_columns
+from thresher.data.rows.entries import Entries, entries_of, hashed_matrix
+from thresher.errors import InvalidDataError
+from thresher.results import GroupLabels, Spread
+from thresher.state import (
+    INT64,
+    ArrayReader,
+    ArrayWriter,
+    OfKind,
+    fields,
+    get_value,
+    integer,
+    put_value,
+    reported,
+    required,
+)
+
+Label = Callable[[int], str]  # the name of a column of X
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFeatures(OfKind, ABC):
+    """All features of a fit. X is a validated array, CSR or CSC matrix, or a Design.
+
+    Fields that a subclass adds are what a model file has of it. They may be numbers, strings, arrays, sparse matrices,
+    lists, dicts and frozen dataclasses that ``thresher.features.register`` knows; ``check_parts`` validates them.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns of X.
+    n_candidates : int, default=None
+        How many features, or groups of them, could be selected; None: all.
+    spread : Spread, default=None
+        Standard deviations of the features on the path over the training samples; None: not known.
+    labels : GroupLabels, default=None
+        Labels of the groups on the path; None: features are selected one by one.
+    column_names : sequence of str, default=None
+        Names of the columns of X, for messages.
+    """
+
+    kinds: ClassVar[dict[str, type]] = {}
+    n_columns: int
+    n_candidates: int | None = field(default=None, kw_only=True)
+    spread: Spread | None = field(default=None, kw_only=True, repr=False)
+    labels: GroupLabels | None = field(default=None, kw_only=True, repr=False)
+    column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def candidate(self) -> str:
+        """What one of those is called that could be selected."""
+        return "column"
+
+    # what the data must be
+
+    @property
+    def strict(self) -> bool:
+        """Whether X must have exactly these columns; else they are identified by number, and X may have others."""
+        return True
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether each row of X has a value of each feature; else bags of rows have."""
+        return True
+
+    @property
+    def named(self) -> bool:
+        """Whether the names of columns determine the names of features."""
+        return True
+
+    def check(self, X: Any) -> None:
+        """Raise InvalidDataError if X does not have the columns that the features are made of.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or Design
+            New data.
+        """
+        n_columns = count_columns(X)
+        if self.strict and n_columns != self.n_columns:
+            raise InvalidDataError(f"X has {n_columns} features, but the model was fitted with {self.n_columns}")
+
+    # features by id
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of ids."""
+
+    @abstractmethod
+    def columns(self, X: Any, ids: np.ndarray) -> Any:
+        """Values of features in new data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or Design
+            New data.
+        ids : ndarray of int64
+            Features, sorted.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_ids)
+            In the storage format of X.
+        """
+
+    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """The scores of a model: ``columns(X, ids) @ weights + intercept`` in float64.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or Design
+            New data.
+        ids : ndarray of int64
+            Features, sorted.
+        weights : ndarray of shape (n_ids,) or (n_ids, n_outputs)
+            Their weights.
+        intercept : float or ndarray of shape (n_outputs,)
+            The intercept.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Of the shape of the weights.
+        """
+        return self.columns(X, ids) @ weights + intercept
+
+    @abstractmethod
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """Names of features.
+
+        Parameters
+        ----------
+        ids : array-like of int
+            Features.
+        label : callable
+            Names a column of X by its number.
+
+        Returns
+        -------
+        list of str
+            One for each of ``ids``.
+        """
+
+    def pairs_of(self, ids: np.ndarray) -> np.ndarray | None:
+        """The two columns of X that each feature is made of, (n_ids, 2) with -1 for none; None: it is made of one."""
+        return None
+
+    def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
+        """(rows, ``columns`` of them in float64) for ``size`` rows at a time; a Design gives its columns as a whole."""
+        whole = self.columns(X, ids) if isinstance(X, Design) else None
+        for first in range(0, X.shape[0], size):
+            rows = slice(first, first + size)
+            part = self.columns(X[rows], ids) if whole is None else whole[rows]
+            yield rows, part.astype(np.float64)
+
+    # inputs: what features are made of
+
+    @property
+    def n_inputs(self) -> int:
+        """How many inputs there are."""
+        return self.width
+
+    def inputs(self, ids: np.ndarray) -> np.ndarray:
+        """What the features ``ids`` are made of, sorted: by default themselves."""
+        return ids
+
+    def called(self, j: int) -> str:
+        """The input ``j`` in messages: its name in quotes if columns have names, else its number."""
+        return str(j)
+
+    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
+        """The ``inputs`` in X, in its storage format."""
+        return self.columns(X, inputs)
+
+    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """Names of ``inputs``; ``label`` names the columns of X."""
+        return self.names(inputs, label)
+
+    # what transform returns
+
+    @property
+    def copies(self) -> bool:
+        """Whether ``output`` has columns of X as they are."""
+        return True
+
+    def output(self, X: Any, ids: np.ndarray) -> Any:
+        """What ``transform`` returns of the features ``ids``: their inputs."""
+        return self.input_columns(X, self.inputs(ids))
+
+    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
+        """Names of the columns of ``output``."""
+        return self.input_names(self.inputs(ids), label)
+
+    def put_back(self, columns: Any, ids: np.ndarray) -> Any:
+        """The inverse of ``input_columns``: a matrix with all inputs, zero except for ``ids``."""
+        return put_columns(columns, ids, self.n_inputs)
+
+    # model files
+
+    def covers(self, ids: np.ndarray) -> bool:
+        """Whether all that new data needs of some features is known: by default nothing has to be.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Features, from 0 to ``width`` - 1.
+
+        Returns
+        -------
+        bool
+            Of features on the path of the fit: True.
+        """
+        return True
+
+    def check_parts(self) -> None:
+        """Raise ValueError if the fields that a subclass adds, which may be of any type, are not valid.
+
+        They come from a file, which may be damaged or malicious.
+        """
+
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a model document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
+        own = {name: put_value(writer, f"{STATE}.{name}", getattr(self, name)) for name in self._own_names()}
+        return {
+            "kind": self.kind,
+            "n_candidates": None if self.n_candidates is None else int(self.n_candidates),
+            **own,
+            "labels": None if self.labels is None else self.labels.to_state(writer, "labels"),
+            "spread": None if self.spread is None else self.spread.to_state(writer, "spread"),
+        }
+
+    @classmethod
+    def _own_names(cls) -> list[str]:
+        """Names of the fields that a subclass adds."""
+        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in COMMON]
+
+    @classmethod
+    def from_state(
+        cls, reader: ArrayReader, state: Any, n_columns: int, column_names: np.ndarray | None = None
+    ) -> "FittedFeatures":
+        """The FittedFeatures that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+        n_columns : int
+            Number of columns of X.
+        column_names : ndarray of str, default=None
+            Their names, if X was a data frame.
+
+        Returns
+        -------
+        FittedFeatures
+            Of the class whose kind the state names.
+        """
+        made = cls.class_of(state, STATE)
+        table = required("kind", *made._own_names()) | dict.fromkeys(("n_candidates", "labels", "spread"))
+        state = fields(state, table, STATE)
+        own = {name: get_value(reader, state[name], f"{name} of {STATE}") for name in made._own_names()}
+        with reported(f"{STATE} are invalid"):
+            fitted = made(n_columns, **own, column_names=column_names)
+            fitted.check_parts()
+            width = fitted.width
+        count, labels, spread = state["n_candidates"], state["labels"], state["spread"]
+        if count is not None:
+            count = integer(count, "n_candidates", 1, width if labels is None else INT64 - 1)
+        if labels is not None:
+            labels = GroupLabels.from_state(reader, labels, "labels of the groups")
+        if spread is not None:
+            spread = Spread.from_state(reader, spread, width, "spread")
+        return dataclasses.replace(fitted, n_candidates=count, labels=labels, spread=spread)
+
+
+STATE = "fitted_features"  # the key in model documents
+COMMON = tuple(common.name for common in dataclasses.fields(FittedFeatures))
+
+
+def named_column(j: int, column_names: Sequence[str] | np.ndarray | None) -> str:
+    """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
+    return str(j) if column_names is None else repr(str(column_names[j]))
+
+
+@dataclass(frozen=True, eq=False)
+class MadeFeatures(FittedFeatures):
+    """Features that are made of columns of X, which are their inputs."""
+
+    @property
+    def n_inputs(self) -> int:
+        """See FittedFeatures."""
+        return self.n_columns
+
+    def called(self, j: int) -> str:
+        """See FittedFeatures: the column ``j`` of X."""
+        return named_column(j, self.column_names)
+
+    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
+        """See FittedFeatures."""
+        return X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
+
+    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See FittedFeatures."""
+        return [label(int(j)) for j in inputs]
+
+    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
+        """(inputs of the features ``ids``, these columns of X as given)."""
+        inputs = self.inputs(ids)
+        return inputs, self.input_columns(X, inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnFeatures(FittedFeatures, kind="columns"):
+    """Every column of X is a feature."""
+
+    def called(self, j: int) -> str:
+        """See FittedFeatures."""
+        return named_column(j, self.column_names)
+
+    @property
+    def width(self) -> int:
+        """See FittedFeatures."""
+        return self.n_columns
+
+    def columns(self, X: Any, ids: np.ndarray) -> Any:
+        """See FittedFeatures."""
+        return X.as_given(ids) if isinstance(X, Design) else take_columns(X, ids)
+
+    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """See FittedFeatures."""
+        if isinstance(X, Design):
+            block, known = X.take_as_given(ids)
+            return block.combine(weights[known]) + intercept
+        return scores(X, ids, weights, intercept)
+
+    def entries(self, X: Any) -> Entries:
+        """The rows of X, an array or a sparse matrix, as an online learner sees them."""
+        return entries_of(X)
+
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See FittedFeatures."""
+        return [label(int(j)) for j in ids]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedFeatures(ColumnFeatures):
+    """Columns identified by number alone: X may have fewer or more columns than in fit; missing columns are zero."""
+
+    @property
+    def strict(self) -> bool:
+        """See FittedFeatures."""
+        return False
+
+    def columns(self, X: Any, ids: np.ndarray) -> Any:
+        """See FittedFeatures."""
+        columns = take_columns(self._known(X), ids)
+        return columns if sparse.issparse(X) else columns.toarray()
+
+    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """See FittedFeatures."""
+        return scores(self._known(X), ids, weights, intercept)
+
+    def _known(self, X: Any) -> sparse.csr_array:
+        """X as a CSR matrix with at least as many columns as in fit."""
+        X = sparse.csr_array(X)
+        return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], max(X.shape[1], self.n_columns)))
+
+
+@dataclass(frozen=True, eq=False)
+class HashedFeatures(NumberedFeatures):
+    """Columns hashed to 2^bits features; values that collide are summed."""
+
+    bits: int
+
+    def called(self, j: int) -> str:
+        """See FittedFeatures."""
+        return self.names([j], str)[0]
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether each row of X has a value of each feature; else bags of rows have."""
+        return True
+
+    @property
+    def named(self) -> bool:
+        """See FittedFeatures."""
+        return False
+
+    @property
+    def width(self) -> int:
+        """See FittedFeatures."""
+        return 1 << self.bits
+
+    def entries(self, X: Any) -> Entries:
+        """See ColumnFeatures."""
+        return entries_of(X, self.bits)
+
+    def _known(self, X: Any) -> sparse.csr_array:
+        return hashed_matrix(sparse.csr_array(X), self.bits)
+
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See FittedFeatures."""
+        return [f"hash{int(j)}" for j in ids]

@@ -1,0 +1,202 @@
+"""BagSimilarity: bags of rows, and the training rows that they are similar to, as features."""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import Cost
+from thresher.errors import InvalidDataError
+from thresher.features.base import (
+    Base,
+    Earlier,
+    FeatureMap,
+    Features,
+    Restrictions,
+    Samples,
+    largest_model,
+    spread_on,
+)
+from thresher.features.fitted import FittedFeatures
+from thresher.features.instances.bags import Bags, grouped
+from thresher.features.instances.design import (
+    BagDesign,
+    BagDistances,
+    Instances,
+    by_rows,
+    instances_of,
+    is_centred,
+    rows_of,
+)
+from thresher.features.instances.fitted import InstanceFeatures
+from thresher.features.instances.units import EachInstance
+from thresher.features.instances.width import median_distance
+from thresher.results import Selection
+
+RULES = ("auto", "search")  # words for sigma: the median distance, or one of its multiples
+MULTIPLES = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class BagSamples(Samples):
+    """Bags of the rows of X, each with one label and one weight."""
+
+    bags: Bags
+
+    def by_row(self, values: np.ndarray) -> np.ndarray:
+        """See Samples: those of its bag for each row."""
+        return values[self.bags.codes]
+
+
+@dataclass(frozen=True)
+class BagSimilarity(FeatureMap):
+    """Similarities of bags to training instances: the largest exp(-distance^2 / (2 sigma^2)) over the rows of a bag.
+
+    Parameters
+    ----------
+    sigma : float, "auto" or "search", default="auto"
+        Width of the similarity, on the scale of the columns. "auto": the median distance between different training
+        instances, within bags if each bag has two. "search": 0.5, 1 or 2 times that, chosen by cross-validation.
+    """
+
+    sigma: float | str = "auto"
+    reads_columns: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        sigma = self.sigma
+        if isinstance(sigma, str):
+            if sigma not in RULES:
+                raise ValueError(f"sigma must be one of {', '.join(map(repr, RULES))} or a number; got {sigma!r}")
+            return
+        is_number = isinstance(sigma, (int, float, np.integer, np.floating)) and not isinstance(sigma, bool)
+        if not is_number or not np.isfinite(sigma) or sigma <= 0.0:
+            raise ValueError(f"sigma must be a positive number, got {sigma!r}")
+
+    def samples(self, X: Any, y: np.ndarray, weights: np.ndarray, bags: Any) -> BagSamples:
+        """See FeatureMap: bags; without them each row is one."""
+        rows = by_rows(rows_of(X))
+        own = grouped(bags, rows.shape[0])
+        if own.names.size < 2:
+            raise InvalidDataError("bags has only one value: at least two bags, of different labels, are needed")
+        return BagSamples(rows, own.each("y", y), own.each("sample_weight", weights), own.bags)
+
+    def on(
+        self, base: Base, samples: Samples, restrictions: Restrictions, *, scale: str | None, centre: bool
+    ) -> "SelectedInstances":
+        """See FeatureMap; a sparse X is scaled, not centred, which distances do not depend on."""
+        if not isinstance(samples, BagSamples):
+            raise TypeError(f"samples must be bags, got {type(samples).__name__}")
+        X = samples.X
+        on_scale, scale = base.scaled(scale, centre=is_centred(X))
+        factor = _factor(on_scale, scale, base.spread)
+        with base.trace.step("arrange"):
+            instances = instances_of(X, base.weights)
+            sigmas = self._sigmas(samples, instances, base.weights, factor)
+            distances = BagDistances(
+                X, samples.bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1
+            )
+        count = instances.rows.size
+        return SelectedInstances(
+            design=BagDesign(distances, sigmas[0]),
+            units=EachInstance(count),
+            columns=base.columns,
+            scale=scale,
+            n_candidates=count,
+            n_units=count,
+            samples=samples,
+            weights=base.sample_weights,
+            instances=instances,
+            distances=distances,
+            sigmas=sigmas,
+        )
+
+    def _sigmas(
+        self, samples: BagSamples, instances: Instances, row_weights: np.ndarray, factor: np.ndarray | None
+    ) -> tuple[float, ...]:
+        """The values of sigma to choose from; one, if it is a number or the rule."""
+        if not isinstance(self.sigma, str):
+            return (float(self.sigma),)
+        median = median_distance(samples.X, instances, samples.bags, row_weights, factor)
+        return (median,) if self.sigma == "auto" else tuple(multiple * median for multiple in MULTIPLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectedInstances(Features):
+    """Similarities of one width to ``instances``, of bags with ``weights``; ``sigmas``: widths to choose from."""
+
+    design: BagDesign
+    samples: BagSamples
+    weights: np.ndarray
+    instances: Instances
+    distances: BagDistances
+    sigmas: tuple[float, ...]
+
+    @property
+    def candidates_text(self) -> str:
+        """See Features."""
+        return "different training instances"
+
+    @property
+    def setting(self) -> dict[str, float]:
+        """See Features."""
+        return {"sigma": self.design.sigma}
+
+    @property
+    def n_variants(self) -> int:
+        """See Features."""
+        return len(self.sigmas)
+
+    def variants(self) -> Iterator["SelectedInstances"]:
+        """See Features: one for each width."""
+        for sigma in self.sigmas:
+            yield replace(self, design=BagDesign(self.distances, sigma), sigmas=(sigma,))
+
+    def barred(self, held_out: np.ndarray) -> tuple[int, ...]:
+        """See Features: the instances of the bags that are held out."""
+        return self.instances.only_in(self.samples.bags, held_out)
+
+    def fitted(self, ids: np.ndarray, units: np.ndarray) -> InstanceFeatures:
+        """See Features."""
+        std = functools.partial(self.design.spread, weights=self.weights)
+        return InstanceFeatures(
+            self.columns.n_columns,
+            self.design.prototypes(self.design.ids_in_X(ids)),
+            n_candidates=self.n_candidates,
+            spread=spread_on(self.design, ids, std),
+            column_names=self.columns.column_names,
+        )
+
+    def fitted_cost(self, ids: np.ndarray) -> Cost:
+        """See Features: the similarities are taken once more, for their standard deviations."""
+        return self.design.take_cost(ids)
+
+    def continues(self, fitted: FittedFeatures) -> bool:
+        """See Features."""
+        return isinstance(fitted, InstanceFeatures)
+
+    def start(self, selection: Selection, most: int | None) -> Earlier:
+        """See Features: the instances of the earlier fit that are equal to rows of X."""
+        known = selection.fitted_features.prototypes  # type: ignore[union-attr]  # those of InstanceFeatures
+        model = largest_model(selection, most)
+        places = self.instances.places(self.samples.X, known.values)
+        here = places[np.searchsorted(known.rows, model.features)]
+        weights = model.weights.reshape(here.size, -1)
+        return here[here >= 0], weights[here >= 0]
+
+
+def _factor(design: Design, scale: str | None, spread: np.ndarray) -> np.ndarray | None:
+    """What each column of X is multiplied with on the scale of a design, whose columns have these deviations.
+
+    Constant columns have no standard deviation to be divided by: with "std" they do not count, in any storage of X.
+    """
+    if design.scaling is None:
+        return None
+    factor = np.full(design.n_columns, 0.0 if scale == "std" else 1.0)  # of columns of zeros, which a design may omit
+    own = design.scaling.range(0, design.width).factor
+    if scale == "std":
+        own = np.where(spread > 0.0, own, 0.0)
+    factor[design.ids_in_X(np.arange(design.width))] = own
+    return factor

@@ -1,0 +1,103 @@
+"""Validation of what is read from a model file, value by value, before it is used."""
+
+import contextlib
+import copy
+import reprlib
+
+INT64 = 2**63
+
+
+class Damaged(Exception):
+    """What is wrong with a model file; becomes a ModelFileError once the file's name is known."""
+
+
+INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what code may raise for odd values
+
+
+@contextlib.contextmanager
+def reported(what, errors=INVALID):
+    """Raise Damaged, which says ``what`` is wrong, for errors of these types."""
+    try:
+        yield
+    except errors as error:
+        raise Damaged(f"{what} ({in_one_line(error)})") from error
+
+
+def need(valid, message):
+    """Raise Damaged with ``message`` unless ``valid``."""
+    if not valid:
+        raise Damaged(message)
+
+
+REQUIRED = object()  # the default of a field that has none
+
+
+def required(*names):
+    """The table of an object whose fields are all required; ``required("a") | {"b": 0}`` has one that may be absent.
+
+    A table lists the fields of an object of a document, each with REQUIRED or with the default that an absent one has.
+    A field that a later version of thresher adds is one more entry with a default: files without it can still be read.
+    """
+    return dict.fromkeys(names, REQUIRED)
+
+
+def fields(value, table, what):
+    """All fields of the object ``value``, absent ones with their defaults; Damaged names unknown ones."""
+    need(isinstance(value, dict), f"{what} must be an object, got {shown(value)}")
+    missing = [name for name, default in table.items() if default is REQUIRED and name not in value]
+    need(not missing, f"{what} is missing the field {shown(min(missing, default=''))}")
+    unknown = set(value) - set(table)
+    need(not unknown, f"{what} has an unknown field, {shown(min(unknown, default=''))}")
+    return {name: value[name] if name in value else copy.deepcopy(default) for name, default in table.items()}
+
+
+def integer(value, what, least=0, most=INT64 - 1):
+    """``value`` if it is an integer in that range."""
+    valid = type(value) is int and least <= value <= most
+    need(valid, f"{what} is {shown(value)}, not an integer in the allowed range")
+    return value
+
+
+def real(value, what, finite=True):
+    """A float; with ``finite=False`` also "nan", "inf" and "-inf"."""
+    if not finite and value in ("nan", "inf", "-inf"):
+        return float(value)
+    need(type(value) in (int, float) and abs(value) < float("inf"), f"{what} is {shown(value)}, not a finite number")
+    need(type(value) is float or abs(value) < INT64, f"{what} is {shown(value)}, not a finite number")
+    return float(value)
+
+
+def string(value, what, most=10_000):
+    """``value`` if it is a string of at most ``most`` characters."""
+    need(isinstance(value, str) and len(value) <= most, f"{what} is {shown(value)}, not a string of the allowed length")
+    return value
+
+
+def boolean(value, what):
+    """``value`` if it is true or false."""
+    need(isinstance(value, bool), f"{what} is {shown(value)}, not true or false")
+    return value
+
+
+def increasing(array, what):
+    """``array`` if each entry is larger than the one before."""
+    need(bool((array[1:] > array[:-1]).all()), f"{what} are not sorted and unique")
+    return array
+
+
+def shown(value):
+    """``value`` in a few characters on one line, whatever it is."""
+    short = ascii(reprlib.repr(value))[1:-1] if not isinstance(value, str) else reprlib.repr(value)
+    return short if len(short) <= 80 else short[:77] + "..."
+
+
+def in_one_line(error, most=200):
+    """The message of an error, which may quote the content of a file, on one line of limited length."""
+    message = " ".join(str(error).split())
+    message = message if message.isprintable() else ascii(message)[1:-1]
+    return message if len(message) <= most else message[: most - 3] + "..."
+
+
+def shown_path(name):
+    """A file's name on one line."""
+    return name if name.isprintable() else ascii(name)

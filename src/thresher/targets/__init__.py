@@ -1,0 +1,1 @@
+"""What is predicted: problems for a cost, folds and their judge, predictions."""

@@ -1,0 +1,184 @@
+"""Target: what is predicted, for the samples of a fit; Labels: what is left of it after the fit."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from thresher.optim.problems.margins import Problem
+from thresher.state import ArrayReader, ArrayWriter, OfKind
+
+SMALLEST, LARGEST = 1e-60, 1e60  # of the sum of costs
+
+
+class Labels(OfKind, ABC):
+    """What a fitted model predicts: turns scores into predictions. In model files it has the key ``target``."""
+
+    kinds: ClassVar[dict[str, type]] = {}
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """Scores of a sample."""
+
+    @abstractmethod
+    def predict(self, scores: np.ndarray) -> np.ndarray:
+        """Predictions of samples.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Scores of a model.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One prediction for each.
+        """
+
+    @abstractmethod
+    def to_state(self, writer: ArrayWriter) -> dict[str, Any]:
+        """As a part of a model document.
+
+        Parameters
+        ----------
+        writer : ArrayWriter
+            Takes the arrays.
+
+        Returns
+        -------
+        dict
+            What ``from_state`` takes.
+        """
+
+    @classmethod
+    def from_state(cls, reader: ArrayReader, state: Any) -> "Labels":
+        """The Labels that ``to_state`` was called on.
+
+        Parameters
+        ----------
+        reader : ArrayReader
+            Has the arrays.
+        state : dict
+            The part of a document, which is validated.
+
+        Returns
+        -------
+        Labels
+            Of the class whose kind the state names.
+        """
+        return cls.class_of(state, "target").from_state(reader, state)
+
+
+class Target(ABC):
+    """What is predicted, with the loss of it: made of the labels and weights of samples, before features are known.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples; those of weight zero are not there.
+    """
+
+    weights: np.ndarray
+
+    @property
+    @abstractmethod
+    def labels(self) -> Labels:
+        """What the model will predict."""
+
+    @property
+    @abstractmethod
+    def n_models(self) -> int:
+        """Models with features of their own."""
+
+    @property
+    @abstractmethod
+    def digested(self) -> np.ndarray:
+        """The labels as numbers, for the fingerprint of the data: integers of classes, else float64."""
+
+    @property
+    @abstractmethod
+    def strata(self) -> np.ndarray | None:
+        """What folds are balanced by: the class of each sample; None: nothing."""
+
+    @property
+    @abstractmethod
+    def default_C(self) -> float:
+        """The C that None stands for."""
+
+    @property
+    def overshoot(self) -> float | None:
+        """How many times as many candidates as features elimination starts from; None: by the general rule."""
+        return None
+
+    @abstractmethod
+    def problems(self, C: float, held_out: np.ndarray | None = None) -> list[Problem]:
+        """The problems to solve, one for each model.
+
+        Parameters
+        ----------
+        C : float
+            Weight of the loss.
+        held_out : ndarray of int64, default=None
+            Samples that have no cost, and so no influence.
+
+        Returns
+        -------
+        list of Problem
+            One for each model.
+        """
+
+    def check_folds(self, folds: Sequence[np.ndarray]) -> None:  # noqa: B027 (optional)
+        """Raise InvalidDataError if a fold cannot be judged: before anything is solved on it.
+
+        Parameters
+        ----------
+        folds : sequence of ndarray of int64
+            The samples that each fold holds out.
+        """
+
+    @abstractmethod
+    def score(self, scores: np.ndarray, test: np.ndarray) -> float:
+        """How well some samples are predicted: the larger, the better.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_outputs)
+            Scores of all samples.
+        test : ndarray of int64
+            The samples to be judged.
+
+        Returns
+        -------
+        float
+            What the loss stands for: accuracy, or a measure.
+        """
+
+    @property
+    @abstractmethod
+    def score_name(self) -> str:
+        """What ``score`` is, in words."""
+
+    def by_model(self, units: np.ndarray, W: np.ndarray, *, grouped: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(units, weights (columns, outputs)) of each model, of an earlier fit with weights W (columns, outputs)."""
+        if self.n_models == 1:
+            return [(units, W)]
+        if grouped:
+            return [(units, w[:, None]) for w in W.T]
+        return [(units[w != 0.0], w[w != 0.0, None]) for w in W.T]
+
+    def costs(self, C: float, held_out: np.ndarray | None = None) -> np.ndarray:
+        """C times the weight of each sample, zero of those held out.
+
+        Raises ValueError if squares of scores would overflow float64.
+        """
+        cost = C * self.weights
+        if not SMALLEST <= cost.sum() <= LARGEST:
+            raise ValueError(
+                f"the sum of C times the sample weights is {cost.sum():.1e}; it must be between {SMALLEST:g} and "
+                f"{LARGEST:g}: use another C or rescale sample_weight"
+            )
+        if held_out is not None:
+            cost[held_out] = 0.0
+        return cost

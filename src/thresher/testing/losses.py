@@ -1,0 +1,261 @@
+"""The laws of losses of margins."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from thresher.losses import Loss
+from thresher.optim.problems.margins import feasible
+from thresher.testing.values import check_value, require
+
+N_SAMPLES = 40
+STEP = 1e-6  # of differences
+LARGE = np.array([-1e8, -1e4, 1e4, 1e8])  # margins at which nothing may overflow
+SHARES = 10.0  # dual functions are looked at up to so many times the largest slope at hand, where they have no end
+
+
+def check_loss(loss: Loss, *, random_state: int = 0) -> None:
+    """Check the laws of a loss; raise an AssertionError that names the first one that does not hold.
+
+    It is a frozen dataclass that pickles. ``slope`` and ``curvature`` are the derivatives of ``value``; nothing
+    overflows; the loss is convex, does not increase, is at least 0, and is 0 from ``zero_from`` on; ``steepest`` and
+    ``largest_curvature`` are bounds. ``dual`` obeys Fenchel and Young's inequality, with equality at the slope. Sums
+    over samples are what the functions of margins say, dual points are feasible, and bounds are the best ones.
+
+    Parameters
+    ----------
+    loss : Loss
+        A value of a subclass of ``thresher.losses.Loss``.
+    random_state : int, default=0
+        Seed of the margins, costs and shares that are tried.
+
+    Examples
+    --------
+    >>> from thresher.losses import SmoothedHinge
+    >>> from thresher.testing import check_loss
+    >>> check_loss(SmoothedHinge(0.5))
+    """
+    require(isinstance(loss, Loss), loss, "it must be a value of a subclass of thresher.losses.Loss", "it is not")
+    check_value(loss)
+    samples = Samples.draw(np.random.default_rng(random_state))
+    for law in LAWS:
+        law(loss, samples)
+
+
+class Samples(NamedTuple):
+    """Labels, scores and costs, some of them zero; margins on which functions are looked at."""
+
+    y: np.ndarray
+    z: np.ndarray
+    cost: np.ndarray
+    margins: np.ndarray
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator) -> "Samples":
+        """Samples of both classes."""
+        y = np.where(rng.random(N_SAMPLES) < 0.3, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+        cost = rng.uniform(0.0, 3.0, N_SAMPLES)
+        cost[2:4] = 0.0
+        margins = np.sort(np.concatenate([np.linspace(-6.0, 6.0, 121), 2.0 * rng.standard_normal(100)]))
+        return cls(y, 2.0 * rng.standard_normal(N_SAMPLES), cost, margins)
+
+    @property
+    def own_margins(self) -> np.ndarray:
+        """Of the samples."""
+        return self.y * self.z
+
+
+def _functions_of_margins(loss: Loss, samples: Samples) -> None:
+    for name in ("value", "slope", "curvature", "dual"):
+        given = np.linspace(0.0, min(1.0, loss.steepest), 6).reshape(2, 3)
+        before = given.copy()
+        found = getattr(loss, name)(given)
+        shaped = isinstance(found, np.ndarray) and found.shape == (2, 3) and found.dtype == np.float64
+        require(shaped, loss, f"{name} of 2 x 3 numbers must be a float64 array of that shape", f"got {found!r}")
+        require(np.array_equal(given, before), loss, f"{name} must not change its argument", f"it is {given} now")
+        for row, alone in zip(found, given, strict=True):
+            same = np.array_equal(getattr(loss, name)(alone), row)
+            require(same, loss, f"{name} must be a function of each number by itself", f"at {alone}")
+
+
+def _nothing_overflows(loss: Loss, samples: Samples) -> None:
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        for name in ("value", "slope", "curvature"):
+            try:
+                found = getattr(loss, name)(LARGE)
+            except FloatingPointError as error:
+                raise AssertionError(f"{loss!r}: {name} must not overflow at the margins {LARGE}: {error}") from error
+            require(np.isfinite(found).all(), loss, f"{name} must be finite at the margins {LARGE}", f"got {found}")
+
+
+def _slope_is_the_derivative(loss: Loss, samples: Samples) -> None:
+    m, value = samples.margins, loss.value(samples.margins)
+    before, here, after = (loss.slope(m + step) for step in (-STEP, 0.0, STEP))
+    differences = (loss.value(m + STEP) - loss.value(m - STEP)) / (2.0 * STEP)
+    allowed = 1e-8 * (1.0 + value) + 0.5 * np.abs(after - 2.0 * here + before)  # more at kinks of the slope
+    _near(loss, "slope must be the derivative of value", m, here, differences, allowed)
+
+
+def _curvature_is_the_derivative_of_the_slope(loss: Loss, samples: Samples) -> None:
+    """At a kink it lies between the differences on both sides."""
+    m, found = samples.margins, loss.curvature(samples.margins)
+    before, here, after = (loss.slope(m + step) for step in (-STEP, 0.0, STEP))
+    left, right = (here - before) / STEP, (after - here) / STEP
+    smooth = np.abs(right - left) <= 1e-4 * (1.0 + np.abs(left))
+    between = np.clip(found, np.minimum(left, right), np.maximum(left, right))
+    expected = np.where(smooth, 0.5 * (left + right), between)
+    allowed = 1e-7 * (1.0 + np.abs(expected))
+    _near(loss, "curvature must be the derivative of slope", m, found, expected, allowed)
+
+
+def _slopes_and_curvatures_are_bounded(loss: Loss, samples: Samples) -> None:
+    m = np.concatenate([LARGE[:2], samples.margins, LARGE[2:]])
+    bound, end = loss.largest_curvature, loss.steepest
+    require(0.0 < bound < np.inf, loss, "largest_curvature must be a finite number above 0", f"got {bound}")
+    require(end > 0.0, loss, "steepest must be above 0", f"got {end}")
+    slope, curvature = loss.slope(m), loss.curvature(m)
+    _nowhere(loss, "the loss must not increase", slope > 0.0, m, slope)
+    _nowhere(loss, f"-slope must not exceed steepest = {end}", -slope > end * (1.0 + 1e-12), m, slope)
+    outside = (curvature < 0.0) | (curvature > bound * (1.0 + 1e-12))
+    _nowhere(loss, f"curvature must be from 0 to largest_curvature = {bound}", outside, m, curvature)
+    steps = np.diff(slope) / np.diff(m)
+    _nowhere(loss, "the loss must be convex: slope must not fall", steps < -1e-9, m, steps)
+    too_fast = steps > bound * (1.0 + 1e-6) + 1e-9
+    _nowhere(loss, f"slope must not change faster than largest_curvature = {bound}", too_fast, m, steps)
+
+
+def _is_zero_in_the_end(loss: Loss, samples: Samples) -> None:
+    value = loss.value(samples.margins)
+    require(value.min() >= 0.0, loss, "the loss must not be below 0", f"got {value.min()}")
+    far = loss.value(LARGE[-1:])[0]
+    require(far <= 1e-6 * (1.0 + value.max()), loss, "the loss must fall to 0", f"at margin {LARGE[-1]} it is {far}")
+    if np.isfinite(loss.zero_from):
+        beyond = loss.zero_from + np.array([0.0, 1e-3, 1.0, 1e4])
+        found = loss.value(beyond)
+        law = f"value must be 0 from zero_from = {loss.zero_from} on"
+        require(not found.any(), loss, law, f"at margins {beyond} it is {found}")
+
+
+def _fenchel_young(loss: Loss, samples: Samples) -> None:
+    m = samples.margins
+    value, own = loss.value(m), -loss.slope(m)
+    end = loss.steepest if np.isfinite(loss.steepest) else SHARES * own.max()
+    shares = np.linspace(0.0, end, 201)
+    none = loss.dual(np.zeros(1))[0]
+    require(abs(none) <= 1e-12, loss, "dual(0) must be 0, the infimum of the loss", f"got {none}")
+    allowed = 1e-12 * (1.0 + value + own * np.abs(m))
+    law = "Fenchel and Young: value(m) must be dual(t) - t m at t = -slope(m)"
+    _near(loss, law, m, value, loss.dual(own) - own * m, allowed)
+    above = loss.dual(shares) - shares * m[:, None] - value[:, None]
+    i, j = np.unravel_index(np.argmax(above), above.shape)
+    law = "Fenchel and Young: value(m) must be at least dual(t) - t m"
+    numbers = f"at m = {m[i]} and t = {shares[j]} it is below by {above[i, j]}"
+    require(above[i, j] <= 1e-12 * (1.0 + value[i] + end * abs(m[i])), loss, law, numbers)
+
+
+def _sums_are_those_of_the_functions(loss: Loss, samples: Samples) -> None:
+    y, z, cost, m = samples.y, samples.z, samples.cost, samples.own_margins
+    alpha = -cost * loss.slope(m)
+    used = cost > 0.0
+    margins, slopes, shares = y * (z + 0.3), loss.slope(y * (z + 0.3)), alpha[used] / cost[used]
+    expected: dict[str, tuple[Any, Any]] = {
+        "total": (loss.total(m, cost), cost @ loss.value(m)),
+        "dual_point": (loss.dual_point(m, cost), alpha),
+        "curvatures": (loss.curvatures(m, cost), cost * loss.curvature(m)),
+        "dual_total": (loss.dual_total(alpha, cost), cost[used] @ loss.dual(shares)),
+        "slope_of_shift": (
+            loss.slope_of_shift(y, z, cost, 0.3),
+            ((cost * y) @ slopes, cost @ np.abs(slopes), cost @ loss.curvature(margins)),
+        ),
+    }
+    weights = loss.dual_weights(cost)
+    if weights is not None:
+        quadratic = alpha.sum() - 0.5 * (alpha[used] ** 2 / weights[used]).sum()
+        expected["dual_weights"] = loss.dual_total(alpha, cost), quadratic
+    for name, (found, wanted) in expected.items():
+        same = np.allclose(found, wanted, rtol=1e-9, atol=1e-11)
+        law = f"{name} must agree with value, slope, curvature and dual"
+        require(same, loss, law, f"got {found}, expected {wanted}")
+
+
+def _dual_points_are_feasible(loss: Loss, samples: Samples) -> None:
+    y, cost = samples.y, samples.cost
+    alpha = feasible(loss.dual_point(samples.own_margins, cost), y)
+    inside = alpha.min() >= 0.0 and np.isfinite(loss.dual_total(alpha, cost))
+    require(inside, loss, "dual_total must be finite at a dual point", f"it is {loss.dual_total(alpha, cost)}")
+    outside = {
+        "negative": np.where(np.arange(y.size) == 5, -1e-3, 0.0),
+        "of a sample without cost": 1.0 * (cost == 0.0),
+    }
+    if np.isfinite(loss.steepest):
+        outside["above steepest times its cost"] = 1.01 * loss.steepest * cost
+    for what, point in outside.items():
+        found = loss.dual_total(point, cost)
+        require(found == -np.inf, loss, f"dual_total must be -inf where an entry is {what}", f"it is {found}")
+
+
+def _bounds_are_the_best_ones(loss: Loss, samples: Samples) -> None:
+    alpha = feasible(loss.dual_point(samples.own_margins, samples.cost), samples.y)
+    for square in (0.0, 1e-3, 50.0, 1e6):
+        found = loss.best_bound(alpha, samples.cost, square)
+        best = _best_multiple(loss, alpha, samples.cost, square)
+        law = f"best_bound must be the largest dual value of all multiples, less s^2 square / 2, square = {square}"
+        near = best - 1e-9 * max(1.0, abs(best)) <= found <= best + 1e-6 * max(1.0, abs(best))
+        require(near, loss, law, f"got {found}, a search finds {best}")
+
+
+def _best_multiple(loss: Loss, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
+    """The largest dual value of multiples of alpha, by a grid and a search around its best point."""
+    used = alpha > 0.0
+    end = min(loss.steepest * float((cost[used] / alpha[used]).min()), 1e3)
+
+    def lost(s: float) -> float:
+        return 0.5 * s * s * square - float(cost[used] @ loss.dual(np.minimum(s * shares, loss.steepest)))
+
+    shares = alpha[used] / cost[used]
+    grid = np.concatenate([np.linspace(0.0, end, 1001), np.geomspace(1e-9, 1.0, 200) * end])
+    grid.sort()
+    at = int(np.argmin([lost(s) for s in grid]))
+    between = grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)]
+    return -min(lost(grid[at]), minimize_scalar(lost, bounds=between, method="bounded", options={"xatol": 1e-12}).fun)
+
+
+def _best_shift_minimises(loss: Loss, samples: Samples) -> None:
+    y, z, cost = samples.y, samples.z, samples.cost
+    for start in (0.0, 30.0, -1e4):
+        b = loss.best_shift(y, z, cost, start)
+        slopes = cost * y * loss.slope(y * (z + b))
+        law = f"best_shift must be where the slopes add up to 0, from {start}"
+        require(abs(slopes.sum()) <= 1e-12 * np.abs(slopes).sum(), loss, law, f"at {b} they add up to {slopes.sum()}")
+
+
+LAWS: tuple[Callable[[Loss, Samples], None], ...] = (
+    _functions_of_margins,
+    _nothing_overflows,
+    _slopes_and_curvatures_are_bounded,
+    _slope_is_the_derivative,
+    _curvature_is_the_derivative_of_the_slope,
+    _is_zero_in_the_end,
+    _fenchel_young,
+    _sums_are_those_of_the_functions,
+    _dual_points_are_feasible,
+    _bounds_are_the_best_ones,
+    _best_shift_minimises,
+)
+
+
+def _nowhere(loss: Loss, law: str, wrong: np.ndarray, margins: np.ndarray, found: np.ndarray) -> None:
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        require(False, loss, law, f"at margin {margins[at]} got {found[at]}")
+
+
+def _near(
+    loss: Loss, law: str, margins: np.ndarray, found: np.ndarray, expected: np.ndarray, allowed: np.ndarray
+) -> None:
+    at = int(np.argmax(np.abs(found - expected) - allowed))
+    near = np.abs(found[at] - expected[at]) <= allowed[at]
+    require(near, loss, law, f"at margin {margins[at]} got {found[at]}, expected {expected[at]}")
