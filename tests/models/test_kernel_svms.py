@@ -10,6 +10,7 @@ from tests.models.damage import saved, write
 from tests.models.make_fixtures import HERE
 from tests.models.zoo import X, Y, data_for, fitted
 from thresher.errors import ModelFileError
+from thresher.models.migration import CHANGES
 
 
 def changed(document, part, **values):
@@ -108,18 +109,10 @@ def test_results_of_version_2_have_the_keys_of_scikit_learn(tmp_path):
         np.testing.assert_allclose(results[name], old[name])
 
 
-def test_the_support_rows_of_a_file_of_version_2(tmp_path):
-    """With "keep" as it was; ``machine_`` of version 2 is ``svm_``."""
-    path, document, _ = saved(tmp_path, "kernels_support", 10**9)
-    fields = document["parameters"].pop("path")["value"]["fields"]
-    assert document["parameters"].pop("store_training_columns") is False
-    fitted_parts = document["fitted"] | {"machine_": document["fitted"]["svm_"]}
-    del fitted_parts["svm_"]
-    old = {"format_version": 2, "parameters": document["parameters"] | fields | {"keep": "support"}}
-    write(path, document | old | {"fitted": fitted_parts})
-    again, A = thresher.load(path), data_for("kernels_support")
-    assert again.store_training_columns is False
-    assert np.array_equal(again.decision_function(A), fitted("kernels_support").decision_function(A))
+def test_what_version_2_kept_of_X():
+    rename = CHANGES["AlignmentPathClassifier"]
+    assert rename({"kernel": "rbf", "keep": "support"}) == {"kernel": "rbf", "store_training_columns": False}
+    assert rename({"kernel": "rbf", "keep": "path"}) == {"kernel": "rbf", "store_training_columns": True}
 
 
 def test_a_divergence_that_was_left_out_of_a_file_of_version_2(tmp_path):
