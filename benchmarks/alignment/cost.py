@@ -9,8 +9,10 @@ from benchmarks import alone
 from benchmarks.alignment.judge import NAMES, data
 from benchmarks.book import table
 from benchmarks.children import in_child
-from thresher import AlignmentPathClassifier, alignments
-from thresher.families.alignment.path import Formulation, SquaredEuclidean, auto_lambda2, follow
+from thresher import AlignmentPathClassifier, KernelPath, alignments
+from thresher.families.alignment.divergences import SquaredEuclidean
+from thresher.families.alignment.formulation import Formulation, auto_lambda2
+from thresher.families.alignment.path import follow
 
 LIMIT = 600
 PAPER = {"arcene": 0.3, "madelon": 2.4, "relathe": 2.4, "basehock_asu": 4.8, "dorothea": 12.5}
@@ -42,7 +44,7 @@ def with_folds(X, y, step):
     begun = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        AlignmentPathClassifier(step=step, max_features=200).fit(X, y)
+        AlignmentPathClassifier(path=KernelPath(step=step), max_features=200).fit(X, y)
     return time.perf_counter() - begun
 
 

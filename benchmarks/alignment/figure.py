@@ -4,7 +4,9 @@ import numpy as np
 
 from benchmarks.book import PAGE
 from thresher import alignments
-from thresher.families.alignment.path import Formulation, SquaredEuclidean, auto_lambda2, follow
+from thresher.families.alignment.divergences import SquaredEuclidean
+from thresher.families.alignment.formulation import Formulation, auto_lambda2
+from thresher.families.alignment.path import follow
 
 PLOT = PAGE.parent / "benchmarks-alignment.svg"
 

@@ -8,11 +8,11 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.svm import LinearSVC
 
 from benchmarks.linear.data import SETS, real_set
-from thresher import AlignmentPath, AlignmentPathClassifier
+from thresher import AlignmentPath, AlignmentPathClassifier, KernelPath
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.estimators.alignment.kernel_machine import FoldMachine, Training
-from thresher.features.kernels.alignment import ColumnKernel
-from thresher.features.kernels.units import ColumnKernels
+from thresher.estimators.alignment.svm import FoldSVMs, TrainingSet
+from thresher.features.kernels.column_kernel import ColumnKernel
+from thresher.features.kernels.sources import ColumnKernelSource
 
 TRAINING_ROWS = ("arcene", "madelon", "dorothea")  # the paper uses the training rows of these
 NAMES = ("arcene", "madelon", "relathe", "basehock_asu", "dorothea")
@@ -60,7 +60,9 @@ def along_the_path(X, y, folds, kernel, step, most=None):
     all cores. Numbers of features are those of the path on all rows. All of the path: numbers of features and
     accuracies, the best of C.
     """
-    clf = AlignmentPathClassifier(kernel, step=step, C=CS, cv=folds, max_features=most, keep="support")
+    clf = AlignmentPathClassifier(
+        kernel, path=KernelPath(step=step), C=CS, cv=folds, max_features=most, store_training_columns=False
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf.fit(X, y)
@@ -83,7 +85,7 @@ def by_ranking(X, y, folds, rank, counts, kernel):
         score = np.nan_to_num(rank(X[train], y[train]), nan=-np.inf)
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > -np.inf)]
         choices = [np.sort(order[:k]) for k in counts]
-        scores.append(machine_scores(X, y, train, test, choices, kernel))
+        scores.append(svm_scores(X, y, train, test, choices, kernel))
     return best([counts] * len(folds), np.array(scores))
 
 
@@ -93,29 +95,29 @@ def by_weights(X, y, folds, weigh, kernel):
     for train, test in folds:
         weights = weigh(X[train], y[train])
         chosen = np.flatnonzero(weights > 1e-4 * weights.max())
-        scores.append(machine_scores(X, y, train, test, [chosen], kernel, weights))
+        scores.append(svm_scores(X, y, train, test, [chosen], kernel, weights))
         numbers.append([chosen.size])
     return best(numbers, np.array(scores))
 
 
-def machine_scores(X, y, train, test, choices, kernel, eta=None):
+def svm_scores(X, y, train, test, choices, kernel, eta=None):
     """Accuracy (Cs, choices) of SVMs on the sum of the kernels of the columns of each choice, of weights ``eta``."""
     weights = np.zeros(y.size)
     weights[train] = 1.0
     X = checked_sparse(X) if sparse.issparse(X) else np.asfortranarray(X)
-    source = ColumnKernels(as_design(X), ColumnKernel(kernel))
+    source = ColumnKernelSource(as_design(X), ColumnKernel(kernel))
     aligned = source.aligned(np.where(y == 1, 1.0, -1.0)[:, None], weights)
     choices = [ids[aligned.trace[ids] > 0.0] for ids in choices]  # constant columns have no kernel
     begins, ids = np.concatenate([[0], np.cumsum([each.size for each in choices])]), np.concatenate(choices)
     zeros, values = np.zeros(len(choices)), np.ones(ids.size) if eta is None else eta[ids]
     path = AlignmentPath(-np.arange(len(choices)), begins, ids, values, zeros, zeros, aligned.values[0])
     used = np.unique(ids)
-    kernels = source.kernels(used, aligned.gamma[used])
-    training = Training(used, source.columns(used), kernels, aligned.trace[used], y, weights, 2)
-    machine = FoldMachine([path], training, test)
+    kernels = source.layout.fitted(used, aligned.gamma[used])
+    training = TrainingSet(used, source.columns(used), kernels, aligned.trace[used], y, weights, 2)
+    svms = FoldSVMs([path], training, test)
     out = np.empty((len(CS), len(choices)))
     for place in range(len(choices)):
-        for setting, decision in enumerate(machine.decisions(0, place, CS)):
+        for setting, decision in enumerate(svms.decisions(0, place, CS)):
             out[setting, place] = np.mean((decision[test] > 0) == y[test])
     return out
 

@@ -13,9 +13,9 @@ from sklearn.feature_selection import f_classif
 
 from thresher import alignments
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.features.kernels.alignment import ColumnKernel
-from thresher.features.kernels.explicit import KernelColumns
-from thresher.features.kernels.units import ColumnKernels
+from thresher.features.kernels.column_kernel import ColumnKernel
+from thresher.features.kernels.explicit import ExplicitColumns
+from thresher.features.kernels.sources import ColumnKernelSource
 
 NEIGHBOURS = 10  # of ReliefF
 LARGEST = 1 << 29  # entries of what pyHSICLasso or BAHSIC hold or compute at a time
@@ -157,8 +157,8 @@ def chi_squared(X, y):
 
 def source_of(X, kernel="rbf"):
     """X with a kernel for each column."""
-    return ColumnKernels(as_design(checked_sparse(X) if sparse.issparse(X) else np.asfortranarray(X)),
-                         ColumnKernel(kernel))  # fmt: skip
+    return ColumnKernelSource(as_design(checked_sparse(X) if sparse.issparse(X) else np.asfortranarray(X)),
+                              ColumnKernel(kernel))  # fmt: skip
 
 
 def centred_alignment(X, y, most):
@@ -171,7 +171,7 @@ def centred_alignment(X, y, most):
     aligned = source.aligned(signs[:, None], np.ones(y.size))
     ids = np.sort(np.argsort(-aligned.values[0], kind="stable")[:most])
     ids = ids[aligned.values[0][ids] > 0.0]
-    explicit = KernelColumns(source.columns(ids), source.kernels(ids, aligned.gamma[ids]))
+    explicit = ExplicitColumns(source.columns(ids), source.layout.fitted(ids, aligned.gamma[ids])).written
     phi = dense(explicit.phi)
     phi = (phi - phi.mean(axis=0)) / np.sqrt(aligned.trace[ids][explicit.owner])
     squares = (phi.T @ phi) ** 2
@@ -192,8 +192,8 @@ def easy_mkl(X, y, penalty=0.1, steps=300):
     source, signs = source_of(X), np.where(y == 1, 1.0, -1.0)
     aligned = source.aligned(signs[:, None], np.ones(y.size))
     ids = np.flatnonzero(aligned.trace > 0.0)
-    explicit = KernelColumns(source.columns(ids), source.kernels(ids, aligned.gamma[ids]))
-    K = explicit.gram(1.0 / aligned.trace[ids])
+    explicit = ExplicitColumns(source.columns(ids), source.layout.fitted(ids, aligned.gamma[ids]))
+    K = explicit.for_svm(1.0 / aligned.trace[ids])
     K = (1.0 - penalty) * K * (y.size / np.trace(K)) + penalty * np.eye(y.size)
     gamma = np.where(y == 1, 1.0 / np.sum(y == 1), 1.0 / np.sum(y != 1))
     for _ in range(steps):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     )
     from thresher.estimators.alignment.classifier import AlignmentPathClassifier
     from thresher.estimators.alignment.functions import alignment_path, alignments
+    from thresher.estimators.alignment.kernel_path import KernelPath
     from thresher.estimators.fgm.classifier import FGMClassifier
     from thresher.estimators.miles.bags import bag_scorer
     from thresher.estimators.miles.classifier import MILESClassifier
@@ -97,6 +98,7 @@ __all__ = [  # noqa: RUF022 - F1 and PRBEP are classes, too
     "Intersection",
     "InvalidDataError",
     "InvalidDataTypeError",
+    "KernelPath",
     "MILESClassifier",
     "Milestone",
     "MissingBagsWarning",
@@ -164,6 +166,7 @@ _MODULES = {
     "Intersection": "thresher.features.additive.spec",
     "InvalidDataError": "thresher.errors",
     "InvalidDataTypeError": "thresher.errors",
+    "KernelPath": "thresher.estimators.alignment.kernel_path",
     "MILESClassifier": "thresher.estimators.miles.classifier",
     "Milestone": "thresher.results",
     "MissingBagsWarning": "thresher.errors",

@@ -29,7 +29,7 @@ def test_path_keeps_a_column_that_looks_like_an_index(tmp_path):
     (tmp_path / "data.csv").write_text(f"id,a,label\n{rows}\n")
     warned = thresh("path", "data.csv", "--step", 0.5, folder=tmp_path)
     assert "to keep a column, name it with keep (--keep NAME)" in warned.stderr
-    report = as_json("path", "data.csv", "--step", 0.5, "--keep", "id", "--model-keeps", "support", folder=tmp_path)
+    report = as_json("path", "data.csv", "--step", 0.5, "--keep", "id", "--no-store-training-columns", folder=tmp_path)
     assert report["n_features_in"] == 2
 
 

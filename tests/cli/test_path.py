@@ -33,7 +33,8 @@ def report(folder):
 
 def test_the_report_and_the_file_are_those_of_the_estimator(folder, report):
     table = read(folder / "train.npz")
-    clf = thresher.AlignmentPathClassifier(step=0.1, cv=3, max_features=8).fit(table.X, table.y)
+    clf = thresher.AlignmentPathClassifier(path=thresher.KernelPath(step=0.1), cv=3, max_features=8)
+    clf.fit(table.X, table.y)
     loaded = thresher.load(folder / "path.json")
     np.testing.assert_array_equal(loaded.path_.cv_score, clf.path_.cv_score)
     np.testing.assert_array_equal(loaded.decision_function(table.X), clf.decision_function(table.X))
@@ -83,27 +84,28 @@ def test_other_options(folder):
         "--lambda2", 0.05, "-o", "other.json", folder=folder,
     )  # fmt: skip
     clf = thresher.load(folder / "other.json")
-    assert (clf.kernel, clf.divergence, clf.cv) == ("laplace", "kl", None)
-    assert (clf.gamma, clf.C_, clf.lambda2) == (0.5, 3.0, 0.05)
+    assert (clf.kernel, clf.path.divergence, clf.cv) == ("laplace", "kl", None)
+    assert (clf.gamma, clf.C_, clf.path.lambda2) == (0.5, 3.0, 0.05)
     assert "best_score" not in found
     assert found["n_features"] == clf.selection_.features.size
 
 
 def test_a_linear_svm_and_a_small_file(folder):
-    small = ("--svm", "linear", "--model-keeps", "support", "-o", "small.json")
+    small = ("--svm", "linear", "--no-store-training-columns", "-o", "small.json")
     as_json("path", "train.npz", *OPTIONS, *small, folder=folder)
     table = read(folder / "test.npz")
     clf = thresher.load(folder / "small.json")
-    assert (clf.svm, clf.keep) == ("linear", "support")
+    assert (clf.svm, clf.store_training_columns) == ("linear", False)
     found = as_json("predict", "small.json", "test.npz", folder=folder)
     assert found["accuracy"] == pytest.approx(clf.score(table.X, table.y))
     wrong = thresh("predict", "small.json", "test.npz", "--features", 3, folder=folder, check=1)
-    assert "fit again with keep='path'" in wrong.stderr
+    assert "fit again with store_training_columns=True" in wrong.stderr
 
 
 def test_a_model_of_listed_kernels(folder):
     table = read(folder / "train.npz")
-    clf = thresher.AlignmentPathClassifier([("rbf", [3, 8]), ("linear", 2), ("rbf", 5)], cv=None, step=0.25)
+    kernels, path = [("rbf", [3, 8]), ("linear", 2), ("rbf", 5)], thresher.KernelPath(step=0.25)
+    clf = thresher.AlignmentPathClassifier(kernels, cv=None, path=path)
     thresher.save(clf.fit(table.X, table.y), folder / "units.json")
     text = thresh("inspect", "units.json", folder=folder).stdout
     assert "rbf(3, 8)" in text

@@ -5,32 +5,35 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
-from thresher import AlignmentPathClassifier, FewerFoldsWarning, SparseSVCPath
+from thresher import AlignmentPathClassifier, FewerFoldsWarning, KernelPath, SparseSVCPath
 from thresher.data.input.validation import as_design
-from thresher.estimators.alignment.judging import Judged, Source, chosen_point
-from thresher.estimators.alignment.kernel_machine import FoldMachine
-from thresher.families.alignment.path import Formulation, SquaredEuclidean, follow
-from thresher.features.kernels.alignment import ColumnKernel
-from thresher.features.kernels.units import ColumnKernels
+from thresher.estimators.alignment.cross_validation import PointScores, choose_point
+from thresher.estimators.alignment.kernel_data import KernelData
+from thresher.estimators.alignment.svm import FoldSVMs
+from thresher.families.alignment.divergences import SquaredEuclidean
+from thresher.families.alignment.formulation import Formulation
+from thresher.families.alignment.path import follow
+from thresher.features.kernels.column_kernel import ColumnKernel
+from thresher.features.kernels.sources import ColumnKernelSource
 from thresher.results import Trace
 
 rng = np.random.default_rng(1)
 X = rng.standard_normal((120, 25))
 y = np.where(X[:, 4] ** 2 + X[:, 11] ** 2 + 0.3 * rng.standard_normal(120) > 1.5, "far", "near")
-QUICK = {"step": 0.1, "cv": 3}
+QUICK = {"path": KernelPath(step=0.1), "cv": 3}
 
 
 def test_results_of_cross_validation():
-    clf = AlignmentPathClassifier(**QUICK, lambda2=["auto"], max_features=12).fit(X, y)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.1, lambda2=["auto"]), cv=3, max_features=12).fit(X, y)
     results = clf.cv_results_
     splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
     np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
     np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
     assert np.array_equal(results["n_features"], np.tile(clf.path_.n_features, 3))
-    assert np.array_equal(results["C"], np.repeat([0.3, 3.0, 30.0], 11))
-    judged = ~np.isnan(results["mean_test_score"][results["C"] == clf.C_])
+    assert np.array_equal(results["param_C"], np.repeat([0.3, 3.0, 30.0], 11))
+    judged = ~np.isnan(results["mean_test_score"][results["param_C"] == clf.C_])
     assert np.array_equal(judged, (clf.path_.n_features <= 12) & (clf.path_.n_features > 0))
-    chosen = results["mean_test_score"][results["C"] == clf.C_]
+    chosen = results["mean_test_score"][results["param_C"] == clf.C_]
     assert np.array_equal(clf.path_.cv_score, chosen, equal_nan=True)
     assert clf.best_score_ == np.nanmax(results["mean_test_score"])
     assert clf.best_score_ == np.nanmax(clf.path_.cv_score)
@@ -40,21 +43,21 @@ def test_results_of_cross_validation():
 
 def test_of_equal_scores_the_fewest_features_win():
     path = follow(Formulation(0.1, 0.1, SquaredEuclidean(), step=0.25), np.linspace(0.01, 0.5, 20))
-    scores = np.full((1, 2, len(path), 2), 0.7)
-    scores[0, 0, :, 0] = 0.6
-    scores[0, 1, -1] = np.nan
-    chosen = chosen_point([path], Judged(scores), None)
+    scores = np.full((2, 1, 2, len(path)), 0.7)
+    scores[0, 0, 0] = 0.6
+    scores[:, 0, 1, -1] = np.nan
+    chosen = choose_point([path], PointScores(scores), None)
     assert (chosen.which_C, chosen.place, chosen.score) == (1, len(path) - 2, 0.7)
-    nothing = chosen_point([path], Judged(np.full_like(scores, np.nan)), None)
+    nothing = choose_point([path], PointScores(np.full_like(scores, np.nan)), None)
     assert (nothing.place, nothing.score) == (len(path) - 1, None)
 
 
 def test_a_fold_is_scored_as_if_it_were_new():
     """The scores of a fold are those of a model that never saw its rows, whatever these hold."""
     folds = list(StratifiedKFold(3).split(X, y))
-    clf = AlignmentPathClassifier(step=0.1, cv=folds, C=10.0).fit(X, y)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=folds, C=10.0).fit(X, y)
     train, test = folds[1]
-    alone = AlignmentPathClassifier(step=0.1, cv=None).fit(X[train], y[train])
+    alone = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(X[train], y[train])
     places = [alone.path_.place(int(number)) for number in alone.path_.numbers]
     assert len(places) > 4
     for k in places:
@@ -62,8 +65,8 @@ def test_a_fold_is_scored_as_if_it_were_new():
         assert abs(score - clf.cv_results_["split1_test_score"][k]) < 1e-12
     other = X.copy()
     other[test] = other[test][::-1] * 3.0 + 1.0
-    again = AlignmentPathClassifier(step=0.1, cv=[folds[1]], C=10.0).fit(other, y)
-    moved = AlignmentPathClassifier(step=0.1, cv=None).fit(other[train], y[train])
+    again = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=[folds[1]], C=10.0).fit(other, y)
+    moved = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(other[train], y[train])
     score = moved.at(int(moved.path_.n_features[6])).score(other[test], y[test])
     assert abs(score - again.cv_results_["split0_test_score"][moved.path_.place(moved.path_.n_features[6])]) < 1e-12
 
@@ -82,11 +85,13 @@ def test_rows_of_a_fold_change_nothing_of_its_model():
     found = []
     for data, codes in ((X, labels), (values, flipped)):
         design = as_design(np.asfortranarray(data))
-        source = Source(ColumnKernels(design, ColumnKernel("rbf")), design.scan_cost(), codes, 2)
-        aligned = source.aligned(weights, Trace(), np.inf)
-        path = source.path(AlignmentPathClassifier(step=0.1)._checked_options().formulations[0], aligned)
-        machine = FoldMachine([path], source.training([path], aligned, weights, [0]), test)
-        found.append((aligned, path, [machine.decisions(0, k, [0.3, 30.0]) for k in range(len(path))]))
+        source = ColumnKernelSource(design, ColumnKernel("rbf"))
+        fold = KernelData(source, design.scan_cost(), codes, np.ones(120), 2).without(test)
+        assert np.array_equal(fold.weights, weights)
+        aligned = fold.alignments(Trace(), np.inf)
+        path = fold.path(KernelPath(step=0.1), "auto", aligned)
+        svms = FoldSVMs([path], fold.training_set([path], aligned, [0]), test)
+        found.append((aligned, path, [svms.decisions(0, k, [0.3, 30.0]) for k in range(len(path))]))
     (first, path, decisions), (second, again, others) = found
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
     assert np.array_equal(path.values, again.values)
@@ -96,9 +101,9 @@ def test_rows_of_a_fold_change_nothing_of_its_model():
 
 
 def test_lists_of_C_and_lambda2_are_chosen_from():
-    clf = AlignmentPathClassifier(**QUICK, C=[0.01, 1.0], lambda2=[0.02, "auto"]).fit(X, y)
-    assert clf.cv_results_["C"].shape == (44,)
-    assert set(clf.cv_results_["lambda2"]) >= {0.02}
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.1, lambda2=[0.02, "auto"]), cv=3, C=[0.01, 1.0]).fit(X, y)
+    assert clf.cv_results_["param_C"].shape == (44,)
+    assert set(clf.cv_results_["param_lambda2"]) >= {0.02}
     assert clf.C_ in (0.01, 1.0)
     assert clf.best_score_ == np.nanmax(clf.cv_results_["mean_test_score"])
     assert len(clf.path_.cv_score) == 11
@@ -110,18 +115,18 @@ def test_with_a_limit_two_lambdas_are_tried():
     """The tenth largest alignment, and that with which the path begins with as many features as are allowed."""
     clf = AlignmentPathClassifier(**QUICK, max_features=8).fit(X, y)
     results = clf.cv_results_
-    lambdas = np.unique(results["lambda2"])
+    lambdas = np.unique(results["param_lambda2"])
     assert lambdas.size == 2
-    second = results["lambda2"] == lambdas[1]
+    second = results["param_lambda2"] == lambdas[1]
     assert results["n_features"][second].max() == 8
     assert results["n_features"][~second].max() > 8
     assert np.array_equal(
         np.isnan(results["mean_test_score"]), (results["n_features"] > 8) | (results["n_features"] == 0)
     )
     assert clf.path_.lambda2 in lambdas
-    alone = AlignmentPathClassifier(**QUICK, max_features=8, lambda2=["auto"]).fit(X, y)
-    assert np.unique(alone.cv_results_["lambda2"]) == lambdas[0]
-    kl = AlignmentPathClassifier(**QUICK, max_features=8, divergence="kl").fit(X, y)
+    alone = AlignmentPathClassifier(path=KernelPath(step=0.1, lambda2=["auto"]), cv=3, max_features=8).fit(X, y)
+    assert np.unique(alone.cv_results_["param_lambda2"]) == lambdas[0]
+    kl = AlignmentPathClassifier(path=KernelPath(step=0.1, divergence="kl"), cv=3, max_features=8).fit(X, y)
     assert kl.best_score_ == np.nanmax(kl.cv_results_["mean_test_score"])
 
 
@@ -129,13 +134,13 @@ def test_folds_shrink_to_the_smallest_class():
     labels = np.zeros(120, dtype=int)
     labels[:3] = 1
     with pytest.warns(FewerFoldsWarning, match="cv=5 is reduced to 3 folds: the smallest class has 3 samples") as told:
-        clf = AlignmentPathClassifier(step=0.2, cv=5).fit(X, labels)
+        clf = AlignmentPathClassifier(path=KernelPath(step=0.2), cv=5).fit(X, labels)
     assert told[0].filename == __file__
     assert "split2_test_score" in clf.cv_results_
     assert "split3_test_score" not in clf.cv_results_
     labels[1:3] = 0
     with pytest.warns(ConvergenceWarning, match="only one sample"):
-        clf = AlignmentPathClassifier(step=0.2).fit(X, labels)
+        clf = AlignmentPathClassifier(path=KernelPath(step=0.2)).fit(X, labels)
     assert not hasattr(clf, "cv_results_")
 
 
@@ -152,7 +157,7 @@ def test_a_score_of_two_classes_names_its_macro_average(estimator, scoring):
 
 
 def test_how_to_get_fewer_features_than_any_point_has():
-    clf = AlignmentPathClassifier(step=0.5, cv=None, lambda2=1e-3).fit(X, y)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.5, lambda2=1e-3), cv=None).fit(X, y)
     fewest = int(clf.path_.n_features.min())
     assert fewest > 2
     advice = rf"the fewest are {fewest}. For fewer fit again with max_features=2 and cv=5 \(--max-features 2 --cv 5\)"
@@ -160,6 +165,7 @@ def test_how_to_get_fewer_features_than_any_point_has():
         clf.at(2)
     assert "a larger lambda2 (--lambda2) than the 0.001" in str(told.value)
     assert "p_end" not in str(told.value)
-    assert 1 <= AlignmentPathClassifier(step=0.5, max_features=2, cv=5).fit(X, y).at(2).selection_.features.size <= 2
+    fewer = AlignmentPathClassifier(path=KernelPath(step=0.5), max_features=2, cv=5).fit(X, y)
+    assert 1 <= fewer.at(2).selection_.features.size <= 2
     with pytest.raises(ValueError, match=r"or with p_end=1$"):
-        AlignmentPathClassifier(step=0.5, cv=None, lambda2=1e-3, p_end=1.5).fit(X, y).at(2)
+        AlignmentPathClassifier(path=KernelPath(step=0.5, lambda2=1e-3, p_end=1.5), cv=None).fit(X, y).at(2)

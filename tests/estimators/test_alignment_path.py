@@ -15,8 +15,15 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import alignment as oracle
-from thresher import AlignmentPathClassifier, FeaturePath, FewerFeaturesWarning, InvalidDataError, alignments
-from thresher.estimators.alignment import judging
+from thresher import (
+    AlignmentPathClassifier,
+    FeaturePath,
+    FewerFeaturesWarning,
+    InvalidDataError,
+    KernelPath,
+    alignments,
+)
+from thresher.estimators.alignment import classifier, kernel_data
 
 REPEATED = "scikit-learn's SVC is no different: its tolerance and folds depend on how often a row is there"
 WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED for kind in ("dense", "sparse")}
@@ -24,11 +31,14 @@ rng = np.random.default_rng(1)
 X = rng.standard_normal((120, 25))
 y = np.where(X[:, 4] ** 2 + X[:, 11] ** 2 + 0.3 * rng.standard_normal(120) > 1.5, "far", "near")
 NEW = rng.standard_normal((40, 25))
-QUICK = {"step": 0.1, "cv": 3}
+QUICK = {"path": KernelPath(step=0.1), "cv": 3}
 
 
 @parametrize_with_checks(
-    [AlignmentPathClassifier(step=0.1), AlignmentPathClassifier("linear", p_end=1.5, step=0.2, cv=None)],
+    [
+        AlignmentPathClassifier(path=KernelPath(step=0.1)),
+        AlignmentPathClassifier("linear", path=KernelPath(p_end=1.5, step=0.2), cv=None),
+    ],
     expected_failed_checks=lambda estimator: WEIGHTS,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -60,7 +70,7 @@ def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(name):
 
 
 def test_what_is_selected():
-    clf = AlignmentPathClassifier(**QUICK, lambda2=["auto"], max_features=10).fit(X, y)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.1, lambda2=["auto"]), cv=3, max_features=10).fit(X, y)
     clf.selection_.check()
     clf.path_.check()
     assert set(clf.selection_.features) >= {4, 11}
@@ -78,7 +88,7 @@ def test_what_is_selected():
 
 
 def test_at_is_a_model_of_another_point():
-    clf = AlignmentPathClassifier(step=0.02, cv=None).fit(X, y)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.02), cv=None).fit(X, y)
     for number in (20, 8, 3):
         other = clf.at(number)
         assert 1 <= other.selection_.features.size <= number
@@ -140,7 +150,7 @@ def test_a_few_rows_of_a_sparse_matrix_with_many_features():
     """Fewer entries than features: every feature must still be in its place."""
     wide = sparse.random_array((60, 6000), density=0.05, rng=0, format="csr")
     labels = np.asarray(wide[:, :3000].sum(axis=1)).ravel() > np.asarray(wide[:, 3000:].sum(axis=1)).ravel()
-    clf = AlignmentPathClassifier("linear", p_end=1.8, step=0.1, cv=None).fit(wide, labels)
+    clf = AlignmentPathClassifier("linear", path=KernelPath(p_end=1.8, step=0.1), cv=None).fit(wide, labels)
     assert clf.selection_.features.size > 5000
     alone = np.concatenate([clf.decision_function(wide[[i]]) for i in range(5)])
     np.testing.assert_allclose(alone, clf.decision_function(wide)[:5], atol=1e-9)
@@ -148,8 +158,8 @@ def test_a_few_rows_of_a_sparse_matrix_with_many_features():
 
 def test_integer_weights_count_as_repeated_rows():
     w = rng.integers(0, 3, 120)
-    weighted = AlignmentPathClassifier(step=0.1, cv=None).fit(X, y, sample_weight=w)
-    repeated = AlignmentPathClassifier(step=0.1, cv=None).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(X, y, sample_weight=w)
+    repeated = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert np.array_equal(weighted.path_.ids, repeated.path_.ids)
     np.testing.assert_allclose(weighted.path_.values, repeated.path_.values, rtol=1e-8)
     np.testing.assert_allclose(weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-2)
@@ -165,7 +175,7 @@ def test_class_weights_and_scoring():
 
 
 def test_a_selector_alone():
-    clf = AlignmentPathClassifier(svm=None, step=0.05).fit(X, y)
+    clf = AlignmentPathClassifier(svm=None, path=KernelPath(step=0.05)).fit(X, y)
     assert not hasattr(clf, "predict")
     assert not hasattr(clf, "training_")
     assert clf.transform(X).shape == (120, clf.selection_.features.size)
@@ -178,18 +188,19 @@ def test_too_many_samples_for_a_kernel():
     ):
         AlignmentPathClassifier().fit(np.ones((20_001, 1)), np.arange(20_001) % 2)
     many = np.random.default_rng(0).standard_normal((20_001, 2))
-    clf = AlignmentPathClassifier(svm=None, step=0.1).fit(many, many[:, 1] > 0)
+    clf = AlignmentPathClassifier(svm=None, path=KernelPath(step=0.1)).fit(many, many[:, 1] > 0)
     assert clf.selection_.features.tolist() == [1]
 
 
 def test_columns_that_say_nothing():
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected.*no column agrees with the labels"):
-        clf = AlignmentPathClassifier(step=0.2, cv=None).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+        clf = AlignmentPathClassifier(path=KernelPath(step=0.2), cv=None).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
     assert clf.predict(np.zeros((2, 3))).tolist() == [True, True]
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.2), max_features=2, cv=4)
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
-        AlignmentPathClassifier(step=0.2, max_features=2, cv=4).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+        clf.fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
     with pytest.warns(FewerFeaturesWarning, match=r"no weight is above eps=0\.0001\. Use a smaller lambda1, lambda2"):
-        AlignmentPathClassifier(step=0.2, lambda2=1e9).fit(X, y)
+        AlignmentPathClassifier(path=KernelPath(step=0.2, lambda2=1e9)).fit(X, y)
 
 
 @pytest.mark.parametrize("svm", ["kernel", "linear"])
@@ -197,19 +208,19 @@ def test_constant_columns_have_no_weight_where_all_others_begin_with_one(svm):
     """eta_0 > 0 of the KL divergence: their kernels have no trace to be divided by."""
     Z = X.copy()
     Z[:, [0, 7]] = 3.0
-    clf = AlignmentPathClassifier(divergence="kl", svm=svm, **QUICK).fit(Z, y)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.1, divergence="kl"), svm=svm, cv=3).fit(Z, y)
     assert clf.path_.n_features[0] == 23
     assert not {0, 7} & set(clf.path_.ids)
     assert clf.score(Z, y) > 0.8
     with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached; no feature was selected"):
-        none = AlignmentPathClassifier(divergence="kl", svm=svm, max_time=1e-9).fit(Z, y)
+        none = AlignmentPathClassifier(path=KernelPath(divergence="kl"), svm=svm, max_time=1e-9).fit(Z, y)
     assert np.unique(none.predict(NEW)).size == 1
 
 
 @pytest.mark.parametrize("svm", ["kernel", "linear"])
 def test_small_gammas_are_linear_kernels(svm):
     """As gamma falls, an RBF kernel of unit trace becomes the linear one, and so do its predictions."""
-    options = {"svm": svm, "cv": None, "C": 1.0, "p_end": 1.5, "step": 0.1}
+    options = {"svm": svm, "cv": None, "C": 1.0, "path": KernelPath(p_end=1.5, step=0.1)}
     labels = X[:, 4] + X[:, 11] > 0.0
     curved = AlignmentPathClassifier(gamma=1e-10, **options).fit(X, labels)
     straight = AlignmentPathClassifier("linear", **options).fit(X, labels)
@@ -248,7 +259,7 @@ def test_max_time_keeps_the_best_point_so_far(monkeypatch):
         self.late = self.late or over.is_set()
         return self.late
 
-    monkeypatch.setattr(judging.Clock, "ended", ended)
+    monkeypatch.setattr(classifier.Clock, "ended", ended)
     with pytest.warns(ConvergenceWarning, match="stopped early: max_time reached"):
         clf = AlignmentPathClassifier(**QUICK, verbose=count, max_time=1e6).fit(X, y)
     judged = np.flatnonzero(~np.isnan(clf.path_.cv_score))
@@ -284,7 +295,7 @@ def test_interrupt_keeps_the_best_point_so_far():
 
 def test_interrupt_after_the_last_point_loses_nothing(monkeypatch):
     """Ctrl-C while the columns of the chosen path are taken: they are taken again."""
-    calls, original = [], judging.Source.training
+    calls, original = [], kernel_data.KernelData.training_set
 
     def training(self, *args):
         calls.append(args)
@@ -292,7 +303,7 @@ def test_interrupt_after_the_last_point_loses_nothing(monkeypatch):
             raise KeyboardInterrupt
         return original(self, *args)
 
-    monkeypatch.setattr(judging.Source, "training", training)
+    monkeypatch.setattr(kernel_data.KernelData, "training_set", training)
     clf = AlignmentPathClassifier(**QUICK)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
@@ -318,13 +329,13 @@ def test_progress_in_words(capsys):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"eps": 0.5}, "eps must be below 1/e"), ({"p_end": 3.0}, "p_start must be above p_end"),
+    ({"path": 0.5}, "path must be None or a KernelPath"), ({"path": "kl"}, "path must be None or a KernelPath"),
     ({"gamma": [1.0]}, "gamma has 1 values, but X has 25 features"), ({"C": 0}, "C must be a positive number"),
-    ({"C": []}, "C is an empty list"), ({"lambda2": []}, "lambda2 is an empty list"),
+    ({"C": []}, "C is an empty list"), ({"store_training_columns": 1}, "store_training_columns must be True or False"),
     ({"max_features": 0}, "max_features must be an integer >= 1"), ({"svm": "rbf"}, "svm must be one of"),
     ({"kernel": "sigmoid"}, "kernel must be one of"), ({"cv": 1}, "cv must be an integer >= 2"),
     ({"max_time": -1}, "max_time must be a positive number"), ({"verbose": -1}, "verbose must be an integer >= 0"),
-    ({"lambda2": -1.0}, "lambda2 must be a non-negative number"), ({"class_weight": "some"}, "class_weight must be"),
+    ({"class_weight": "some"}, "class_weight must be"),
 ])  # fmt: skip
 def test_bad_parameters_are_named(options, message):
     with pytest.raises(ValueError, match=message):
@@ -334,7 +345,7 @@ def test_bad_parameters_are_named(options, message):
 def test_too_few_features_asked_for():
     same = np.outer(np.where(y == "far", 1.0, -1.0), np.ones(30))
     with pytest.raises(ValueError, match="no point of the path has between 1 and 2 features"):
-        AlignmentPathClassifier(lambda2=0.1, max_features=2, **QUICK).fit(same, y)
+        AlignmentPathClassifier(path=KernelPath(step=0.1, lambda2=0.1), cv=3, max_features=2).fit(same, y)
 
 
 def test_threads_do_not_outlive_a_fit():

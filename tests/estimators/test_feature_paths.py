@@ -4,17 +4,27 @@ import numpy as np
 import pytest
 
 from tests.problems import many_classes, problem
-from thresher import AlignmentPath, AlignmentPathClassifier, FeaturePath, FGMClassifier, Grid, Path, SparseSVCPath
+from thresher import (
+    AlignmentPath,
+    AlignmentPathClassifier,
+    FeaturePath,
+    FGMClassifier,
+    Grid,
+    KernelPath,
+    Path,
+    SparseSVCPath,
+)
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FITTED = {}
+COARSE = KernelPath(step=0.2)
 CASES = {
     "path": lambda: FGMClassifier(6).fit(X, y),
     "path of growth": lambda: FGMClassifier(6, elimination=False).fit(X, y),
     "path, per class": lambda: FGMClassifier(4, per_class=True).fit(Z, CODES),
-    "kernels": lambda: AlignmentPathClassifier(step=0.1, cv=None).fit(X, y),
-    "kernels, three classes": lambda: AlignmentPathClassifier("linear", step=0.2, cv=None).fit(Z, CODES),
+    "kernels": lambda: AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(X, y),
+    "kernels, three classes": lambda: AlignmentPathClassifier("linear", path=COARSE, cv=None).fit(Z, CODES),
     "grid": lambda: SparseSVCPath(4, 5, scale=None, fit_intercept=False).fit(X, y),
     "grid, three classes": lambda: SparseSVCPath(3, 4, fit_intercept=True, scale=None).fit(Z, CODES),
 }

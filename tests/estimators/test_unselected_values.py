@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tests.laws.designs import MappedDesign
 from tests.problems import many_classes, problem
-from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, StreamClassifier
+from thresher import AlignmentPathClassifier, FGMClassifier, KernelPath, SparseSVC, StreamClassifier
 from thresher.data.input.validation import as_design
 from thresher.errors import InvalidDataError
 from thresher.report.path_display import path_scores
@@ -19,7 +19,7 @@ CLASSIFIERS = [
     FGMClassifier(3),
     FGMClassifier(3, loss="logistic", elimination=False),
     SparseSVC(0.1, 0.2),
-    AlignmentPathClassifier(step=0.2, cv=2, max_features=5),
+    AlignmentPathClassifier(path=KernelPath(step=0.2), cv=2, max_features=5),
     StreamClassifier(3),
     StreamClassifier(3, open_ended=True),
     StreamClassifier(3, hash_bits=8),

@@ -1,24 +1,18 @@
 """The path of generalised lp-KTA: against a scalar root finder, and the paper's theorem 2 and lemma 1."""
 
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 from sklearn import datasets
 
 from tests.oracles import alignment as oracle
-from thresher import InvalidDataError, alignment_path, alignments
-from thresher.families.alignment.path import (
-    DIVERGENCES,
-    Formulation,
-    GeneralisedKL,
-    OtherDivergence,
-    SquaredEuclidean,
-    auto_lambda2,
-    follow,
-    lambda2_to_begin_with,
-    predicted,
-    weights_at,
-)
+from thresher import InvalidDataError, KernelPath, alignment_path, alignments
+from thresher.families.alignment.divergences import DIVERGENCES, GeneralisedKL, GivenDivergence, SquaredEuclidean
+from thresher.families.alignment.formulation import Formulation, auto_lambda2, lambda2_to_begin_with
+from thresher.families.alignment.path import follow, predicted, weights_at
 
 rng = np.random.default_rng(3)
 A = np.concatenate([[0.0], 10.0 ** rng.uniform(-6, 0, 60), [1.0]])
@@ -39,7 +33,7 @@ class Cubic:
 
 WAYS = {
     "euclidean": SquaredEuclidean(), "euclidean, elsewhere": SquaredEuclidean(0.2), "kl": GeneralisedKL(),
-    "kl, elsewhere": GeneralisedKL(0.3), "cubic": OtherDivergence(Cubic()),
+    "kl, elsewhere": GeneralisedKL(0.3), "cubic": GivenDivergence(Cubic()),
 }  # fmt: skip
 
 
@@ -97,7 +91,7 @@ def test_without_divergence_the_weights_are_known():
     f = Formulation(0.0, 0.5, SquaredEuclidean(), p_end=1.1)
     np.testing.assert_allclose(weights_at(f, A, 1.5), (A / 0.75) ** 2, rtol=1e-12)
     assert follow(f, A).n_features[-1] < follow(f, A).n_features[0]
-    with pytest.raises(ValueError, match="lambda1=0 lets weights grow"):
+    with pytest.raises(ValueError, match=r"lambda1=0 gives infinite weights at p=1\.005"):
         weights_at(Formulation(0.0, 1e-9, SquaredEuclidean()), A, 1.005)
 
 
@@ -218,7 +212,7 @@ def kernels_and_labels(n=30, r=8):
 def test_given_kernels_are_centred_and_divided_by_their_trace():
     kernels, X, y = kernels_and_labels()
     w = rng.integers(0, 3, 30).astype(float)
-    path = alignment_path([*kernels, np.ones((30, 30))], y, sample_weight=w, lambda2=0.1)
+    path = alignment_path([*kernels, np.ones((30, 30))], y, KernelPath(lambda2=0.1), sample_weight=w)
     expected = [oracle.alignment("rbf", x, y.astype(float), w, 0.5) for x in X.T] / w.sum()
     np.testing.assert_allclose(path.alignments, [*expected, 0.0], atol=1e-12)
     assert path.lambda1 == path.lambda2 == 0.1
@@ -229,7 +223,7 @@ def test_given_kernels_are_centred_and_divided_by_their_trace():
 @pytest.mark.parametrize("divergence", [*DIVERGENCES, Cubic(), SquaredEuclidean(0.1)])
 def test_divergences_by_name_or_object(divergence):
     kernels, _, y = kernels_and_labels()
-    path = alignment_path(kernels, y, divergence=divergence, step=0.1)
+    path = alignment_path(kernels, y, KernelPath(divergence=divergence, step=0.1))
     path.check()
     assert len(path) == 11
 
@@ -238,8 +232,8 @@ def test_divergences_by_name_or_object(divergence):
 def test_constant_kernels_have_no_weight(divergence):
     """Not even if eta_0 > 0, from which the weights of all others begin; and no bound counts them."""
     kernels, _, y = kernels_and_labels()
-    path = alignment_path([*kernels, np.full((30, 30), 2.0)], y, divergence=divergence, step=0.1)
-    alone = alignment_path(kernels, y, divergence=divergence, step=0.1)
+    path = alignment_path([*kernels, np.full((30, 30), 2.0)], y, KernelPath(divergence=divergence, step=0.1))
+    alone = alignment_path(kernels, y, KernelPath(divergence=divergence, step=0.1))
     assert alone.n_features[0] == len(kernels)
     assert np.array_equal(path.ids, alone.ids)
     assert np.array_equal(path.values, alone.values)
@@ -254,13 +248,33 @@ def test_constant_kernels_have_no_weight(divergence):
     ({"step": 0}, "step must be a positive number"), ({"step": 1e-9}, "step=1e-09 gives a path of more than 100,000"),
     ({"predictor": 3}, "predictor must be 0, 1 or 2"),
     ({"divergence": "hellinger"}, "divergence must be 'euclidean', 'kl' or an object"),
-    ({"divergence": 3}, "divergence must be"), ({"exact": 1}, "exact must be True or False"),
+    ({"divergence": 3}, "divergence must be"), ({"lambda2": []}, "lambda2 is an empty list"),
     ({"lambda2": None}, "lambda2 must be 'auto' or"), ({"lambda1": float("nan")}, "lambda1 must be a non-negative"),
+    ({"lambda2": [0.1, -1.0]}, "lambda2 must be a non-negative number"),
 ])  # fmt: skip
 def test_bad_parameters_are_named(options, message):
-    kernels, _, y = kernels_and_labels()
     with pytest.raises(ValueError, match=message):
-        alignment_path(kernels, y, **options)
+        KernelPath(**options)
+
+
+def test_what_alignment_path_takes():
+    kernels, _, y = kernels_and_labels()
+    with pytest.raises(ValueError, match="exact must be True or False"):
+        alignment_path(kernels, y, exact=1)
+    with pytest.raises(ValueError, match=r"path must be None or a KernelPath.*got 0\.1"):
+        alignment_path(kernels, y, 0.1)
+    with pytest.raises(ValueError, match=r"needs one lambda2, got KernelPath\(lambda2=\(0.1, 'auto'\)\)"):
+        alignment_path(kernels, y, KernelPath(lambda2=[0.1, "auto"]))
+
+
+def test_a_kernel_path_is_a_value():
+    path = KernelPath(lambda2=[0.1, "auto"], step=0.05)
+    assert repr(path) == "KernelPath(lambda2=(0.1, 'auto'), step=0.05)"
+    assert repr(KernelPath()) == "KernelPath()"
+    assert path == KernelPath(lambda2=(0.1, "auto"), step=0.05) != KernelPath()
+    assert len({path, KernelPath(lambda2=np.array([0.1]), step=0.05), pickle.loads(pickle.dumps(path))}) == 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        path.step = 0.1
 
 
 def test_bad_kernels_are_refused():

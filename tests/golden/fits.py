@@ -22,6 +22,7 @@ from thresher import (
     FGMClassifier,
     Groups,
     Intersection,
+    KernelPath,
     MILESClassifier,
     Polynomial,
     PrecisionAtK,
@@ -47,9 +48,8 @@ MILES = {
     "warm_start": False, "n_jobs": 2, "verbose": 0,
 }  # fmt: skip
 ALIGNMENT = {
-    "kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 1.0, "lambda1": "auto", "lambda2": "auto", "eps": 1e-4,
-    "p_start": 2.0, "p_end": 1.0, "step": 0.1, "divergence": "euclidean", "predictor": 1, "C": "auto", "cv": 3,
-    "scoring": "accuracy", "max_features": None, "svm": "kernel", "keep": "path", "class_weight": None,
+    "kernel": "rbf", "gamma": "scale", "degree": 3, "coef0": 1.0, "path": KernelPath(step=0.1), "C": "auto", "cv": 3,
+    "scoring": "accuracy", "max_features": None, "svm": "kernel", "store_training_columns": True, "class_weight": None,
     "max_time": None, "n_jobs": 2, "verbose": 0,
 }  # fmt: skip
 SVC = {
@@ -383,10 +383,12 @@ FITS = {
     "alignment": lambda: alignment(PAIRED),
     "alignment csr classes": lambda: alignment(WEIGHTED3, sparse.csr_array, kernel="laplace", cv=None, svm="linear"),
     "alignment kernels of several columns": lambda: alignment(
-        PAIRED, kernel=[("rbf", [2 * g, 2 * g + 1]) for g in range(30)], C=[1.0, 10.0], lambda2=[0.01, "auto"]
+        PAIRED, kernel=[("rbf", [2 * g, 2 * g + 1]) for g in range(30)], C=[1.0, 10.0],
+        path=KernelPath(step=0.1, lambda2=[0.01, "auto"]),
     ),
     "alignment path alone": lambda: alignment(
-        PAIRED, kernel="polynomial", svm=None, divergence="kl", step=0.05, keep="support", lambda2=0.05
+        PAIRED, kernel="polynomial", svm=None, path=KernelPath(divergence="kl", step=0.05, lambda2=0.05),
+        store_training_columns=False,
     ),
     # the rest
     "svc threads": lambda: svc(_large(), beta=0.05, n_jobs=2),

@@ -18,8 +18,9 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
-from thresher.features.kernels import alignment as module
-from thresher.features.kernels.alignment import KERNELS, Alignment, ColumnKernel, alignments_of, with_gammas
+from thresher.features.kernels.alignment import Alignment, alignments_of, with_gammas
+from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
+from thresher.features.kernels.sorted_columns import sorted_columns
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)
@@ -91,9 +92,9 @@ def test_slices_of_rows_do_not_read_all_indices(storage, monkeypatch):
     assert isinstance(block, CsrBlock)
     monkeypatch.setattr(base, "PART_VALUES", 20)
     monkeypatch.setattr(CsrBlock, "take", None)
-    slices = list(module.sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
+    slices = list(sorted_columns(block, 3, 30, WEIGHTS["some"] > 0.0))
     assert len(slices) > 5
-    assert slices[0].first == 3
+    assert slices[0][0] == 3
     assert np.array_equal(scores(MemoryDesign(block), WAYS["rbf"], w=WEIGHTS["some"]), whole)
 
 

@@ -6,9 +6,11 @@ import pytest
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
 from thresher.data.scan.pieces import OutOfTime
-from thresher.features.kernels.alignment import KERNELS, ColumnKernel, UnitKernels
 from thresher.features.kernels.anchors import AnchoredColumns
-from thresher.features.kernels.explicit import KernelColumns, additive_scores, columns_of
+from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
+from thresher.features.kernels.explicit import ExplicitColumns, additive_scores
+from thresher.features.kernels.sorted_columns import columns_of
+from thresher.features.kernels.sources import SameKernel
 
 rng = np.random.default_rng(5)
 SPARSE = matrix(50, 9, seed=2)
@@ -16,6 +18,11 @@ DENSE = rng.standard_normal((50, 6))
 DENSE[:, 1] = rng.integers(0, 2, 50)
 DENSE[:, 2] += 30.0
 LONG = rng.standard_normal((90, 3))
+
+
+def fitted(name, gammas):
+    """The same kernel of each column, with these gammas."""
+    return SameKernel(ColumnKernel(name)).fitted(np.arange(gammas.size), gammas)
 
 
 def summed(name, X, Z, gammas, shares):
@@ -32,9 +39,9 @@ def test_products_of_explicit_columns_are_the_kernels(name, X):
     shares[1] = 0.0
     for storage in ("csc_int32", "csr_int64_float32", "dense_C_float64"):
         kept = X.astype(np.float32).astype(float) if "float32" in storage else X
-        columns = KernelColumns(columns_of(STORED[storage](X)), UnitKernels((ColumnKernel(name),), gammas))
+        columns = ExplicitColumns(columns_of(STORED[storage](X)), fitted(name, gammas))
         expected = oracle.centred(summed(name, kept, kept, gammas, shares), w)
-        np.testing.assert_allclose(oracle.centred(columns.gram(shares), w), expected, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(oracle.centred(columns.for_svm(shares), w), expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -45,7 +52,7 @@ def test_scores_are_additive(name):
         dual = rng.standard_normal((50, 2))
         dual -= dual.mean(axis=0)
         found = additive_scores(columns_of(STORED["csr_int32"](new)), columns_of(STORED["csc_int32"](X)),
-                                UnitKernels((ColumnKernel(name),), gammas), shares, dual)  # fmt: skip
+                                fitted(name, gammas), shares, dual)  # fmt: skip
         expected = summed(name, new, X, gammas, shares) @ dual
         zero = summed(name, np.zeros((1, p)), X, gammas, shares) @ dual
         np.testing.assert_allclose(found, expected - zero, rtol=1e-9, atol=1e-9)
@@ -57,8 +64,8 @@ def test_scores_of_the_training_rows_are_products_with_the_kernel(name):
     gammas, shares, dual = np.full(3, 0.6), rng.random(3), rng.standard_normal((90, 1))
     dual -= dual.mean()
     columns = columns_of(STORED["dense_C_float64"](LONG))
-    scores = additive_scores(columns, columns, UnitKernels((ColumnKernel(name),), gammas), shares, dual)
-    gram = KernelColumns(columns, UnitKernels((ColumnKernel(name),), gammas)).gram(shares)
+    scores = additive_scores(columns, columns, fitted(name, gammas), shares, dual)
+    gram = ExplicitColumns(columns, fitted(name, gammas)).for_svm(shares)
     np.testing.assert_allclose(scores, gram @ dual, rtol=1e-7, atol=1e-7)
 
 
@@ -70,9 +77,9 @@ def test_kernels_of_small_gamma_keep_their_digits(name, gamma):
     X = np.stack([rng.standard_normal(80), binary, np.round(rng.standard_normal(80))], axis=1)
     away = X[:, None] - X[None]
     less_one = np.expm1(-gamma * (away**2 if name == "rbf" else np.abs(away))).sum(axis=2)
-    columns, kernels = columns_of(STORED["csc_int32"](X)), UnitKernels((ColumnKernel(name),), np.full(3, gamma))
+    columns, kernels = columns_of(STORED["csc_int32"](X)), fitted(name, np.full(3, gamma))
     expected = oracle.centred(less_one, np.ones(80)) / gamma
-    found = oracle.centred(KernelColumns(columns, kernels).gram(np.full(3, 1.0 / gamma)), np.ones(80))
+    found = oracle.centred(ExplicitColumns(columns, kernels).for_svm(np.full(3, 1.0 / gamma)), np.ones(80))
     np.testing.assert_allclose(found, expected, atol=1e-7)
     dual = rng.standard_normal((80, 1))
     dual -= dual.mean()
@@ -83,15 +90,15 @@ def test_kernels_of_small_gamma_keep_their_digits(name, gamma):
 
 def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     X = np.stack([rng.integers(0, 2, 400), rng.standard_normal(400), np.zeros(400)], axis=1)
-    kernels = UnitKernels((ColumnKernel("rbf"),), np.full(3, 0.5))
-    columns = KernelColumns(columns_of(STORED["dense_C_float64"](X)), kernels)
-    counts = np.bincount(columns.owner, minlength=3)
+    kernels = fitted("rbf", np.full(3, 0.5))
+    columns = ExplicitColumns(columns_of(STORED["dense_C_float64"](X)), kernels)
+    counts = np.bincount(columns.written.owner, minlength=3)
     assert counts[0] == 1
     assert 10 < counts[1] < 30
     assert counts[2] == 0
 
 
-@pytest.mark.parametrize("explicit", [KernelColumns, AnchoredColumns])
+@pytest.mark.parametrize("explicit", [ExplicitColumns, AnchoredColumns])
 def test_explicit_columns_are_given_up_when_the_time_is_over(explicit):
     columns, looks = columns_of(STORED["csc_int32"](SPARSE)), []
 
@@ -100,7 +107,7 @@ def test_explicit_columns_are_given_up_when_the_time_is_over(explicit):
         return len(looks) == 4
 
     with pytest.raises(OutOfTime):
-        explicit(columns, UnitKernels((ColumnKernel("rbf"),), np.ones(9)), ended)
+        explicit(columns, fitted("rbf", np.ones(9)), ended)
     assert len(looks) == 4
 
 

@@ -67,8 +67,9 @@ def models():
     yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True, scale=None).fit(X, three), {}
     yield "stream", thresher.StreamClassifier(3, l2=[1e-4, 1e-2], random_state=0).fit(X, words), {}
     yield "parameters", thresher.FGMClassifier(**few).fit(X, two).set_params(cv=odd_parameter()), {}
-    yield "kernels", thresher.AlignmentPathClassifier(step=0.25, cv=3).fit(X, words), {}
-    yield "kernels_three", thresher.AlignmentPathClassifier("laplace", step=0.5, cv=None).fit(X, three), {}
+    yield "kernels", thresher.AlignmentPathClassifier(path=thresher.KernelPath(step=0.25), cv=3).fit(X, words), {}
+    path = thresher.KernelPath(step=0.5)
+    yield "kernels_three", thresher.AlignmentPathClassifier("laplace", path=path, cv=None).fit(X, three), {}
     yield "f1", thresher.FGMClassifier(loss="f1", C=100.0, **few).fit(X, two), {}
     rare = X[:, 1] - X[:, 2] > 1.5
     yield "recall", thresher.FGMClassifier(loss=thresher.RecallAtK(2.0), C=100.0, **few).fit(X, rare), {}

@@ -16,6 +16,7 @@ from thresher import (
     FGMClassifier,
     Groups,
     Intersection,
+    KernelPath,
     MILESClassifier,
     Polynomial,
     PrecisionAtK,
@@ -36,6 +37,7 @@ BAGS_OF_CODES = 100 * CODES + np.arange(90) // 12
 WORDS = np.array(["ham", "spam"])[(Y > 0).astype(int)]
 UNSAVED = {"proven_inactive_"}  # docs/model-files.md: of what screening has proven the counts alone are kept
 RARE = np.where(X[:, :3].sum(axis=1) > 1.8, "yes", "no")
+COARSE = KernelPath(step=0.25)
 
 
 def interrupted():
@@ -108,15 +110,15 @@ MAKERS = {
     "grid_classes": lambda: SparseSVCPath(2, 3, cv=2, fit_intercept=True, scale=None).fit(Z, CODES),
     "grid_ended": lambda: SparseSVCPath(3, 4, max_time=1e-9, scale=None, fit_intercept=False).fit(X, Y),
     "grid_at": lambda: fitted("grid_cv").at(1, -1),
-    "kernels": lambda: AlignmentPathClassifier(step=0.2, cv=3, C=[0.5, 1.0]).fit(FRAME, WORDS),
-    "kernels_classes": lambda: AlignmentPathClassifier("laplace", step=0.25, cv=None).fit(Z, CODES),
-    "kernels_alone": lambda: AlignmentPathClassifier(svm=None, step=0.25, gamma=np.linspace(0.5, 1.0, 40)).fit(X, Y),
+    "kernels": lambda: AlignmentPathClassifier(path=KernelPath(step=0.2), cv=3, C=[0.5, 1.0]).fit(FRAME, WORDS),
+    "kernels_classes": lambda: AlignmentPathClassifier("laplace", path=COARSE, cv=None).fit(Z, CODES),
+    "kernels_alone": lambda: AlignmentPathClassifier(svm=None, path=COARSE, gamma=np.linspace(0.5, 1.0, 40)).fit(X, Y),
     "kernels_at": lambda: fitted("kernels").at(6),
     "kernels_units": lambda: AlignmentPathClassifier(
-        [("rbf", [3, 1]), ("linear", 2), ("polynomial", np.arange(4, 9)), ("rbf", (3,))], step=0.25, cv=3
+        [("rbf", [3, 1]), ("linear", 2), ("polynomial", np.arange(4, 9)), ("rbf", (3,))], path=COARSE, cv=3
     ).fit(FRAME, Y),
-    "kernels_linear": lambda: AlignmentPathClassifier(svm="linear", step=0.25, cv=2, C=1.0).fit(Z, CODES),
-    "kernels_support": lambda: AlignmentPathClassifier(step=0.25, cv=None, keep="support").fit(X, Y),
+    "kernels_linear": lambda: AlignmentPathClassifier(svm="linear", path=COARSE, cv=2, C=1.0).fit(Z, CODES),
+    "kernels_support": lambda: AlignmentPathClassifier(path=COARSE, cv=None, store_training_columns=False).fit(X, Y),
     "stream": lambda: StreamClassifier(5, random_state=0).fit(X, Y),
     "stream_settings": lambda: StreamClassifier(4, "l1-arda", step_size=[0.1, 1], random_state=0).fit(FRAME, WORDS),
     "stream_classes": lambda: StreamClassifier(3, "ofs", class_weight="balanced", random_state=0).fit(Z, CODES),

@@ -16,7 +16,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from thresher import AlignmentPathClassifier, FGMClassifier, PathDisplay, SparseSVCPath
+from thresher import AlignmentPathClassifier, FGMClassifier, KernelPath, PathDisplay, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.report import path_display
 
@@ -260,14 +260,14 @@ def kernel_path():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((90, 12))
     labels = Z[:, 3] ** 2 + 0.2 * rng.standard_normal(90) > 0.8
-    return AlignmentPathClassifier(step=0.1, cv=3, C=[0.1, 1.0]).fit(Z, labels), Z, labels
+    return AlignmentPathClassifier(path=KernelPath(step=0.1), cv=3, C=[0.1, 1.0]).fit(Z, labels), Z, labels
 
 
 def test_without_data_the_scores_of_the_fit_are_drawn(kernel_path):
     clf = kernel_path[0]
     display = PathDisplay.from_estimator(clf)
     results = clf.cv_results_
-    mine = results["C"] == clf.C_
+    mine = results["param_C"] == clf.C_
     for number, score, deviation in zip(display.numbers, display.scores, display.deviations, strict=True):
         there = mine & (results["n_features"] == number)
         assert score == results["mean_test_score"][there].max()

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher import AlignmentPathClassifier, FGMClassifier, KernelPath, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.data import workers
 from thresher.datasets import make_wide
 
@@ -31,7 +31,7 @@ FITS = {
         2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2, scale=None, fit_intercept=False
     ),
     "StreamClassifier": StreamClassifier(10, random_state=0),
-    "AlignmentPathClassifier": AlignmentPathClassifier(step=0.5, cv=2, C=1.0, n_jobs=2),
+    "AlignmentPathClassifier": AlignmentPathClassifier(path=KernelPath(step=0.5), cv=2, C=1.0, n_jobs=2),
 }
 
 
@@ -46,7 +46,7 @@ def model_of_a_fit(name, storage="C", **parameters):
     clf = clone(FITS[name]).set_params(**parameters).fit(STORAGES[storage], SMALL.y)
     found = [clf.selection_.features, clf.selection_.weights]
     if isinstance(clf, AlignmentPathClassifier):
-        return [*found, clf.machine_.dual, clf.machine_.intercept, clf.path_.values, clf.path_.alignments]
+        return [*found, clf.svm_.dual, clf.svm_.intercept, clf.path_.values, clf.path_.alignments]
     found.append(clf.intercept_)
     if isinstance(clf, SparseSVCPath):
         found += [clf.path_.ids, clf.path_.weights, clf.path_.gap, clf.scores_]

@@ -172,6 +172,11 @@ class FittedFeatures(OfKind, ABC):
         """How many there were to choose from, as it is shown; None: not known."""
         return self.n_columns
 
+    @property
+    def plural(self) -> str:
+        """What features are called where they are listed."""
+        return "features"
+
     def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
         """Where features are found in X, as JSON-serializable values."""
         return [{"column": int(j)} for j in ids]
@@ -201,7 +206,7 @@ class FittedFeatures(OfKind, ABC):
             importance = importance[order]
         weights = selection.weights[order]
         names = self.names(ids, label)
-        return Listing("features", names, self.places(ids), weights, importance, self.n_listed, ranked_by=ranked_by)
+        return Listing(self.plural, names, self.places(ids), weights, importance, self.n_listed, ranked_by=ranked_by)
 
     @property
     def varies(self) -> str:

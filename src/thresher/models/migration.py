@@ -51,6 +51,24 @@ def _fgm(parameters):
     return parameters | ({"elimination": False, "n_candidates": "auto"} if factor is None else {})
 
 
+KERNEL_PATH = ("lambda1", "lambda2", "eps", "p_start", "p_end", "step", "divergence", "predictor")
+
+
+def _alignment_path(parameters):
+    """Eight parameters are the fields of ``path``, a KernelPath; ``keep`` is ``store_training_columns``."""
+    fields = {name: value for name, value in parameters.items() if name in KERNEL_PATH}
+    parameters = {name: value for name, value in parameters.items() if name not in KERNEL_PATH}
+    left_out = [value["left_out"] for value in fields.values() if isinstance(value, dict) and "left_out" in value]
+    if left_out:
+        others = [f"{name}={value!r}" for name, value in fields.items() if not isinstance(value, dict)]
+        parameters["path"] = {"left_out": f"KernelPath({', '.join([*map(str, left_out), *others])})"[:200]}
+    elif fields:
+        parameters["path"] = {"value": {"type": "KernelPath", "fields": fields}}
+    if parameters.get("keep") in ("path", "support"):
+        parameters["keep"] = parameters["keep"] == "path"
+    return renamed(parameters, keep="store_training_columns")
+
+
 def _chosen(fitted, tried):
     """``Cs_``, ``sigmas_`` and ``scores_`` are ``cv_results_``."""
     fitted = dict(fitted)
@@ -61,10 +79,12 @@ def _chosen(fitted, tried):
 
 CHANGES = {
     "SparseSVC": _sparse_svm, "SparseSVCPath": _sparse_svm, "FGMClassifier": _fgm, "MILESClassifier": _fgm,
+    "AlignmentPathClassifier": _alignment_path,
 }  # fmt: skip
 FITTED = {
     "FGMClassifier": functools.partial(_chosen, tried=["Cs_"]),
     "MILESClassifier": functools.partial(_chosen, tried=["sigmas_", "Cs_"]),
+    "AlignmentPathClassifier": functools.partial(renamed, machine_="svm_"),
 }
 
 

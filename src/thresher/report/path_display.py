@@ -213,8 +213,8 @@ def _own_scores(estimator):
         )
     known = np.flatnonzero(~np.isnan(results["mean_test_score"]))
     for name, value in (("C", getattr(estimator, "C_", None)), ("lambda2", getattr(estimator.path_, "lambda2", None))):
-        if name in results and value is not None:
-            known = known[results[name][known] == value]
+        if f"param_{name}" in results and value is not None:
+            known = known[results[f"param_{name}"][known] == value]
     if not known.size:
         raise ValueError("no point was judged in time by cross-validation: pass X and y to score the models on")
     numbers, means = results["n_features"][known], results["mean_test_score"][known]

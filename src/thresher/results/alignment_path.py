@@ -21,20 +21,20 @@ class AlignmentPoint:
         The features whose kernels have a weight, sorted.
     weights : ndarray of shape (n_features,)
         Weights eta of their kernels, all above eps.
-    intercept : float
-        Always 0: the weights are those of kernels, not of a linear model.
     objective : float
         Value of the formulation at these weights.
     deviation_bound : float
         By how much the objective may exceed its minimum, since small weights were set to zero.
+    intercept : float, default=0.0
+        Always 0: the weights are those of kernels, not of a linear model.
     """
 
     p: float
     features: np.ndarray
     weights: np.ndarray
-    intercept: float
     objective: float
     deviation_bound: float
+    intercept: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,6 @@ class AlignmentPath:
             p=float(self.p[index]),
             features=self.ids[part],
             weights=self.values[part],
-            intercept=0.0,
             objective=float(self.objective[index]),
             deviation_bound=float(self.deviation_bound[index]),
         )
@@ -158,15 +157,19 @@ class AlignmentPath:
         """
         fits = np.flatnonzero((self.n_features <= number) & (self.n_features > 0))
         if not fits.size:
-            some = self.n_features[self.n_features > 0]
-            fewest = f"the fewest are {some.min():,}" if some.size else "no point has any"
-            most, further = max(1, number), ", or with p_end=1" if self.p.size and self.p[-1] > 1.0 else ""
-            raise ValueError(
-                f"no point of the path has between 1 and {number!r} features; {fewest}. For fewer fit again with "
-                f"max_features={most} and cv=5 (--max-features {most} --cv 5), or with a larger lambda2 (--lambda2) "
-                f"than the {self.lambda2:.3g} of this path{further}"
-            )
+            raise ValueError(self._no_point_with(number))
         return int(fits[0])
+
+    def _no_point_with(self, number: int) -> str:
+        """The message if no point has so few features."""
+        fewest = f"the fewest are {self.numbers[0]:,}" if self.numbers.size else "no point has any"
+        most = max(1, number)
+        at_p_1 = ", or with p_end=1" if self.p.size and self.p[-1] > 1.0 else ""
+        return (
+            f"no point of the path has between 1 and {number!r} features; {fewest}. For fewer fit again with "
+            f"max_features={most} and cv=5 (--max-features {most} --cv 5), or with a larger lambda2 (--lambda2) "
+            f"than the {self.lambda2:.3g} of this path{at_p_1}"
+        )
 
     def at(self, number: int) -> AlignmentPoint:
         """The point with at most a given number of features.
@@ -197,22 +200,22 @@ class AlignmentPath:
             If that is not so.
         """
         n, begins = len(self), self.begins
-        shapes = self.objective.shape == self.deviation_bound.shape == self.p.shape == (n,)
-        consistent(shapes and begins.shape == (n + 1,), "the arrays of the path have different lengths")
         counts = np.diff(begins)
-        whole = n > 0 and int(begins[0]) == 0 and int(begins[-1]) == self.ids.size == self.values.size
-        consistent(bool(whole and (counts >= 0).all() and (np.diff(self.p) < 0).all()), "the path is out of order")
+        same_length = self.objective.shape == self.deviation_bound.shape == self.p.shape == (n,)
+        consistent(same_length and begins.shape == (n + 1,), "the arrays of the path have different lengths")
+        complete = n > 0 and begins[0] == 0 and begins[-1] == self.ids.size == self.values.size
+        ordered = complete and bool((counts >= 0).all() and (np.diff(self.p) < 0).all())
+        consistent(ordered, "the path is out of order")
         consistent(bool((np.diff(counts) <= 0).all()), "the number of features rises along the path")
         numbers = (self.objective, self.deviation_bound, self.values, self.alignments)
-        consistent(all(np.isfinite(each).all() for each in numbers), "the path contains numbers that are not finite")
+        consistent(all(np.isfinite(part).all() for part in numbers), "the path contains NaN or infinity")
         consistent(bool((self.values > 0.0).all()), "a weight of the path is not positive")
-        inside = self.ids.size == 0 or (self.ids.min() >= 0 and self.ids.max() < self.alignments.size)
-        consistent(bool(inside), "the path has a feature that X has not")
+        known = self.ids.size == 0 or (self.ids.min() >= 0 and self.ids.max() < self.alignments.size)
+        consistent(bool(known), "the path has a feature that X does not have")
         for k in range(n):
-            ids = self.ids[begins[k] : begins[k + 1]]
+            ids = self.point(k).features
             consistent(bool((np.diff(ids) > 0).all()), "features of a point are not sorted and unique")
-            if k:
-                before = self.ids[begins[k - 1] : begins[k]]
-                consistent(bool(np.isin(ids, before, assume_unique=True).all()), "a feature comes back")
-        scores = self.cv_score
-        consistent(scores is None or scores.shape == (n,), "the scores of the path have a different length")
+            returned = k and not np.isin(ids, self.point(k - 1).features, assume_unique=True).all()
+            consistent(not returned, "a feature that was left out returns to the path")
+        scored = self.cv_score is None or self.cv_score.shape == (n,)
+        consistent(scored, "the scores of the path have a different length")

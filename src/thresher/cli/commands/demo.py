@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from thresher.cli.show import OUT
 from thresher.datasets import make_wide
 from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+from thresher.estimators.alignment.kernel_path import KernelPath
 from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.stream.classifier import StreamClassifier
@@ -161,7 +162,7 @@ def kernels():
     X = rng.standard_normal((600, 500))
     y = X[:, 40] ** 2 + X[:, 400] ** 2 > 1.5
     say("\n5. Kernels: 300 samples of 500 columns; the squares of two columns decide\n")
-    clf = AlignmentPathClassifier(step=0.1, cv=3, max_features=50)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.1), cv=3, max_features=50)
     seconds = seconds_of(clf, X[:300], y[:300])
     linear = FGMClassifier(2).fit(X[:300], y[:300])
     chosen = ", ".join(f"{j}" for j in clf.selection_.features[clf.selection_.ranking][:5].tolist())
@@ -223,7 +224,8 @@ def bags():
     right = np.isin(clf.selection_.features, telling).sum()
     accuracy = clf.score(X[new], y[of_row[new]], bags=of_row[new])
     say_text(
-        f"Of {len(of_row[train]):,} training rows 5 were selected, {right} of them telling ones. On 200 new bags the accuracy is {accuracy:.1%}; in {found} of {y[200:].sum()} positive ones the row that adds "
+        f"Of {len(of_row[train]):,} training rows 5 were selected, {right} of them telling ones. On 200 new bags the "
+        f"accuracy is {accuracy:.1%}; in {found} of {y[200:].sum()} positive ones the row that adds "
         f"most is the telling one. Fitted in {seconds:.2f} s."
     )
     say_text(clf.proof())

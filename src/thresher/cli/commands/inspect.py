@@ -53,8 +53,7 @@ def describe(reporter, model, top=None):
     shown = listing.size if top is None else min(top, listing.size)
     heads, n_weights = listing.heads(classes), None
     known: list[str] = ["importance"] if listing.importance is not None else []
-    before: list[list[str]]
-    before = [["rank", head, *known]]
+    before: list[list[str]] = [["rank", head, *known]]
     weights, after = [heads], [["values"] * (listing.details is not None)]
     for row in range(shown):
         importance = [] if listing.importance is None else [f"{listing.importance[row]:.4g}"]
@@ -64,10 +63,10 @@ def describe(reporter, model, top=None):
     if listing.weights.ndim > 1:
         others = [*zip(*before, strict=True), *zip(*after, strict=True)]
         n_weights = number_that_fit(list(zip(*weights, strict=True)), others, reporter.console.width)
-    rows = [[*left, *cells[:n_weights], *right] for left, cells, right in zip(before, weights, after, strict=True)]
+    rows = [[*left, *own[:n_weights], *right] for left, own, right in zip(before, weights, after, strict=True)]
     table = new_table(*rows[0], title=f"\n{listing.title}")
-    for row in rows[1:]:
-        add(table, *row)
+    for cells in rows[1:]:
+        add(table, *cells)
     reporter.table(table)
     if shown < listing.size:
         reporter.say(f"... and {listing.size - shown} more")

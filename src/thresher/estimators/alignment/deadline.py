@@ -1,4 +1,4 @@
-"""Time limits and Ctrl-C where work cannot be stopped: it is waited for, and left behind."""
+"""Time limits and Ctrl-C while SVMs are trained, which cannot be stopped: their threads are left behind."""
 
 import collections
 import threading
@@ -16,8 +16,8 @@ class Clock:
     """Says when a fit is to end: after its time limit, less what is reserved for the last step, or after Ctrl-C."""
 
     def __init__(self, deadline: float):
-        self.deadline, self.interrupted, self.late = deadline, False, False
-        self._reserved = 0.0
+        self.interrupted, self.late = False, False
+        self.deadline, self._reserved = deadline, 0.0
 
     def reserve(self, seconds: float) -> None:
         """Keep at least so many seconds for the last step."""
@@ -28,19 +28,19 @@ class Clock:
         self.late = self.late or time.perf_counter() >= self.deadline - self._reserved
         return self.late or self.interrupted
 
-    def last_call(self) -> Callable[[], bool]:
+    def end_of_last_step(self) -> Callable[[], bool]:
         """Whether to give the last step up: it has until the time limit, and a little more in any case."""
         least = time.perf_counter() + GRACE
         end = least if self.interrupted else max(self.deadline, least)
         return lambda: time.perf_counter() >= end
 
 
-def awaited(tasks: Sequence[Callable[[], Any]], count: int, ended: Callable[[], bool]) -> list[Any]:
+def run_tasks(tasks: Sequence[Callable[[], Any]], count: int, ended: Callable[[], bool]) -> list[Any]:
     """Results of all tasks, run on at most ``count`` threads; OutOfTime as soon as ``ended()``, whatever they do.
 
     libsvm and LIBLINEAR cannot be stopped, but they release the interpreter. After ``ended()``, or after Ctrl-C in this
     thread, no further task is begun, and those that are running are left behind: their threads end with the task, or
-    with the process, and what they compute is dropped.
+    with the process, and their results are dropped.
     """
     results: list[Any] = [None] * len(tasks)
     errors: list[BaseException] = []

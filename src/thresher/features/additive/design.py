@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
+from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.scan.pieces import Cost, Generated, Piece
 from thresher.data.scan.sources import reference
 from thresher.features.additive.maps import Inputs, check_signs
-from thresher.features.additive.step_encoding import whole_inputs
 
 if TYPE_CHECKING:
     from thresher.features.additive.spec import InputMap
@@ -62,6 +62,7 @@ class ExpandedDesign(Design):
         self.base, self.kernel = base, kernel
         self.numbers = InputNumbers(base, kernel, inputs, called)
         self.size = self.numbers.size
+        self.numbering = BlockNumbering(self.size)
         self.shape, self.dtype = (base.shape[0], base.width * self.size), np.dtype(np.float64)
         self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
         written = self.size if kernel.written_down else 1
@@ -76,7 +77,7 @@ class ExpandedDesign(Design):
 
     def known_inputs(self, ids: np.ndarray) -> tuple[np.ndarray, Inputs]:
         """(the columns of X that the features ``ids`` are made of, what their maps need)."""
-        here = np.unique(ids // self.size)
+        here = np.unique(self.numbering.blocks(ids))
         return self.base.ids_in_X(here), self.numbers.learnt(here)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
@@ -103,26 +104,24 @@ class ExpandedDesign(Design):
     def take(self, ids: np.ndarray) -> Block:
         """See Design; whole inputs stay in a form that does not write the numbers down, if the kernel has one."""
         ids = np.asarray(ids, dtype=np.int64)
-        inputs = whole_inputs(ids, self.size)
+        inputs = self.numbering.whole_blocks(ids)
         if inputs is not None:
             return self.numbers.of(inputs)
-        inputs, place = np.unique(ids // self.size, return_inverse=True)
-        return self.numbers.of(inputs).take(place * self.size + ids % self.size)
+        inputs, place = np.unique(self.numbering.blocks(ids), return_inverse=True)
+        return self.numbers.of(inputs).take(self.numbering.moved(ids, place))
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design."""
-        return self.base.take_cost(np.unique(np.asarray(ids, dtype=np.int64) // self.size))
+        return self.base.take_cost(np.unique(self.numbering.blocks(ids)))
 
     def holds(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        return self.base.holds(np.asarray(ids, dtype=np.int64) // self.size)
+        return self.base.holds(self.numbering.blocks(ids))
 
     def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        ids = np.asarray(ids, dtype=np.int64)
-        return self.base.ids_in_X(ids // self.size) * self.size + ids % self.size
+        return self.numbering.moved(ids, self.base.ids_in_X(self.numbering.blocks(ids)))
 
     def ids_here(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        ids = np.asarray(ids, dtype=np.int64)
-        return self.base.ids_here(ids // self.size) * self.size + ids % self.size
+        return self.numbering.moved(ids, self.base.ids_here(self.numbering.blocks(ids)))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.blocks.base import Block
+from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.input.validation import check_columns, stored_block
 from thresher.features.additive.design import MOST_NUMBERS
 from thresher.features.additive.maps import Inputs, check_signs
@@ -54,6 +55,11 @@ class ExpandedFeatures(MadeFeatures, kind="inputs"):
         return bool(np.isin(ids // self.size, self.known).all())
 
     @property
+    def numbering(self) -> BlockNumbering:
+        """How features are numbered: a block for each input."""
+        return BlockNumbering(self.size)
+
+    @property
     def width(self) -> int:
         """See FittedFeatures."""
         return self.n_columns * self.size
@@ -77,11 +83,12 @@ class ExpandedFeatures(MadeFeatures, kind="inputs"):
 
     def inputs(self, ids: np.ndarray) -> np.ndarray:
         """See FittedFeatures."""
-        return np.unique(ids // self.size)
+        return np.unique(self.numbering.blocks(ids))
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures: the name of the column, and which of its numbers."""
-        return [f"{label(int(j) // self.size)}[{int(j) % self.size}]" for j in ids]
+        inputs, places = self.numbering.blocks(ids).tolist(), self.numbering.places(ids).tolist()
+        return [f"{label(j)}[{place}]" for j, place in zip(inputs, places, strict=True)]
 
     def columns(self, X: Any, ids: np.ndarray) -> Any:
         """See FittedFeatures."""
@@ -100,15 +107,17 @@ class ExpandedFeatures(MadeFeatures, kind="inputs"):
 
     def _made(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """The features ``ids``, made of ``columns``, which are ``inputs``."""
-        place = np.searchsorted(inputs, ids // self.size) * self.size + ids % self.size
-        return self._numbers_of(columns, inputs).take(place).toarray()
+        return self._numbers_of(columns, inputs).take(self._among(inputs, ids)).toarray()
+
+    def _among(self, inputs: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Where the features ``ids`` are among all of ``inputs``."""
+        return self.numbering.moved(ids, np.searchsorted(inputs, self.numbering.blocks(ids)))
 
     def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
         """See FittedFeatures; arrays some rows at a time."""
         inputs, columns = self._inputs_of(X, ids)
-        size = self.size
-        W = np.zeros((inputs.size * size, *weights.shape[1:]))
-        W[np.searchsorted(inputs, ids // size) * size + ids % size] = weights
+        W = np.zeros((inputs.size * self.size, *weights.shape[1:]))
+        W[self._among(inputs, ids)] = weights
         n_rows = columns.shape[0]
         step = n_rows if sparse.issparse(columns) else max(1, MOST_NUMBERS // max(1, W.shape[0]))
         check_columns(columns, lambda place: self.called(int(inputs[place])))  # the message counts rows of all of X

@@ -6,6 +6,7 @@ import numpy as np
 
 from thresher.data.blocks.base import MIN_DENSITY, SMALL_ARRAY, ArrayBlock, Block, readonly
 from thresher.data.blocks.compressed import ranges_between
+from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import levels as loops
 
@@ -68,7 +69,7 @@ class StepBlock(Block):
     def take(self, ids: np.ndarray) -> Block:
         """See Block; only whole inputs stay as they are."""
         ids = np.asarray(ids, dtype=np.int64)
-        inputs = whole_inputs(ids, self.size)
+        inputs = BlockNumbering(self.size).whole_blocks(ids)
         return ArrayBlock(self._dense(ids), self.workers) if inputs is None else self.take_inputs(inputs)
 
     def take_inputs(self, inputs: np.ndarray) -> "StepBlock":
@@ -128,15 +129,6 @@ class StepBlock(Block):
         out = np.zeros((ids.size, self.shape[0]))
         loops.write(*self._arrays, ids, out)
         return out.T
-
-
-def whole_inputs(ids: np.ndarray, size: int) -> np.ndarray | None:
-    """The inputs whose ``size`` numbers are ``ids``, input after input; None if these are not whole inputs."""
-    if ids.size % size:
-        return None
-    table = ids.reshape(-1, size)
-    inputs = table[:, 0] // size
-    return inputs if bool((table == inputs[:, None] * size + np.arange(size)).all()) else None
 
 
 def step_encoded(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.designs.units import GroupUnits, Members, SumOfSquares, Units, largest_positive
 from thresher.data.scan.reducers import Ranked, Reducer
 from thresher.loops import levels
@@ -56,7 +57,7 @@ class ExpandedUnits(Units):
     def members(self, units: np.ndarray) -> Members:
         """See Units."""
         inputs, sizes = self.inputs.members(units)
-        columns = (inputs[:, None] * self.size + np.arange(self.size)).ravel()
+        columns = BlockNumbering(self.size).all_columns(inputs)
         return Members(columns, None if sizes is None else sizes * self.size)
 
     def roots(self, units: np.ndarray) -> np.ndarray | None:

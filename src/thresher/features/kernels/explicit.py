@@ -5,7 +5,7 @@ with d distinct non-zero values becomes at most d sparse columns, a binary one a
 dozen. A kernel of several columns together is not written down: it is computed anew for each sum.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 from typing import Any
@@ -13,235 +13,198 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thresher.data.blocks.base import Block
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
-from thresher.features.kernels.alignment import ColumnKernel, UnitKernels, laid_out, sorted_columns
+from thresher.features.kernels.column_kernel import ColumnKernel, FittedKernels
+from thresher.features.kernels.sorted_columns import SortedColumns, joined
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
-MOST_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
+VALUES_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
 MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
+Entries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
+
 
 @dataclass(frozen=True, eq=False)
-class TrainingColumns:
-    """Non-zero entries of some columns: each by ascending value, equal values by row."""
+class WrittenColumns:
+    """Explicit columns side by side, ``phi``: a sparse matrix or, if they are ``dense``, an array.
 
-    n_rows: int
-    indptr: np.ndarray
-    rows: np.ndarray
-    values: np.ndarray
-
-    def __len__(self) -> int:
-        return self.indptr.size - 1
-
-    def column(self, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, values) of column ``j``."""
-        part = slice(int(self.indptr[j]), int(self.indptr[j + 1]))
-        return self.rows[part], self.values[part]
-
-    def take(self, ids: np.ndarray) -> "TrainingColumns":
-        """Some of the columns."""
-        indptr, places = laid_out(self.indptr, ids)
-        return TrainingColumns(self.n_rows, indptr, self.rows[places], self.values[places])
-
-    def take_rows(self, rows: np.ndarray) -> "TrainingColumns":
-        """Some of the rows, in ascending order, which are numbered anew."""
-        place = np.full(self.n_rows, -1, dtype=np.int64)
-        place[rows] = np.arange(rows.size)
-        kept = place[self.rows] >= 0
-        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
-        return TrainingColumns(rows.size, indptr, place[self.rows[kept]], self.values[kept])
-
-    def array(self, ids: Sequence[int]) -> np.ndarray:
-        """Some of the columns as an array, (n_rows, columns)."""
-        out = np.zeros((self.n_rows, len(ids)))
-        for place, j in enumerate(ids):
-            rows, values = self.column(j)
-            out[rows, place] = values
-        return out
-
-
-def columns_of(block: Block) -> TrainingColumns:
-    """All columns of a block, copied."""
-    everywhere = np.ones(block.shape[0], dtype=bool)
-    parts = list(sorted_columns(block, 0, block.shape[1], everywhere))
-    sizes = [np.diff(part.indptr) for part in parts]
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate([*sizes, np.zeros(0, dtype=np.int64)]))])
-    rows = np.concatenate([*(part.rows for part in parts), np.zeros(0, dtype=np.int64)])
-    values = np.concatenate([*(part.values for part in parts), np.zeros(0)])
-    return TrainingColumns(block.shape[0], indptr, rows, values)
-
-
-class KernelColumns:
-    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of some kernels may be unwritten.
-
-    OutOfTime as soon as ``ended()``: many kernels take seconds, during which no other thread gets far.
+    ``owner`` is the kernel of each.
     """
 
-    def __init__(self, columns: TrainingColumns, kernels: UnitKernels, ended: Callable[[], bool] = lambda: False):
+    phi: Any
+    dense: bool
+    owner: np.ndarray
+
+    def used(self, shares: np.ndarray) -> np.ndarray:
+        """Which columns are those of kernels with a share."""
+        return np.flatnonzero(shares[self.owner] > 0.0)
+
+    def scaled(self, shares: np.ndarray) -> Any:
+        """The columns that are ``used``, times the root of the share."""
+        used = self.used(shares)
+        return self.phi[:, used] * np.sqrt(shares[self.owner[used]])[None]
+
+
+def write_columns(
+    n_rows: int,
+    kernels: FittedKernels,
+    columns_of_kernel: Callable[[int], list[Entries]],
+    ended: Callable[[], bool],
+) -> WrittenColumns:
+    """The explicit columns of all kernels; OutOfTime as soon as ``ended()``, InvalidDataError if they are too many.
+
+    Many kernels take seconds, during which no other thread gets far.
+    """
+    parts: list[Entries] = []
+    counts, n_entries = [], 0
+    for k in range(len(kernels)):
+        if ended():
+            raise OutOfTime(k / len(kernels))
+        made = columns_of_kernel(k)
+        parts += made
+        counts.append(len(made))
+        n_entries += sum(rows.size for rows, _ in made)
+        if n_entries > MOST_ENTRIES:
+            raise InvalidDataError(
+                f"the explicit columns of {k + 1:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
+                f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer, or use svm=None for the path alone"
+            )
+    entries = joined(n_rows, parts)
+    phi = sparse.csc_array((entries.values, entries.rows, entries.indptr), shape=(n_rows, len(parts)))
+    dense = n_entries > DENSE_SHARE * max(1, n_rows * len(parts))
+    owner = np.repeat(np.arange(len(kernels)), np.array(counts, dtype=np.int64))
+    return WrittenColumns(phi.toarray(order="F") if dense else phi, dense, owner)
+
+
+class ExplicitColumns:
+    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of ``unwritten`` kernels are not made."""
+
+    def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
         self.columns, self.kernels = columns, kernels
         self.unwritten: list[int] = []
-        entries = 0
-        parts: list[tuple[int, np.ndarray, np.ndarray]] = []
-        for k in range(len(kernels)):
-            if ended():
-                raise OutOfTime(k / len(kernels))
-            written = _written(columns, kernels, k)
-            if written is None:
-                self.unwritten.append(k)
-            else:
-                parts += [(k, rows, values) for rows, values in written]
-                entries += sum(rows.size for rows, _ in written)
-                check_entries(entries, k + 1)
-        self.owner = np.array([part[0] for part in parts], dtype=np.int64)
-        self.phi, self.dense = side_by_side(columns.n_rows, [(rows, values) for _, rows, values in parts])
+        self.written = write_columns(columns.n_rows, kernels, self._made, ended)
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the explicit columns."""
-        return self.phi.nbytes if self.dense else self.phi.data.nbytes + self.phi.indices.nbytes
+    def _made(self, k: int) -> list[Entries]:
+        """The explicit columns of kernel ``k``; none if it is not written down."""
+        kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
+        if kernel.name == "linear":
+            return [self.columns.column(j) for j in places if self.columns.column(j)[0].size]
+        if len(places) == 1:
+            rows, x = self.columns.column(places[0])
+            if kernel.name != "laplace" or _distinct(x)[0].size <= MOST_EXPLICIT:
+                return [(rows, values) for values in _explicit_values(kernel, x)]
+        self.unwritten.append(k)
+        return []
 
-    def gram(self, shares: np.ndarray) -> np.ndarray:
+    def for_svm(self, shares: np.ndarray) -> np.ndarray:
         """The sum of the kernels times ``shares``, (n, n), not centred; kernels without a share are not read."""
-        share = shares[self.owner]
-        used = np.flatnonzero(share > 0.0)
-        A = self.phi[:, used] * np.sqrt(share[used])[None]
-        out = A @ A.T if self.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
+        A = self.written.scaled(shares)
+        gram = A @ A.T if self.written.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
         for k in self.unwritten:
             if shares[k] > 0.0:
-                x = _points(self.columns, self.kernels, k)[1]
-                out += shares[k] * self.kernels.kernel(k).anchored(x, x, float(self.kernels.gammas[k]))
-        return out
+                x = self.columns.array(self.kernels.columns(k))
+                x = x[:, 0] if x.shape[1] == 1 else x
+                gram += shares[k] * self.kernels.kernel(k).anchored(x, x)
+        return gram
 
 
-def check_entries(entries: int, n_kernels: int) -> None:
-    """Raise InvalidDataError if explicit columns take too much memory."""
-    if entries > MOST_ENTRIES:
-        raise InvalidDataError(
-            f"the explicit columns of {n_kernels:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
-            f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer, or use svm=None for the path alone"
-        )
-
-
-def side_by_side(n_rows: int, parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, bool]:
-    """Columns given as (rows, values), side by side: (a sparse matrix or an array, whether it is an array)."""
-    indptr = np.concatenate([[0], np.cumsum(np.array([rows.size for rows, _ in parts], dtype=np.int64))])
-    rows = np.concatenate([*(part[0] for part in parts), np.zeros(0, dtype=np.int64)])
-    values = np.concatenate([*(part[1] for part in parts), np.zeros(0)])
-    phi = sparse.csc_array((values, rows, indptr), shape=(n_rows, len(parts)))
-    dense = rows.size > DENSE_SHARE * max(1, n_rows * len(parts))
-    return (phi.toarray(order="F") if dense else phi), dense
-
-
-def _written(columns: TrainingColumns, kernels: UnitKernels, k: int) -> list[tuple[np.ndarray, np.ndarray]] | None:
-    """(rows, values) of the explicit columns of unit ``k``; None if it is not written down."""
-    kernel, gamma, places = kernels.kernel(k), float(kernels.gammas[k]), kernels.columns(np.array([k])).tolist()
-    if kernel.name == "linear":
-        return [columns.column(j) for j in places if columns.column(j)[0].size]
-    if len(places) > 1:
-        return None
-    rows, x = columns.column(places[0])
+def _explicit_values(kernel: ColumnKernel, x: np.ndarray) -> list[np.ndarray]:
+    """The explicit columns of the kernel of one column, at the rows with its sorted values ``x``."""
     if not x.size:
         return []
     if kernel.name == "polynomial":
-        return [(rows, factor * x**power) for factor, power in _powers(kernel, gamma)]
+        return [factor * x**power for factor, power in _powers(kernel)]
     if x[0] == x[-1]:
-        return [(rows, np.full(x.size, np.sqrt(kernel.anchored_diagonal(x[:1], gamma)[0])))]
+        return [np.full(x.size, np.sqrt(kernel.anchored_diagonal(x[:1])[0]))]
     distinct, place = _distinct(x)
-    if kernel.name == "laplace" and distinct.size > MOST_EXPLICIT:
-        return None
-    return [(rows, column[place]) for column in factored(kernel, distinct, gamma)[0]]
+    return [values[place] for values in pivoted_cholesky(kernel, distinct)[0]]
 
 
-def _points(columns: TrainingColumns, kernels: UnitKernels, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """(the columns of unit ``k``, its values in all rows: (rows,) if that is one column, else (rows, columns))."""
-    places = kernels.columns(np.array([k]))
-    x = columns.array(places.tolist())
-    return places, x[:, 0] if places.size == 1 else x
-
-
-def _powers(kernel: ColumnKernel, gamma: float) -> list[tuple[float, int]]:
+def _powers(kernel: ColumnKernel) -> list[tuple[float, int]]:
     """(factor, power) of the explicit columns of a polynomial kernel, but for the constant one."""
-    d, c = kernel.degree, kernel.coef0
-    shares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
-    return [(float(np.sqrt(share)), k) for share, k in shares if share > 0.0]
+    d, c, gamma = kernel.degree, kernel.coef0, kernel.fixed_gamma
+    squares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
+    return [(float(np.sqrt(square)), k) for square, k in squares if square > 0.0]
 
 
 def _distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(the distinct values of a sorted array, the place of each value among them)."""
-    new = np.concatenate([[True], x[1:] != x[:-1]])
+    new = np.ones(x.size, dtype=bool)
+    new[1:] = x[1:] != x[:-1]
     return x[new], np.cumsum(new) - 1
 
 
-def factored(
-    kernel: ColumnKernel, x: np.ndarray, gamma: float, most: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def pivoted_cholesky(kernel: ColumnKernel, x: np.ndarray, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(columns, pivots): columns whose products are the anchored kernel of the points ``x``, to TOLERANCE.
 
-    Cholesky's factorisation with pivots: the columns at the pivots are a lower triangle. The tolerance is relative to
-    the largest value of the anchored kernel, which is small if gamma is. At most ``most`` columns.
+    The columns at the pivots are a lower triangle. The tolerance is relative to the largest value of the anchored
+    kernel, which is small if gamma is. At most ``most`` columns.
     """
     zero = np.zeros((1, *x.shape[1:]))
-    to_zero, at_zero = kernel.less_one(x, zero, gamma)[:, 0], float(kernel.less_one(zero, zero, gamma)[0, 0])
-    left = kernel.anchored_diagonal(x, gamma)  # what is left of the diagonal
-    least = TOLERANCE * float(left.max(initial=0.0))
+    to_zero = kernel.values_less_one(x, zero)[:, 0]
+    at_zero = float(kernel.values_less_one(zero, zero)[0, 0])
+    residual = kernel.anchored_diagonal(x)
+    least = TOLERANCE * float(residual.max(initial=0.0))
     columns = np.zeros((min(len(x), 8), len(x)))
     pivots: list[int] = []
     while len(pivots) < (len(x) if most is None else min(most, len(x))):
-        pivot = int(np.argmax(left))
-        if left[pivot] <= least:
+        pivot = int(np.argmax(residual))
+        if residual[pivot] <= least:
             break
         count = len(pivots)
-        row = kernel.less_one(x[pivot : pivot + 1], x, gamma)[0] - to_zero[pivot] - to_zero + at_zero
+        row = kernel.values_less_one(x[pivot : pivot + 1], x)[0] - to_zero[pivot] - to_zero + at_zero
         row -= columns[:count, pivot] @ columns[:count]
-        row /= np.sqrt(left[pivot])
+        row /= np.sqrt(residual[pivot])
         if count == len(columns):
             columns = np.concatenate([columns, np.zeros_like(columns)])
         columns[count] = row
-        left -= row * row
-        left[pivot] = 0.0
+        residual -= row * row
+        residual[pivot] = 0.0
         pivots.append(pivot)
     return columns[: len(pivots)], np.array(pivots, dtype=np.int64)
 
 
 def additive_scores(
-    new: TrainingColumns, columns: TrainingColumns, kernels: UnitKernels, shares: np.ndarray, dual: np.ndarray
+    new: SortedColumns, columns: SortedColumns, kernels: FittedKernels, shares: np.ndarray, dual: np.ndarray
 ) -> np.ndarray:
     """Scores sum_i dual_i K(x, x_i) of new rows x, (rows, outputs), for a ``dual`` (rows, outputs).
 
     K is the sum of the anchored kernels times ``shares``, which gives the same as the kernels themselves if ``dual``
-    sums to zero, but for a constant. Each unit adds a function of its own columns alone, which is zero at zero: of
-    single columns, values that are equal are evaluated once.
+    sums to zero, but for a constant. Each kernel adds a function of its own columns alone, which is zero at zero.
     """
-    out = np.zeros((new.n_rows, dual.shape[1]))
+    scores = np.zeros((new.n_rows, dual.shape[1]))
     for k in np.flatnonzero(shares > 0.0).tolist():
-        places, share = kernels.columns(np.array([k])).tolist(), float(shares[k])
-        kernel, gamma = kernels.kernel(k), float(kernels.gammas[k])
-        if len(places) > 1:
-            out += share * _joint_scores(new.array(places), columns.array(places), kernel, gamma, dual)
-            continue
+        places, share = kernels.columns(k), float(shares[k])
         rows, x = new.column(places[0])
-        if not x.size:
-            continue
-        distinct, place = _distinct(x)
-        training_rows, z = columns.column(places[0])
-        z, group = _distinct(z) if z.size else (z, np.zeros(0, dtype=np.int64))
-        sums = np.zeros((z.size + 1, dual.shape[1]))
-        np.add.at(sums, group, dual[training_rows])
-        sums[-1] = -sums[:-1].sum(axis=0)  # of the rows that are zero
-        points = np.append(z, 0.0)
-        table = kernel.less_one(distinct, points, gamma) - kernel.less_one(np.zeros(1), points, gamma)
-        out[rows] += share * (table @ sums)[place]
-    return out
+        if len(places) > 1:
+            scores += share * _joint_scores(new.array(places), columns.array(places), kernels.kernel(k), dual)
+        elif rows.size:
+            scores[rows] += share * _column_scores(x, columns.column(places[0]), kernels.kernel(k), dual)
+    return scores
 
 
-def _joint_scores(x: np.ndarray, z: np.ndarray, kernel: ColumnKernel, gamma: float, dual: np.ndarray) -> np.ndarray:
+def _column_scores(x: np.ndarray, column: Entries, kernel: ColumnKernel, dual: np.ndarray) -> np.ndarray:
+    """Scores of sorted values x by the anchored kernel of one column; equal values are evaluated once."""
+    distinct, place = _distinct(x)
+    rows, values = column
+    points, group = _distinct(values)
+    sums = np.zeros((points.size + 1, dual.shape[1]))
+    np.add.at(sums, group, dual[rows])
+    sums[-1] = -sums[:-1].sum(axis=0)  # of the rows that are zero
+    points = np.append(points, 0.0)
+    table = kernel.values_less_one(distinct, points) - kernel.values_less_one(np.zeros(1), points)
+    return (table @ sums)[place]
+
+
+def _joint_scores(x: np.ndarray, z: np.ndarray, kernel: ColumnKernel, dual: np.ndarray) -> np.ndarray:
     """Scores by the anchored kernel of points x with points z, some rows at a time."""
-    used, out = np.flatnonzero(z.any(axis=1)), np.empty((len(x), dual.shape[1]))  # the kernel with zero is zero
-    step = max(1, MOST_AT_ONCE // max(1, used.size))
-    for lo in range(0, len(x), step):
-        out[lo : lo + step] = kernel.anchored(x[lo : lo + step], z[used], gamma) @ dual[used]
-    return out
+    used = np.flatnonzero(z.any(axis=1))  # the kernel with zero is zero
+    scores = np.empty((len(x), dual.shape[1]))
+    step = max(1, VALUES_AT_ONCE // max(1, used.size))
+    for first in range(0, len(x), step):
+        rows = slice(first, first + step)
+        scores[rows] = kernel.anchored(x[rows], z[used]) @ dual[used]
+    return scores

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial
 from sklearn.svm import SVC
 
 from tests.oracles.alignment import centred
-from thresher import AlignmentPathClassifier, InvalidDataError, alignments, load, save
+from thresher import AlignmentPathClassifier, InvalidDataError, KernelPath, alignments, load, save
 
 rng = np.random.default_rng(3)
 X = np.round(rng.standard_normal((90, 8)), 2) * (rng.random((90, 8)) < 0.7)
@@ -68,14 +68,14 @@ def test_tiny_gammas_lose_no_digits():
 
 def test_kernels_that_are_computed_in_slices(monkeypatch):
     whole = alignments(X, y, UNITS)
-    monkeypatch.setattr("thresher.features.kernels.units.SLICE", 500)
+    monkeypatch.setattr("thresher.features.kernels.sources.VALUES_AT_ONCE", 500)
     np.testing.assert_allclose(alignments(X, y, UNITS), whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("number", [2, 4, 8])
 def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(number, monkeypatch):
-    monkeypatch.setattr("thresher.features.kernels.explicit.MOST_AT_ONCE", 300)
-    clf = AlignmentPathClassifier(UNITS, step=0.02, cv=None).fit(X, y).at(number)
+    monkeypatch.setattr("thresher.features.kernels.explicit.VALUES_AT_ONCE", 300)
+    clf = AlignmentPathClassifier(UNITS, path=KernelPath(step=0.02), cv=None).fit(X, y).at(number)
     assert clf.selection_.features.size <= number
     parts = [eta * written(UNITS[k], X, NEW, np.ones(90))
              for k, eta in zip(clf.selection_.features, clf.selection_.weights, strict=True)]  # fmt: skip
@@ -86,7 +86,7 @@ def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(number, monke
 
 
 def test_columns_of_the_chosen_units():
-    clf = AlignmentPathClassifier(UNITS, step=0.05, cv=3, max_features=3).fit(X, y)
+    clf = AlignmentPathClassifier(UNITS, path=KernelPath(step=0.05), cv=3, max_features=3).fit(X, y)
     features = clf.selection_.features
     assert 0 in features  # the product of columns 1 and 2
     assert clf.path_.alignments.size == 8
@@ -100,13 +100,13 @@ def test_columns_of_the_chosen_units():
     broken[:, np.setdiff1d(np.arange(8), columns)] = np.nan
     assert np.array_equal(clf.decision_function(broken), clf.decision_function(NEW))
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
-    named = AlignmentPathClassifier(UNITS, step=0.05, cv=3, max_features=3).fit(frame, y)
+    named = AlignmentPathClassifier(UNITS, path=KernelPath(step=0.05), cv=3, max_features=3).fit(frame, y)
     assert list(named.get_feature_names_out()) == [frame.columns[j] for j in columns]
     assert named.fitted_features_.names([0, 6], frame.columns.__getitem__) == ["rbf(b, c)", "linear(e)"]
 
 
 def test_copies_and_files(tmp_path):
-    clf = AlignmentPathClassifier(UNITS, step=0.1, cv=3).fit(X, y)
+    clf = AlignmentPathClassifier(UNITS, path=KernelPath(step=0.1), cv=3).fit(X, y)
     save(clf, tmp_path / "units.json")
     for other in (pickle.loads(pickle.dumps(clf)), clone(clf).fit(X, y), load(tmp_path / "units.json")):
         assert np.array_equal(other.decision_function(NEW), clf.decision_function(NEW))
@@ -130,8 +130,8 @@ def test_columns_of_zeros_of_a_very_wide_matrix():
     ([("rbf", [0.5])], r"the columns of kernel\[0\] must be an integer"),
     ([("rbf", ["a"])], r"the columns of kernel\[0\] must be an integer"),
     ([("rbf", [1, 1])], r"kernel\[0\] lists a column twice"),
-    ([("rbf", [1, 8])], r"kernel\[0\] has the column 8, which there is not: X has 8 features, numbered from 0"),
-    ([("rbf", [-1])], r"kernel\[0\] has the column -1, which there is not"),
+    ([("rbf", [1, 8])], r"kernel\[0\] has the column 8, which does not exist: X has 8 features, numbered from 0"),
+    ([("rbf", [-1])], r"kernel\[0\] has the column -1, which does not exist"),
 ])  # fmt: skip
 def test_bad_lists_are_refused(kernel, message):
     with pytest.raises(ValueError, match=message):

@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from thresher import AlignmentPathClassifier, load, save
+from thresher import AlignmentPathClassifier, KernelPath, load, save
 from thresher.data.scan.pieces import OutOfTime
-from thresher.estimators.alignment import judging, kernel_machine
-from thresher.estimators.alignment.deadline import Clock, awaited
+from thresher.estimators.alignment import kernel_data
+from thresher.estimators.alignment import svm as svm_module
+from thresher.estimators.alignment.deadline import Clock, run_tasks
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 10))
 y = X[:, 4] ** 2 + X[:, 7] ** 2 > 1.5
-QUICK = {"step": 0.1, "cv": 3}
+QUICK = {"path": KernelPath(step=0.1), "cv": 3}
 
 
 def never():
@@ -36,9 +37,9 @@ def test_results_are_in_order_and_on_few_threads():
         time.sleep(0.001)
         return k * k
 
-    assert awaited([lambda k=k: task(k) for k in range(20)], 3, never) == [k * k for k in range(20)]
+    assert run_tasks([lambda k=k: task(k) for k in range(20)], 3, never) == [k * k for k in range(20)]
     assert len(names) <= 3
-    assert awaited([], 2, never) == []
+    assert run_tasks([], 2, never) == []
 
 
 def test_errors_of_tasks_are_raised_and_nothing_further_is_begun():
@@ -51,14 +52,14 @@ def test_errors_of_tasks_are_raised_and_nothing_further_is_begun():
         return k
 
     with pytest.raises(ZeroDivisionError, match="two"):
-        awaited([lambda k=k: task(k) for k in range(9)], 1, never)
+        run_tasks([lambda k=k: task(k) for k in range(9)], 1, never)
     assert begun == [0, 1, 2]
 
 
 def test_what_takes_too_long_is_left_behind():
     begun, release = time.perf_counter(), threading.Event()
     with pytest.raises(OutOfTime):
-        awaited([lambda: release.wait(20)], 1, lambda: time.perf_counter() > begun + 0.2)
+        run_tasks([lambda: release.wait(20)], 1, lambda: time.perf_counter() > begun + 0.2)
     assert time.perf_counter() - begun < 1.0
     release.set()
 
@@ -69,10 +70,10 @@ def test_time_is_reserved_for_the_last_step():
     clock.reserve(6.0)
     clock.reserve(1.0)
     assert clock.ended()
-    assert not clock.last_call()()  # it has the five seconds
+    assert not clock.end_of_last_step()()  # it has the five seconds
     stopped = Clock(np.inf)
     stopped.interrupted = True
-    begun, given_up = time.perf_counter(), stopped.last_call()
+    begun, given_up = time.perf_counter(), stopped.end_of_last_step()
     while not given_up():
         time.sleep(0.01)
     assert 0.3 < time.perf_counter() - begun < 1.0
@@ -92,23 +93,23 @@ def test_a_slow_svm_does_not_hold_up_max_time(monkeypatch):
     """No point is judged, and the SVM is not trained: the path is there, and at() trains."""
     AlignmentPathClassifier(**QUICK).fit(X, y)  # loops are compiled, and scikit-learn is loaded
     with monkeypatch.context() as context:
-        context.setattr(kernel_machine, "solved", slow(kernel_machine.solved, 4.0))
+        context.setattr(svm_module, "solve_kernel_svms", slow(svm_module.solve_kernel_svms, 4.0))
         begun = time.perf_counter()
         with pytest.warns(ConvergenceWarning, match="max_time reached.*no time to train the SVM: at"):
             clf = AlignmentPathClassifier(**QUICK, max_time=1.0).fit(X, y)
         assert time.perf_counter() - begun < 2.5
     assert len(clf.path_) >= 1
     assert np.isnan(clf.path_.cv_score).all()
-    assert not hasattr(clf, "machine_")
+    assert not hasattr(clf, "svm_")
     with pytest.raises(NotFittedError, match=r"at\(k\) trains it"):
         clf.predict(X)
     assert clf.at(10).score(X, y) > 0.6
-    assert not hasattr(clf, "machine_")
+    assert not hasattr(clf, "svm_")
 
 
 def test_a_model_without_its_svm_can_be_saved(monkeypatch, tmp_path):
     with monkeypatch.context() as context:
-        context.setattr(kernel_machine, "solved", slow(kernel_machine.solved, 4.0))
+        context.setattr(svm_module, "solve_kernel_svms", slow(svm_module.solve_kernel_svms, 4.0))
         with pytest.warns(ConvergenceWarning, match="no time to train"):
             clf = AlignmentPathClassifier(**QUICK, max_time=1.0).fit(X, y)
     save(clf, tmp_path / "stopped.json")
@@ -119,10 +120,10 @@ def test_a_model_without_its_svm_can_be_saved(monkeypatch, tmp_path):
 def test_a_slow_scan_does_not_hold_up_max_time(monkeypatch):
     """Alignments that are not known in time select nothing."""
 
-    def late(self, weights, trace, deadline):
+    def late(self, trace, deadline):
         raise OutOfTime(0.5)
 
-    monkeypatch.setattr(judging.Source, "aligned", late)
+    monkeypatch.setattr(kernel_data.KernelData, "alignments", late)
     with pytest.warns(ConvergenceWarning, match="max_time reached"):
         clf = AlignmentPathClassifier(**QUICK, max_time=1e6).fit(X, y)
     assert not clf.selection_.features.size
@@ -136,15 +137,15 @@ def test_ctrl_c_inside_of_a_slow_svm(tmp_path):
     """libsvm on 6000 noisy samples takes many seconds; a second after Ctrl-C the estimator has its path."""
     code = textwrap.dedent("""
         import sys, time, numpy as np
-        from thresher import AlignmentPathClassifier
+        from thresher import AlignmentPathClassifier, KernelPath
         rng = np.random.default_rng(0)
         X = rng.standard_normal((6000, 4))
-        clf = AlignmentPathClassifier(p_end=1.5, step=0.25, cv=2, C=1e6, n_jobs=1)
+        clf = AlignmentPathClassifier(path=KernelPath(p_end=1.5, step=0.25), cv=2, C=1e6, n_jobs=1)
         print("begun", flush=True)
         try:
             clf.fit(X, rng.random(6000) < 0.5)
         except KeyboardInterrupt:
-            print("heard", len(clf.path_), hasattr(clf, "machine_"), clf.selection_.interrupted, flush=True)
+            print("heard", len(clf.path_), hasattr(clf, "svm_"), clf.selection_.interrupted, flush=True)
     """)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "begun\n"
@@ -161,12 +162,12 @@ def test_ctrl_c_inside_of_a_slow_svm(tmp_path):
 def test_only_support_rows_are_kept(tmp_path):
     rows = rng.random(120) < 0.9
     whole = AlignmentPathClassifier(**QUICK).fit(X, y, sample_weight=rows)
-    clf = AlignmentPathClassifier(**QUICK, keep="support").fit(X, y, sample_weight=rows)
+    clf = AlignmentPathClassifier(**QUICK, store_training_columns=False).fit(X, y, sample_weight=rows)
     assert np.array_equal(clf.decision_function(X), whole.decision_function(X))
     assert whole.training_.columns.n_rows == np.count_nonzero(rows)
-    n_support = clf.machine_.columns.n_rows
-    assert n_support == np.count_nonzero(clf.machine_.dual) < np.count_nonzero(rows)
-    assert len(clf.machine_.columns) == clf.selection_.features.size
+    n_support = clf.svm_.columns.n_rows
+    assert n_support == np.count_nonzero(clf.svm_.dual) < np.count_nonzero(rows)
+    assert len(clf.svm_.columns) == clf.selection_.features.size
     assert not hasattr(clf, "training_")
     save(clf, tmp_path / "support.json")
     save(whole, tmp_path / "path.json")
@@ -174,7 +175,5 @@ def test_only_support_rows_are_kept(tmp_path):
     assert sizes[0] < sizes[1]
     for other in (load(tmp_path / "support.json"), pickle.loads(pickle.dumps(clf))):
         assert np.array_equal(other.decision_function(X), clf.decision_function(X))
-        with pytest.raises(ValueError, match="fit again with keep='path'"):
+        with pytest.raises(ValueError, match="fit again with store_training_columns=True"):
             other.at(3)
-    with pytest.raises(ValueError, match="keep must be one of"):
-        AlignmentPathClassifier(keep="all").fit(X, y)

@@ -8,13 +8,13 @@ from scipy import linalg, sparse
 from sklearn.svm import LinearSVC
 
 from tests.oracles import alignment as oracle
-from thresher import AlignmentPathClassifier, InvalidDataError, load, save
+from thresher import AlignmentPathClassifier, InvalidDataError, KernelPath, load, save
 
 rng = np.random.default_rng(7)
 X = np.round(rng.standard_normal((150, 12)), 1) * (rng.random((150, 12)) < 0.8)
 y = np.where(X[:, 4] ** 2 + X[:, 9] ** 2 + 0.3 * rng.standard_normal(150) > 1.2, "far", "near")
 NEW = np.round(rng.standard_normal((40, 12)), 2)
-QUICK = {"svm": "linear", "step": 0.1, "cv": 3}
+QUICK = {"svm": "linear", "path": KernelPath(step=0.1), "cv": 3}
 
 
 def written_out(clf, name, w):
@@ -45,10 +45,10 @@ def test_predictions_are_those_of_a_LinearSVC_on_the_written_out_columns(name):
     assert np.array_equal(clf.predict(X), peer.predict(columns[:150]))
 
 
-def test_machines_of_folds_are_those_of_fits():
+def test_svms_of_folds_are_those_of_fits():
     train, test = np.arange(100), np.arange(100, 150)
-    clf = AlignmentPathClassifier(svm="linear", step=0.1, cv=[(train, test)], C=1.0).fit(X, y)
-    alone = AlignmentPathClassifier(svm="linear", step=0.1, cv=None, C=1.0).fit(X[train], y[train])
+    clf = AlignmentPathClassifier(svm="linear", path=KernelPath(step=0.1), cv=[(train, test)], C=1.0).fit(X, y)
+    alone = AlignmentPathClassifier(svm="linear", path=KernelPath(step=0.1), cv=None, C=1.0).fit(X[train], y[train])
     for number in (12, 6, 2):
         place = alone.path_.place(number)
         score = alone.at(number).score(X[test], y[test])
@@ -57,11 +57,12 @@ def test_machines_of_folds_are_those_of_fits():
 
 def test_the_model_keeps_anchors_not_rows(tmp_path):
     many = np.repeat(X, 20, axis=0) + 1e-3 * rng.standard_normal((3000, 12))
-    clf = AlignmentPathClassifier(svm="linear", p_end=1.2, step=0.2, cv=None, keep="support", C=1.0)
+    path = KernelPath(p_end=1.2, step=0.2)
+    clf = AlignmentPathClassifier(svm="linear", path=path, cv=None, store_training_columns=False, C=1.0)
     clf.fit(many, np.repeat(y, 20))
     assert not hasattr(clf, "training_")
     assert clf.selection_.features.size > 1
-    assert clf.machine_.columns.n_rows <= 40 * clf.selection_.features.size
+    assert clf.svm_.columns.n_rows <= 40 * clf.selection_.features.size
     assert clf.score(many, np.repeat(y, 20)) > 0.8
     save(clf, tmp_path / "linear.json")
     for other in (load(tmp_path / "linear.json"), pickle.loads(pickle.dumps(clf))):
@@ -74,7 +75,7 @@ def test_many_classes_units_and_other_points():
     clf = AlignmentPathClassifier(units, **QUICK).fit(X, labels)
     assert clf.decision_function(NEW).shape == (40, 3)
     assert clf.score(X, labels) > 0.8
-    kernel = AlignmentPathClassifier(units, step=0.1, cv=3).fit(X, labels)
+    kernel = AlignmentPathClassifier(units, path=KernelPath(step=0.1), cv=3).fit(X, labels)
     for number in (4, 3):
         same = clf.at(number).predict(NEW) == kernel.at(number).predict(NEW)
         assert same.mean() > 0.8  # squared hinge against hinge
@@ -83,7 +84,7 @@ def test_many_classes_units_and_other_points():
 def test_more_samples_than_a_kernel_matrix_has():
     many = np.random.default_rng(0).standard_normal((20_001, 3))
     labels = np.abs(many[:, 1]) > 0.7
-    clf = AlignmentPathClassifier(svm="linear", step=0.25, cv=2, C=1.0).fit(many, labels)
+    clf = AlignmentPathClassifier(svm="linear", path=KernelPath(step=0.25), cv=2, C=1.0).fit(many, labels)
     assert clf.selection_.features.tolist() == [1]
     assert clf.score(many, labels) > 0.97
 
@@ -91,14 +92,15 @@ def test_more_samples_than_a_kernel_matrix_has():
 def test_kernels_that_take_too_many_columns(monkeypatch):
     many = np.random.default_rng(0).standard_normal((600, 2))
     with pytest.raises(InvalidDataError, match="a laplace kernel takes more than 512 explicit columns"):
-        AlignmentPathClassifier("laplace", svm="linear", cv=None, step=0.5).fit(many, many[:, 0] > 0)
+        AlignmentPathClassifier("laplace", svm="linear", cv=None, path=KernelPath(step=0.5)).fit(many, many[:, 0] > 0)
     monkeypatch.setattr("thresher.features.kernels.explicit.MOST_ENTRIES", 1000)
     for options in ({"svm": "linear", "cv": None}, {"svm": "kernel", "cv": None}, {"svm": "kernel", "cv": 2}):
         with pytest.raises(InvalidDataError, match=r"more than 1,000 entries.*set max_features to fewer"):
-            AlignmentPathClassifier(step=0.5, **options).fit(many, many[:, 0] > 0)
+            AlignmentPathClassifier(path=KernelPath(step=0.5), **options).fit(many, many[:, 0] > 0)
 
 
 def test_columns_that_say_nothing():
+    clf = AlignmentPathClassifier(svm="linear", cv=None, path=KernelPath(step=0.5))
     with pytest.warns(UserWarning, match="no feature was selected"):
-        clf = AlignmentPathClassifier(svm="linear", cv=None, step=0.5).fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
+        clf.fit(np.ones((20, 3)), np.arange(20) % 5 > 0)
     assert clf.predict(np.zeros((2, 3))).tolist() == [True, True]

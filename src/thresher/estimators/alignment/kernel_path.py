@@ -1,0 +1,161 @@
+"""KernelPath: the path of generalised lp-KTA to follow, as users describe it."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from thresher.estimators.shared import parameters as check
+from thresher.families.alignment.divergences import DIVERGENCES, Divergence, GivenDivergence
+from thresher.families.alignment.formulation import LARGEST_EPS, Formulation, auto_lambda2, lambda2_to_begin_with
+from thresher.state import register
+
+MOST_POINTS = 100_000  # of a path
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class KernelPath:
+    """The path of generalised lp-KTA: weights of kernels for p from 2 down to 1.
+
+    At each p the weights eta >= 0 of the kernels K_i, each centred and of unit trace, minimise
+
+        lambda1 sum B_F(eta_i) + lambda2 sum eta_i^p - sum eta_i y'K_i y / n
+
+    Parameters
+    ----------
+    lambda1 : float or "auto", default="auto"
+        Weight of the divergence; "auto": lambda2 for "euclidean", a tenth of it for "kl". 0 needs ``p_end`` > 1.
+    lambda2 : float, "auto" or list of these, default="auto"
+        Weight of the norm, in units of alignments divided by n, which lie between 0 and 1. "auto": the tenth largest
+        of them, of fewer than 100 kernels that of the top tenth, so that about ten features are left at p = 1. With
+        ``AlignmentPathClassifier`` cross-validation chooses from a list; with its ``max_features`` and ``cv``, "auto"
+        is a list of two: the second is such that the path begins with ``max_features`` features, whose weights then
+        differ less.
+    eps : float, default=1e-4
+        Weights that are not above it are set to zero; below 1/e.
+    p_start, p_end, step : float, default=2.0, 1.0, 0.01
+        The values of p: from p_start down to p_end, which is at least 1.
+    divergence : {"euclidean", "kl"} or object, default="euclidean"
+        B_F: squares of differences from 0; generalised Kullback-Leibler divergence from 0.01; or an object with methods
+        ``slope(eta)`` and ``curvature(eta)``, F' and F'' of arrays, and a number ``start``. Model files can hold the
+        first two only.
+    predictor : {0, 1, 2}, default=1
+        Order of the predictor from point to point. The path does not depend on it, but the number of Newton steps does.
+
+    Examples
+    --------
+    >>> from thresher import KernelPath
+    >>> KernelPath(step=0.05, divergence="kl")
+    KernelPath(step=0.05, divergence='kl')
+    """
+
+    lambda1: float | str = "auto"
+    lambda2: Any = "auto"
+    eps: float = 1e-4
+    p_start: float = 2.0
+    p_end: float = 1.0
+    step: float = 0.01
+    divergence: Any = "euclidean"
+    predictor: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.lambda2, (list, tuple, np.ndarray)):
+            object.__setattr__(self, "lambda2", tuple(self.lambda2))
+        if not self.lambda2s:
+            raise ValueError("lambda2 is an empty list: pass a number, 'auto' or a list of these")
+        _check_lambda("lambda1", self.lambda1)
+        for lambda2 in self.lambda2s:
+            _check_lambda("lambda2", lambda2)
+            if self.lambda1 == 0 and lambda2 == 0:
+                raise ValueError("lambda1 and lambda2 must not both be 0")
+        if check.positive("eps", self.eps) >= LARGEST_EPS:
+            raise ValueError(
+                f"eps must be below 1/e = {LARGEST_EPS:.4f}, since larger weights may rise as p falls; got {self.eps!r}"
+            )
+        self._check_norms()
+        divergence_of(self.divergence)
+        if not check.is_integer(self.predictor) or self.predictor not in (0, 1, 2):
+            raise ValueError(f"predictor must be 0, 1 or 2, got {self.predictor!r}")
+
+    def _check_norms(self) -> None:
+        start, end = check.positive("p_start", self.p_start), check.positive("p_end", self.p_end)
+        if end < 1.0:
+            raise ValueError(f"p_end must be at least 1, got {self.p_end!r}")
+        if start <= end:
+            raise ValueError(f"p_start must be above p_end={self.p_end!r}, got {self.p_start!r}")
+        if (start - end) / check.positive("step", self.step) > MOST_POINTS:
+            raise ValueError(f"step={self.step!r} gives a path of more than {MOST_POINTS:,} points: use a larger step")
+        if self.lambda1 == 0 and end == 1.0:
+            raise ValueError("lambda1=0 needs p_end above 1: at p = 1 the problem has no solution; use p_end=1.01")
+
+    def __repr__(self) -> str:
+        values = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]
+        changed = [f"{name}={value!r}" for name, value, default in values if value != default]
+        return f"KernelPath({', '.join(changed)})"
+
+    @property
+    def lambda2s(self) -> tuple[float | str, ...]:
+        """All values of lambda2."""
+        return self.lambda2 if isinstance(self.lambda2, tuple) else (self.lambda2,)
+
+
+def _check_lambda(name: str, value: Any) -> None:
+    if isinstance(value, str) and value == "auto":
+        return
+    if not check.is_real(value):
+        raise ValueError(f"{name} must be 'auto' or a non-negative number, got {value!r}")
+    check.positive(name, value, zero=True)
+
+
+def checked_path(given: Any) -> KernelPath:
+    """The KernelPath of the parameter ``path``; ValueError if it is something else."""
+    if given is None:
+        return KernelPath()
+    if not isinstance(given, KernelPath):
+        raise ValueError(f"path must be None or a KernelPath, for example KernelPath(step=0.05); got {given!r}")
+    return given
+
+
+def divergence_of(given: Any) -> Divergence:
+    """The Divergence of this name, or given by an object with F' and F''."""
+    if isinstance(given, Divergence):
+        return given
+    if isinstance(given, str) and given in DIVERGENCES:
+        return DIVERGENCES[given]()
+    if not all(hasattr(given, name) for name in ("slope", "curvature", "start")):
+        raise ValueError(
+            f"divergence must be 'euclidean', 'kl' or an object with slope, curvature and start, got {given!r}"
+        )
+    return GivenDivergence(given)
+
+
+@dataclass(frozen=True)
+class BeginsWith:
+    """As lambda2: such that the path begins with about ``count`` features; "auto" where there is no such lambda2."""
+
+    count: int
+
+
+def formulation_of(
+    path: KernelPath, lambda2: float | str | BeginsWith, a: np.ndarray, *, exact: bool = False
+) -> Formulation:
+    """The Formulation for one of the lambda2 and for alignments ``a`` divided by n, from which "auto" follows."""
+    lambda1 = None if isinstance(path.lambda1, str) else float(path.lambda1)
+    divergence = divergence_of(path.divergence)
+    strength = None if isinstance(lambda2, (str, BeginsWith)) else float(lambda2)
+    if isinstance(lambda2, BeginsWith):
+        strength = lambda2_to_begin_with(lambda2.count, a, lambda1, divergence, float(path.eps), float(path.p_start))
+    if strength is None:
+        strength = auto_lambda2(a)
+    return Formulation(
+        lambda1=divergence.ratio * (strength or auto_lambda2(a)) if lambda1 is None else lambda1,
+        lambda2=strength,
+        divergence=divergence,
+        eps=float(path.eps),
+        p_start=float(path.p_start),
+        p_end=float(path.p_end),
+        step=float(path.step),
+        predictor=int(path.predictor),
+        exact=exact,
+    )

@@ -1,0 +1,184 @@
+"""Where the kernels of a fit come from: each column of X has one, or users list them with their columns."""
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from thresher.data.designs.base import Design
+from thresher.data.scan.pieces import OutOfTime
+from thresher.features.kernels.alignment import (
+    Alignment,
+    Alignments,
+    alignments_of,
+    centred_targets,
+    checked_alignments,
+    with_gammas,
+)
+from thresher.features.kernels.column_kernel import ColumnKernel, FittedKernels, take_ranges
+from thresher.features.kernels.sorted_columns import SortedColumns, columns_of
+
+VALUES_AT_ONCE = 1 << 21  # of a kernel of several columns: 16 MiB
+VALUE_COST = 8  # what a value of such a kernel costs, in times that a product takes
+
+
+class SameKernel(NamedTuple):
+    """Every column of X has the same kernel."""
+
+    kernel: ColumnKernel
+
+    def columns(self, ids: np.ndarray) -> np.ndarray:
+        """The columns of X of some kernels, laid out kernel by kernel."""
+        return ids
+
+    def fitted(self, ids: np.ndarray, gammas: np.ndarray) -> FittedKernels:
+        """Some of the kernels, with these gammas."""
+        return FittedKernels((self.kernel,) * ids.size, gammas, np.arange(ids.size + 1))
+
+
+class KernelList(NamedTuple):
+    """Kernels as users list them: ``kernels[k]`` is of the columns members[begins[k]:begins[k + 1]] of X."""
+
+    kernels: tuple[ColumnKernel, ...]
+    begins: np.ndarray
+    members: np.ndarray
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels."""
+        return len(self.kernels)
+
+    def columns(self, ids: np.ndarray) -> np.ndarray:
+        """See SameKernel."""
+        return self.members[take_ranges(self.begins, ids)[1]]
+
+    def fitted(self, ids: np.ndarray, gammas: np.ndarray) -> FittedKernels:
+        """See SameKernel."""
+        begins, _ = take_ranges(self.begins, ids)
+        return FittedKernels(tuple(self.kernels[k] for k in ids.tolist()), gammas, begins)
+
+
+class ColumnKernelSource:
+    """X for a fit where every column has the same kernel, with gammas of its own if these are given."""
+
+    def __init__(self, design: Design, kernel: ColumnKernel, gammas: np.ndarray | None = None):
+        self.design, self.gammas = design, gammas
+        self.layout = SameKernel(kernel)
+        self._scanned = (design, kernel) if gammas is None else with_gammas(design, kernel, gammas)
+
+    def aligned(self, targets: np.ndarray, weights: np.ndarray, deadline: float | None = None) -> Alignments:
+        """The Alignments of all kernels, by one pass over X; OutOfTime if the deadline passes before."""
+        design, kernel = self._scanned
+        alignments = alignments_of(design, targets, kernel, weights, deadline)
+        if self.gammas is not None:
+            alignments = alignments._replace(gamma=self.gammas)
+        if self.design.ids is None:
+            return alignments
+        return Alignments(*(self._among_all_columns(part) for part in alignments))
+
+    def _among_all_columns(self, part: np.ndarray) -> np.ndarray:
+        """Numbers of the columns that the design has, in their places among all columns of X; zero elsewhere."""
+        out = np.zeros((*part.shape[:-1], self.design.n_columns))
+        out[..., self.design.ids] = part
+        return out
+
+    def columns(self, ids: np.ndarray) -> SortedColumns:
+        """The columns of some kernels, laid out kernel by kernel."""
+        return columns_of(self.design.take(self.design.ids_here(ids)))
+
+
+class ListedKernelSource:
+    """X for a fit of listed kernels, with gammas of their own if these are given; it holds their columns in memory."""
+
+    def __init__(self, design: Design, listed: KernelList, gammas: np.ndarray | None = None):
+        self.layout, self.workers = listed, design.workers
+        self._kernels = listed.kernels
+        if gammas is not None:
+            self._kernels = tuple(map(ColumnKernel.with_gamma, listed.kernels, gammas.tolist()))
+        used, place = np.unique(listed.members, return_inverse=True)
+        held = design.holds(used)
+        known = columns_of(design.take(design.ids_here(used[held])))
+        ends_empty = SortedColumns(known.n_rows, np.append(known.indptr, known.indptr[-1]), known.rows, known.values)
+        # columns that are zero everywhere are the last one
+        self._columns = ends_empty.take(np.where(held, np.cumsum(held) - 1, len(known))[place])
+
+    def aligned(self, targets: np.ndarray, weights: np.ndarray, deadline: float | None = None) -> Alignments:
+        """See ColumnKernelSource. A kernel of several columns together takes n^2 values, some rows at a time."""
+        count = self.layout.n_kernels
+        joint_values = int(np.count_nonzero(np.diff(self.layout.begins) > 1)) * weights.size**2
+        sorted_work = self._columns.rows.size * Alignment(targets, self._kernels[0]).work
+        tasks = ((k, targets, weights, deadline) for k in range(count))
+        parts = []
+        for part in self.workers.stream(self._aligned, tasks, entries=float(VALUE_COST * joint_values + sorted_work)):
+            parts.append(part)
+            if deadline is not None and len(parts) < count and time.perf_counter() >= deadline:
+                raise OutOfTime(len(parts) / count)
+        return checked_alignments(np.stack(parts, axis=1), "kernel[{}]".format)
+
+    def _aligned(self, k: int, targets: np.ndarray, weights: np.ndarray, deadline: float | None) -> np.ndarray:
+        """Alignments, trace and gamma of kernel ``k``."""
+        kernel = self._kernels[k]
+        places = range(int(self.layout.begins[k]), int(self.layout.begins[k + 1]))
+        if len(places) > 1:
+            return joint_alignment(self._columns.array(places), kernel, targets, weights, deadline)
+        score = Alignment(targets, kernel, weights)
+        rows, values = self._columns.column(places[0])
+        kept = score.weighted[rows]
+        indptr = np.array([0, np.count_nonzero(kept)])
+        return score.of_sorted(SortedColumns(weights.size, indptr, rows[kept], values[kept]))[:, 0]
+
+    def columns(self, ids: np.ndarray) -> SortedColumns:
+        """See ColumnKernelSource."""
+        return self._columns.take(take_ranges(self.layout.begins, ids)[1])
+
+
+KernelSource = ColumnKernelSource | ListedKernelSource
+
+
+def joint_alignment(
+    X: np.ndarray, kernel: ColumnKernel, targets: np.ndarray, weights: np.ndarray, deadline: float | None = None
+) -> np.ndarray:
+    """Alignments with the targets, trace and gamma of one kernel of all columns of X, as ``Alignment`` has them.
+
+    n^2 values of the kernel are computed, some rows at a time.
+    """
+    rows = np.flatnonzero(weights > 0.0)
+    x, w, Y = X[rows], weights[rows], targets[rows]
+    total = w.sum()
+    out = np.zeros(Y.shape[1] + 2)
+    means = w @ x / total
+    deviations = np.sqrt(w @ (x - means) ** 2 / total)
+    if not deviations.any():
+        return out
+    if np.isnan(kernel.fixed_gamma):
+        kernel = kernel.with_gamma(_gamma_by_variance(kernel.name, deviations))
+    V = centred_targets(Y, w)
+    forms, diagonal = np.zeros(V.shape[1]), 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # powers that overflow are reported by the caller
+        for first, values in _rows_of_kernel(kernel, x, deadline):
+            forms += np.sum(V[first : first + len(values)] * (values @ V), axis=0)
+        if kernel.of_products:
+            diagonal = float(w @ kernel.diagonal(x))
+        trace = diagonal - forms[-1] / total
+    if not trace <= 0.0:  # NaN after an overflow
+        out[:-2], out[-2] = np.maximum(forms[:-1], 0.0) / trace, trace
+    out[-1] = kernel.fixed_gamma
+    return out
+
+
+def _gamma_by_variance(name: str, deviations: np.ndarray) -> float:
+    """gamma="scale" of several columns together, with these standard deviations."""
+    if name == "laplace":
+        return 1.0 / float(deviations.sum())
+    variance = float(np.sum(deviations**2))
+    return (0.5 if name == "rbf" else 1.0) / variance
+
+
+def _rows_of_kernel(kernel: ColumnKernel, x: np.ndarray, deadline: float | None) -> Iterator[tuple[int, np.ndarray]]:
+    """(first row, some rows of the kernel); of rbf and laplace less 1, by expm1, so that tiny gammas lose no digits."""
+    step = max(1, VALUES_AT_ONCE // len(x))
+    for first in range(0, len(x), step):
+        if deadline is not None and time.perf_counter() >= deadline:
+            raise OutOfTime(0.0)
+        yield first, kernel.values_less_one(x[first : first + step], x)
