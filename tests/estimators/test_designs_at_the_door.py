@@ -125,8 +125,8 @@ WAYS = {"growth": {"elimination": False}, "C": {"C": "auto", "cv": 2}}
 def test_pieces_that_run_in_other_processes_give_the_picks_of_memory(kind, options, tmp_path):
     """Whatever is made of the columns: those processes have the files, and get vectors and references alone."""
     made_of = KINDS[kind]
-    kernel = made_of.get("feature_map")
-    A = np.abs(X) if kernel is not None and kernel.positive_only else X
+    positive_only = getattr(made_of.get("feature_map"), "positive_only", False)
+    A = np.abs(X) if positive_only else X
     clf = FGMClassifier(4, **made_of, **options)
     reference = FGMClassifier(4, **made_of, **options).fit(A, Y)
     clf.fit(MappedDesign(A, tmp_path, processes()), Y)

@@ -47,13 +47,13 @@ def test_every_model_on_the_path_keeps_heredity(rule, A, labels, options):
     if not options.get("per_class"):  # each class keeps it for itself
         assert clf.selection_.features.size == 5
     classes = np.atleast_2d(clf.selection_.weights.T)
-    stations = [(clf.selection_.pairs, classes)] if "per_class" not in options else []
+    stations = [(clf.selection_.pairs, classes)] if not options.get("per_class") else []
     for pairs, weights in stations:
         assert keeps(rule, pairs)
         assert weights.any(axis=0).all()
     for station in clf.path_:
         if station.phase == "thresh":
-            for weights in np.atleast_2d(station.weights.T) if "per_class" in options else [None]:
+            for weights in np.atleast_2d(station.weights.T) if options.get("per_class") else [None]:
                 assert keeps(rule, station.pairs if weights is None else station.pairs[weights != 0.0])
 
 
@@ -106,7 +106,7 @@ def passes_of_scans(trace):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
-    ("labels", "options"), [(Y, {}), (Y, {"C": "auto", "cv": 3}), (CODES, {"support": "per_class"})]
+    ("labels", "options"), [(Y, {}), (Y, {"C": "auto", "cv": 3}), (CODES, {"per_class": True})]
 )
 def test_one_more_scan_serves_all_models_and_is_a_pass(rule, labels, options, scans):
     """Classes, folds and values of C; each scan of a turn is in the trace."""
@@ -119,7 +119,7 @@ def test_one_more_scan_serves_all_models_and_is_a_pass(rule, labels, options, sc
 def test_max_time_is_heard_inside_the_scan_for_what_is_allowed(rule, scans):
     """The model of the turn before is thinned out, from terms that keep heredity."""
     scans.late = 3
-    clf = fitted(rule, max_time=1000.0, features_per_turn=2, overshoot=2.0)
+    clf = fitted(rule, max_time=1000.0, features_per_turn=2, n_candidates=2.0)
     assert len(scans.allowed) == 3
     assert scans.allowed[0] is scans.products[0] is None, "one turn is always done"
     assert scans.allowed[2] == scans.products[2] is not None

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from thresher.results.products import n_numbers, numbers_of, pairs_of
 
 from tests.oracles import products as oracle
 from thresher import Polynomial
@@ -17,6 +16,7 @@ from thresher.data.input.validation import as_design
 from thresher.features.polynomial import heredity
 from thresher.features.polynomial.design import ProductDesign
 from thresher.features.polynomial.heredity import HereditaryTerms
+from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
 from thresher.features.polynomial.terms import terms_of
 
 STORAGES = {"dense": np.asarray, "csc": sparse.csc_array, "csr": sparse.csr_array}

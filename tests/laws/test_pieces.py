@@ -210,6 +210,21 @@ def test_forks_have_what_was_there_before_them():
     assert same(found.result(), MemoryDesign(block).scan(Correlation(v), TopK(3)))
 
 
+def test_keys_of_forks_are_their_own():
+    """A child goes on with other keys than its parent."""
+    here = [reference(Box(), SERIAL).key for _ in range(3)]
+    runner = Processes()
+    try:
+        there = [runner.pool.submit(new_key).result() for _ in range(6)]
+    finally:
+        runner.close()
+    assert len({*here, *there, new_key()}) == 10
+
+
+def new_key():
+    return reference(Box(), SERIAL).key
+
+
 class Box:
     """Something that can be referred to."""
 

@@ -284,7 +284,7 @@ class Grid:
         return cls(
             betas,
             alphas,
-            **per_point,
+            **per_point,  # type: ignore[arg-type]
             intercepts=intercepts.reshape(*alphas.shape, *across),
             begins=begins,
             ids=ids,

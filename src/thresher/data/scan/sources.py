@@ -1,6 +1,7 @@
 """Sources: the data that pieces of a scan refer to, opened once in each process that works on them."""
 
 import collections
+import itertools
 import os
 import threading
 import uuid
@@ -71,7 +72,7 @@ def reference(source: T, runner: Runner) -> Reference[T]:
     with _registry.lock:
         key = _registry.keys.get(source)
         if key is None:
-            key = _registry.keys[source] = uuid.uuid4().hex
+            key = _registry.keys[source] = f"{_registry.name}.{next(_registry.numbers)}"
             _registry.sources[key] = source
     return Reference(key, None, source, runner)
 
@@ -120,7 +121,8 @@ class _Registry:
         self.reset()
 
     def reset(self) -> None:
-        """Locks anew: a child does not have the threads that may have held them."""
+        """Locks and keys anew: a child has keys of its own, and not the threads that may have held the locks."""
+        self.name, self.numbers = uuid.uuid4().hex, itertools.count()
         self.lock = threading.RLock()  # shipping a source may ship another one
         self.opened: collections.OrderedDict[Hashable, _Opening] = collections.OrderedDict()
 
