@@ -202,7 +202,8 @@ _MODULES = {
     "save": "thresher.models",
     "save_checkpoint": "thresher.models",
 }
-_PACKAGES = ("datasets", "io", "losses", "measures", "testing")  # thresher.io.read(...) after `import thresher` alone
+# thresher.io.read(...) after `import thresher` alone
+_PACKAGES = ("datasets", "features", "io", "losses", "measures", "testing")
 
 
 def __getattr__(name: str) -> Any:

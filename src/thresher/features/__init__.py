@@ -1,9 +1,92 @@
-"""What is selected: one package for each kind of feature.
+"""What is selected: one package for each kind of feature; and the base classes for a kind of your own.
 
-Model files have values of your own classes once these are known to them: classes that derive from FittedFeatures by
-their definition, other frozen dataclasses by ``register``.
+A feature map of your own is a frozen dataclass that derives from ``FeatureMap`` (or, for numbers that are made of
+single columns, from ``AdditiveKernel``); ``thresher.testing.check_feature_map`` checks the laws that fits rely on. Model
+files have values of your own classes once these are known to them: classes that derive from ``FittedFeatures`` by their
+definition with a ``kind``, other frozen dataclasses by ``register``.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from thresher.state import register
 
-__all__ = ["register"]
+if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
+    from thresher.data.blocks.dense import DenseBlock
+    from thresher.data.designs.base import Design
+    from thresher.data.designs.units import EachColumn, GroupUnits, Units
+    from thresher.data.scan.pieces import Cost, Generated
+    from thresher.data.scan.sources import reference
+    from thresher.features.additive.spec import AdditiveKernel
+    from thresher.features.additive.units import EachInput, ExpandedUnits
+    from thresher.features.base import (
+        Base,
+        FeatureMap,
+        Features,
+        Restrictions,
+        Samples,
+        labels_of,
+        restricted_columns,
+        restricted_groups,
+        spread_on,
+    )
+    from thresher.features.fitted import ColumnFeatures, FittedFeatures, MadeFeatures
+
+_MODULES = {
+    "AdditiveKernel": "thresher.features.additive.spec",
+    "Base": "thresher.features.base",
+    "ColumnFeatures": "thresher.features.fitted",
+    "Cost": "thresher.data.scan.pieces",
+    "DenseBlock": "thresher.data.blocks.dense",
+    "Design": "thresher.data.designs.base",
+    "EachColumn": "thresher.data.designs.units",
+    "EachInput": "thresher.features.additive.units",
+    "ExpandedUnits": "thresher.features.additive.units",
+    "FeatureMap": "thresher.features.base",
+    "Features": "thresher.features.base",
+    "FittedFeatures": "thresher.features.fitted",
+    "Generated": "thresher.data.scan.pieces",
+    "GroupUnits": "thresher.data.designs.units",
+    "MadeFeatures": "thresher.features.fitted",
+    "Restrictions": "thresher.features.base",
+    "Samples": "thresher.features.base",
+    "Units": "thresher.data.designs.units",
+    "labels_of": "thresher.features.base",
+    "reference": "thresher.data.scan.sources",
+    "restricted_columns": "thresher.features.base",
+    "restricted_groups": "thresher.features.base",
+    "spread_on": "thresher.features.base",
+}
+
+__all__ = [
+    "AdditiveKernel",
+    "Base",
+    "ColumnFeatures",
+    "Cost",
+    "DenseBlock",
+    "Design",
+    "EachColumn",
+    "EachInput",
+    "ExpandedUnits",
+    "FeatureMap",
+    "Features",
+    "FittedFeatures",
+    "Generated",
+    "GroupUnits",
+    "MadeFeatures",
+    "Restrictions",
+    "Samples",
+    "Units",
+    "labels_of",
+    "reference",
+    "register",
+    "restricted_columns",
+    "restricted_groups",
+    "spread_on",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module 'thresher.features' has no attribute {name!r}")
