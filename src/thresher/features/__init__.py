@@ -1,9 +1,9 @@
 """What is selected: one package for each kind of feature; and the base classes for a kind of your own.
 
-A feature map of your own is a frozen dataclass that derives from ``FeatureMap`` (or, for numbers that are made of
-single columns, from ``AdditiveKernel``); ``thresher.testing.check_feature_map`` checks the laws that fits rely on. Model
-files have values of your own classes once these are known to them: classes that derive from ``FittedFeatures`` by their
-definition with a ``kind``, other frozen dataclasses by ``register``.
+A feature map of your own is a frozen dataclass that derives from ``FeatureMap`` or, for numbers made of single columns,
+from ``AdditiveKernel``; ``thresher.testing.check_feature_map`` checks the laws that fits rely on. Model files have
+values of your own classes once these are known to them: classes that derive from ``FittedFeatures`` by their definition
+with a ``kind``, other frozen dataclasses by ``register``.
 """
 
 import importlib
