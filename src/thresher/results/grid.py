@@ -266,7 +266,7 @@ class Grid:
         size = alphas.size
         valid = size > 0 and bool((betas > 0).all() and (alphas > 0).all())
         need(valid, "betas and alphas of the grid must be positive and not empty")
-        per_point = {
+        per_point: dict[str, Any] = {
             name: reader.get(state[name], ARRAYS[name], alphas.shape, f"{name} of the grid", finite=name in COUNTS)
             for name in PER_POINT
         }
