@@ -1,5 +1,7 @@
 """``support_`` and ``ranking_`` of every selector of columns: what users of scikit-learn's RFE look for."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -90,7 +92,7 @@ def test_ranks_of_growth_follow_its_turns():
     clf = fitted("growth")
     ranks = clf.ranking_
     grown = [set(station.features.tolist()) for station in clf.path_]
-    for before, after in zip(grown, grown[1:], strict=False):
+    for before, after in itertools.pairwise(grown):
         others = [ranks[j] for j in after - before if ranks[j] > 1]
         earlier = [ranks[j] for j in before if ranks[j] > 1]
         assert not others or not earlier or min(others) > max(earlier)
@@ -101,8 +103,8 @@ def test_ranks_of_growth_follow_its_turns():
 @pytest.mark.parametrize("case", ["groups", "kernel", "products"])
 def test_ranks_are_those_of_the_columns_that_features_are_made_of(case):
     clf = fitted(case)
-    station = min((each for each in clf.path_ if each.number > clf.path_.numbers.min()), key=lambda each: each.number)
-    smaller = clf.at(int(clf.path_.numbers.min()))
+    fewest, next_fewest = clf.path_.numbers[:2].tolist()
+    smaller, station = clf.at(fewest), clf.path_.at(next_fewest)
     inputs = clf.fitted_features_.inputs(station.features)
     assert station.phase == "thresh"
     np.testing.assert_array_equal(np.flatnonzero(smaller.ranking_ <= 2), np.union1d(inputs, smaller.get_support(True)))
@@ -120,7 +122,7 @@ def test_ranks_of_other_paths_are_by_the_size_of_their_models(case):
     assert ranks.size
     assert (np.diff(ranks) >= 0).all()
     assert [ranks[k] == ranks[k + 1] for k in range(ranks.size - 1)] == [
-        first[a] == first[b] for a, b in zip(others, others[1:], strict=False)
+        first[a] == first[b] for a, b in itertools.pairwise(others)
     ]
 
 

@@ -11,7 +11,7 @@ SMALLEST, LARGEST = 1e-60, 1e60  # of the sum of costs
 
 
 class Labels(ABC):
-    """What a fitted model predicts: turns scores into predictions."""
+    """What a fitted model predicts: turns scores into predictions. ``str`` says what it is, such as "3 classes"."""
 
     @property
     @abstractmethod
