@@ -64,12 +64,9 @@ def fitted(estimator, X, y):
     return model_of(quiet_fit(estimator, Cut(X, y, None, None)))
 
 
-def fgm(X, y, ks, C, loss, overshoot, n_jobs=1):
-    """FGM with its defaults, on one thread unless told otherwise."""
-    return {
-        k: fitted(FGMClassifier(k, C=C, loss=loss, elimination=elimination, n_jobs=n_jobs), X, y)
-        for k in ks
-    }  # fmt: skip
+def fgm(X, y, ks, C, **options):
+    """FGM with its defaults but for ``options``, on one thread unless told otherwise."""
+    return {k: fitted(FGMClassifier(k, C=C, **{"n_jobs": 1} | options), X, y) for k in ks}
 
 
 def rfe(X, y, ks, C):
@@ -129,9 +126,9 @@ def svm_on_all(X, y, ks, C):
 
 FGM, RFE, ON_ALL = "FGM", "SVM-RFE", "SVM on all columns"
 CONTESTANTS = (
-    Contestant(FGM, partial(fgm, loss="squared_hinge", n_candidates="auto"), "each"),
+    Contestant(FGM, partial(fgm, loss="squared_hinge"), "each"),
     Contestant("FGM, grown", partial(fgm, loss="squared_hinge", elimination=False), "each"),
-    Contestant("FGM logistic", partial(fgm, loss="logistic", n_candidates="auto"), "each"),
+    Contestant("FGM logistic", partial(fgm, loss="logistic"), "each"),
     Contestant("FGM logistic, grown", partial(fgm, loss="logistic", elimination=False), "each"),
     Contestant("l1-SVM", liblinear_svm, "searched", ()),
     Contestant("l1-LR", liblinear_lr, "searched", ()),

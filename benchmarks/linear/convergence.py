@@ -64,12 +64,13 @@ def counted_steps():
         yield steps
 
 
-def fitted(data, sizes, per_turn, **options):
+def fitted(data, sizes, per_turn, *, inner_tol=None, **options):
     """One timed fit that is not stopped by its gap before all turns are done."""
     turns = sizes.wanted // per_turn
     classifier = FGMClassifier(
         sizes.wanted, C=C, elimination=False, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
     )
+    classifier._inner_tol = inner_tol
     with counted_steps() as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)  # some of the columns taken get no weight
         start = time.perf_counter()

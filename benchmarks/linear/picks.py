@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
 CHOSEN_ON = Group(
     "The sets on which settings were chosen",
-    "The default `overshoot` and `C` of FGM were chosen on these sets, with cuts like these: what FGM has here over "
+    "The default `n_candidates` and `C` of FGM were chosen on these sets, with cuts like these: what FGM has here over "
     "others is in part a choice after the fact.",
     (
         "dexter", "farm_ads", "basehock", "relathe", "rcv1_subsets", "dorothea",
@@ -207,15 +207,15 @@ def explained():
         f"Every set is cut at random into training rows (at most {MOST_ROWS}) and test rows, 10 times up to 200 rows, "
         "5 times up to 1000, else 3 times; sparse rows have length one, dense columns mean 0 and spread 1 by the "
         "training rows, for all alike (FGM has its default `scale` on top of it). Contestants pick k columns on the "
-        "training rows: `FGMClassifier(k)`; growth alone, which is `elimination=False`; SVM-RFE from all columns, C = 1, "
-        "a tenth of them a step (half a step above 5000 of more than 30,000) and one by one from 100; LIBLINEAR's "
-        "l1-SVM with C bisected to k; `SelectKBest` with chi2 (sparse) or F (dense). The judge is one linear SVM for "
-        "all, `LinearSVC(C=1)` on the picked columns, and its accuracy on the test rows. Ranks are from 1, the best, "
-        "to 5. Differences are means over the sets with standard errors over the sets. Clearly: by more than two "
-        "standard errors over the cuts of a set: a low bar, which equals pass one time in five with 3 cuts and in "
-        "thirteen with 10, and more often as cuts overlap. Seconds are on one thread and medians over the cuts; FGM "
-        "fits one k at a time, whereas one run of SVM-RFE, l1-SVM and SelectKBest is for all three k, and the seconds "
-        "by set are those of all three k."
+        "training rows: `FGMClassifier(k)`; growth alone, which is `elimination=False`; SVM-RFE from all columns, "
+        "C = 1, a tenth of them a step (half a step above 5000 of more than 30,000) and one by one from 100; "
+        "LIBLINEAR's l1-SVM with C bisected to k; `SelectKBest` with chi2 (sparse) or F (dense). The judge is one "
+        "linear SVM for all, `LinearSVC(C=1)` on the picked columns, and its accuracy on the test rows. Ranks are "
+        "from 1, the best, to 5. Differences are means over the sets with standard errors over the sets. Clearly: by "
+        "more than two standard errors over the cuts of a set: a low bar, which equals pass one time in five with 3 "
+        "cuts and in thirteen with 10, and more often as cuts overlap. Seconds are on one thread and medians over "
+        "the cuts; FGM fits one k at a time, whereas one run of SVM-RFE, l1-SVM and SelectKBest is for all three k, "
+        "and the seconds by set are those of all three k."
     )
 
 

@@ -184,12 +184,12 @@ def explained(plan):
     """How the tables were made."""
     return (
         "All rows of a set, sparse rows at length one, dense columns at mean 0 and spread 1; digits: even against odd. "
-        "`FGMClassifier(k)` with its defaults, growth alone (`elimination=False`), SVM-RFE that drops a tenth a step and "
-        "one by one from 100 columns (`pickers.rfe`: one call for that k; all k in one run stands with the largest), "
-        "RFE of scikit-learn around LinearSVC with step = 0.1, LIBLINEAR's l1-SVM with C bisected to k, abess in a "
-        f"child that is ended after {ABESS_LIMIT:g} s. One thread for all, one process; medians of {plan.rounds} "
-        f"interleaved rounds, of one where a call takes over {SLOW:g} s. Accuracy in per cent: one LinearSVC on the "
-        f"columns picked from training rows, on the test rows, mean of {plan.splits} splits."
+        "`FGMClassifier(k)` with its defaults, growth alone (`elimination=False`), SVM-RFE that drops a tenth a step "
+        "and one by one from 100 columns (`pickers.rfe`: one call for that k; all k in one run stands with the "
+        "largest), RFE of scikit-learn around LinearSVC with step = 0.1, LIBLINEAR's l1-SVM with C bisected to k, "
+        f"abess in a child that is ended after {ABESS_LIMIT:g} s. One thread for all, one process; medians of "
+        f"{plan.rounds} interleaved rounds, of one where a call takes over {SLOW:g} s. Accuracy in per cent: one "
+        f"LinearSVC on the columns picked from training rows, on the test rows, mean of {plan.splits} splits."
     )
 
 

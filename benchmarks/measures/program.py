@@ -19,7 +19,7 @@ from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.cuts import CutProblem
-from thresher.optim.solvers.bundle import Search
+from thresher.optim.solvers.bundle import BundleSearch
 from thresher.optim.solvers.cut_program import CutTable, scaled_weights
 from thresher.optim.solvers.solution import Start
 
@@ -56,7 +56,8 @@ def met(split, total, share, columns):
     X = split.X[:, np.sort(np.argsort(-correlation, kind="stable")[:columns])].toarray()
     problem = CutProblem(split.y, np.full(split.y.size, total / split.y.size), F1())
     k = max(1, round(share * columns))
-    search = Search(ArrayBlock(np.asfortranarray(X)), problem, KSupport(k), Start(np.zeros(columns), np.zeros(len(X))))
+    start = Start(np.zeros(columns), np.zeros(len(X)))
+    search = BundleSearch(ArrayBlock(np.asfortranarray(X)), problem, KSupport(k), start)
     found, tol = [], 1e-3 * problem.without_features
     while not search.is_settled(tol):
         search.iterate(tol)

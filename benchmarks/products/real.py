@@ -130,9 +130,9 @@ def pipeline(data, number):
 CONTESTANTS = (  # candidates, model, function
     ("columns", "FGM", ours),
     ("columns", "LIBLINEAR l1-SVM", lambda data, number: liblinear(data, number, "columns")),
-    ("products", "FGM", lambda data, number: ours(data, number, features=KERNEL)),
-    ("products", "FGM, growth alone", lambda data, number: ours(data, number, features=KERNEL, elimination=False)),
-    ("products", "FGM, logistic", lambda data, number: ours(data, number, features=KERNEL, loss="logistic")),
+    ("products", "FGM", lambda data, number: ours(data, number, feature_map=KERNEL)),
+    ("products", "FGM, growth alone", lambda data, number: ours(data, number, feature_map=KERNEL, elimination=False)),
+    ("products", "FGM, logistic", lambda data, number: ours(data, number, feature_map=KERNEL, loss="logistic")),
     ("products", "LIBLINEAR l1-SVM, written out", lambda data, number: liblinear(data, number, "products")),
     ("products", "PolynomialFeatures, SelectFromModel, LinearSVC", pipeline),
 )

@@ -9,10 +9,10 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from thresher.estimators.shared.arrange import arranged
 
 from benchmarks.book import table
 from benchmarks.children import in_child
+from benchmarks.features import features_of
 from benchmarks.products.exhaustive import ordered, search
 from benchmarks.products.made import made
 from benchmarks.timing import interleaved
@@ -21,10 +21,8 @@ from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.features.fitted import ColumnFeatures
 from thresher.features.polynomial.design import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
-from thresher.results import Trace
 
 PRODUCTS = Polynomial(coef0=0.0, interaction_only=True)  # linear terms would raise the bar: there are none
 THREADS, ROUNDS, LIMIT = 2, 3, 300
@@ -62,7 +60,7 @@ def later(data, turns=TURNS):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
         options = {"features_per_turn": 10, "elimination": False, "tol": 1e-12, "max_iter": turns}
-        FGMClassifier(100, features=PRODUCTS, **options).fit(data.X, data.y)
+        FGMClassifier(100, feature_map=PRODUCTS, **options).fit(data.X, data.y)
     return last["v"], last["taken"]
 
 
@@ -84,10 +82,7 @@ def cases_of(data):
 
 def product_design(X, y, workers, kernel=PRODUCTS, scale=None):
     """The products of the columns of X, as a fit makes them."""
-    codes, ones = (y > 0).astype(int), np.ones(y.size)
-    space = ColumnFeatures(X.shape[1])
-    made_of = arranged(space, X, codes, ones, scale, workers, Trace(), centre=True, to_csc=True, kernel=kernel)
-    return made_of.design
+    return features_of(X, y, kernel, workers, scale).design
 
 
 def timed(call):

@@ -13,21 +13,17 @@ import numpy as np
 from scipy import sparse
 from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.svm import LinearSVC
-from thresher.estimators.shared.arrange import arranged
 
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.children import in_child
+from benchmarks.features import features_of
 from benchmarks.linear.data import real_set
 from benchmarks.timing import peak_growth
 from thresher import FGMClassifier
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
-from thresher.features.additive.maps import maps_of
-from thresher.features.additive.spec import kernel_of
-from thresher.features.fitted import ColumnFeatures
-from thresher.features.groups.units import EachInput, ExpandedUnits
-from thresher.results import Trace
+from thresher.features.known import as_feature_map
 
 LIMIT, TRIES = 90, 5  # seconds for a contestant, and values of C
 LEVELS, FREQUENCIES, PERIOD, REACH = 100, 5, 9.0, 2.75  # of the expansions that are written out
@@ -116,10 +112,10 @@ MAPS = {"intersection": intersection, "additive_chi2": additive_chi2, "additive_
 # Contestants
 
 
-def ours(data, k, features):
+def ours(data, k, feature_map):
     """(accuracy, inputs, seconds)."""
     begun = time.perf_counter()
-    clf = FGMClassifier(k, features=features).fit(data.X, data.y)
+    clf = FGMClassifier(k, feature_map=feature_map).fit(data.X, data.y)
     seconds = time.perf_counter() - begun
     return clf.score(data.test_X, data.test_y), clf.get_support(indices=True).size, seconds
 
@@ -160,7 +156,7 @@ def row(name, kind, model, call):
 
 def rows_of(name, data, k):
     """All contestants at k inputs of one set."""
-    yield row(f"{name}, {k}", "linear", "FGM", lambda: ours(data, k, "linear"))
+    yield row(f"{name}, {k}", "linear", "FGM", lambda: ours(data, k, "columns"))
     for kind, expansion in MAPS.items():
         yield row(f"{name}, {k}", kind, "FGM", lambda kind=kind: ours(data, k, kind))
         peer = "LIBLINEAR l1-SVM, written out"
@@ -169,18 +165,13 @@ def rows_of(name, data, k):
 
 def scan_growth(data, kind):
     """Bytes by which memory grows during a scan of all expanded inputs, on two threads, the second time."""
-    kernel, X, ones = kernel_of(kind), sparse.csc_array(data.X), np.ones(data.y.size)
+    X, none = sparse.csc_array(data.X), np.zeros(0, dtype=np.int64)
     X.sort_indices()
-    none, space = np.zeros(0, dtype=np.int64), ColumnFeatures(X.shape[1])
     with Workers(2) as workers:
-        scale = maps_of(kernel).scale_for("auto")
-        design = arranged(
-            space, X, (data.y > 0).astype(int), ones, scale, workers, Trace(), centre=True, kernel=kernel
-        ).design
-        units = ExpandedUnits(EachInput(X.shape[1]), design.size)
+        features = features_of(X, data.y, as_feature_map(kind), workers)
 
         def scan():
-            design.scan(Correlation(data.y.astype(float)), units.reducer(100, none))
+            features.design.scan(Correlation(data.y.astype(float)), features.units.reducer(100, none))
 
         scan()
         return peak_growth(scan)

@@ -197,11 +197,11 @@ def clf_for(clf, form):
 def test_negative_values_and_wrong_scales_are_refused(word):
     B = X.copy()
     B[9, 4] = -1.5
-    with pytest.raises(InvalidDataError, match=f'column 4 of X has the value -1.5 in row 9, but features="{word}"'):
+    with pytest.raises(InvalidDataError, match=f'column 4 of X has the value -1.5 in row 9, but feature_map="{word}"'):
         FGMClassifier(3, feature_map=word).fit(B, y)
     with pytest.raises(InvalidDataError, match="column 'gene 4' of X"):
         FGMClassifier(3, feature_map=word).fit(pd.DataFrame(B, columns=[f"gene {j}" for j in range(24)]), y)
-    with pytest.raises(ValueError, match=f'features="{word}" needs values that are not negative, but scale="std"'):
+    with pytest.raises(ValueError, match=f'feature_map="{word}" needs values that are not negative, but scale="std"'):
         FGMClassifier(3, feature_map=word, scale="std").fit(X, y)
     assert FGMClassifier(3, feature_map=word, n_candidates=2.0).fit(X, y).selection_.scale == "max"
     assert FGMClassifier(3, feature_map="additive_gaussian", n_candidates=2.0).fit(B, y).selection_.scale == "std"

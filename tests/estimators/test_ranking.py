@@ -103,8 +103,8 @@ def test_ranks_of_growth_follow_its_turns():
 @pytest.mark.parametrize("case", ["groups", "kernel", "products"])
 def test_ranks_are_those_of_the_columns_that_features_are_made_of(case):
     clf = fitted(case)
-    station = min((each for each in clf.path_ if each.number > clf.path_.numbers.min()), key=lambda each: each.number)
-    smaller = clf.at(int(clf.path_.numbers.min()))
+    fewest, next_fewest = clf.path_.numbers[:2].tolist()
+    smaller, station = clf.at(fewest), clf.path_.at(next_fewest)
     inputs = clf.fitted_features_.inputs(station.features)
     assert station.phase == "thresh"
     np.testing.assert_array_equal(np.flatnonzero(smaller.ranking_ <= 2), np.union1d(inputs, smaller.get_support(True)))

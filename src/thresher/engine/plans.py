@@ -20,7 +20,10 @@ def k_support(taken: Taken, budget: int) -> Penalty:
 def turn_groups(taken: Taken, budget: int) -> Penalty:
     """The paper's sub-problem (30): the units of one turn are a group. It may stall above the tolerance."""
     if not taken.layout.is_plain:
-        raise ValueError("sub-problem (30) is for single columns and two classes only")
+        raise ValueError(
+            'sub-problem (30) is for single columns and two classes only: set solver="auto" or, for classes, '
+            "per_class=True"
+        )
     sizes = np.unique(taken.turn[taken.forced :], return_counts=True)[1]
     return GroupSum(tuple(sizes.tolist()), taken.forced)
 

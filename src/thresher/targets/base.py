@@ -13,7 +13,10 @@ SMALLEST, LARGEST = 1e-60, 1e60  # of the sum of costs
 
 
 class Labels(OfKind, ABC):
-    """What a fitted model predicts: turns scores into predictions. In model files it has the key ``target``."""
+    """What a fitted model predicts: turns scores into predictions. In model files it has the key ``target``.
+
+    ``str`` says what it is, such as "3 classes".
+    """
 
     kinds: ClassVar[dict[str, type]] = {}
 

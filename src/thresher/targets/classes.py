@@ -24,6 +24,9 @@ class ClassLabels(Labels, kind="classes"):
 
     classes: np.ndarray
 
+    def __str__(self) -> str:
+        return f"{self.classes.size} classes"
+
     @property
     def n_outputs(self) -> int:
         """See Labels."""

@@ -42,14 +42,3 @@ def _test_part(fold, train, test, rows, codes):
     if np.unique(codes[train]).size < np.unique(codes[rows]).size:
         raise ValueError(f"the training set of fold {fold} of cv is missing a class: use other folds")
     return test
-
-
-def accuracy(scores, folds, codes, weights):
-    """Weighted accuracy on the held-out samples, (folds, values); ``scores`` run over values within folds."""
-    out = np.zeros((len(folds), len(scores) // len(folds)))
-    for position, decision in enumerate(scores):
-        fold, value = divmod(position, out.shape[1])
-        test = folds[fold]
-        predicted = (decision[test, 0] > 0).astype(int) if decision.shape[1] == 1 else decision[test].argmax(axis=1)
-        out[fold, value] = np.average(predicted == codes[test], weights=weights[test])
-    return out
