@@ -185,8 +185,8 @@ class GridDisplay:
             self.images_[i, j], self.bests_[i, j] = self._map(self.axes_[i, j], panel.values, style)
             lowest = all(len(row) <= j for row in rows[i + 1 :])
             self._label(self.axes_[i, j], panel.name, lowest, first=j == 0)
-        self.ax_, self.image_, self.best_ = self.axes_[0, 0], self.images_[0, 0], self.bests_[0, 0]
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = self.axes_[0, 0], self.axes_[0, 0].figure
+        self.image_, self.best_ = self.images_[0, 0], self.bests_[0, 0]
         if self.what == "rejections" and ax is None:
             self.figure_.suptitle(title)
         elif self.what != "rejections":
@@ -223,11 +223,11 @@ class GridDisplay:
             return style
         from matplotlib.colors import SymLogNorm  # pyplot has been imported
 
-        most = max(1, int(np.ma.max(self.values)))
-        low, high = style.pop("vmin", None), style.pop("vmax", None)
+        limits: dict[str, Any] = {"vmin": 0, "vmax": max(1, int(np.ma.max(self.values)))}
+        limits |= {name: style.pop(name) for name in limits if style.get(name) is not None}
+        rest = {name: value for name, value in style.items() if name not in limits}
         # logarithmic, but with a colour for no feature at all
-        norm = SymLogNorm(1.0, linscale=0.3, vmin=0 if low is None else low, vmax=most if high is None else high)
-        return {**style, "norm": norm}
+        return {**rest, "norm": SymLogNorm(1.0, linscale=0.3, **limits)}
 
     def _map(self, ax, values, style):
         """(image, ring) drawn on ``ax``."""
@@ -255,12 +255,9 @@ class GridDisplay:
         norm, drawn = self.image_.norm, [image.get_array() for image in self.images_.flat if image is not None]
         # bool: of a map without any value both are masked
         beyond = bool(min(map(np.ma.min, drawn)) < norm.vmin), bool(max(map(np.ma.max, drawn)) > norm.vmax)
-        bar = self.figure_.colorbar(
-            self.image_,
-            ax=axes if len(axes) > 1 else axes[0],
-            label=MAPS[self.what].label if self.label is None else self.label,
-            extend={(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both"),
-        )
+        extend = {(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both")
+        label = MAPS[self.what].label if self.label is None else self.label
+        bar = self.figure_.colorbar(self.image_, ax=axes if len(axes) > 1 else axes[0], label=label, extend=extend)
         if self.what == "selected":
             count_ticks(bar)
         elif hasattr(bar.formatter, "set_useOffset"):

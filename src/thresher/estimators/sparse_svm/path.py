@@ -166,7 +166,8 @@ class SparseSVCPath(ElasticSVC):
             progress.close()
         for name in (*CHOICE, "cv_results_", "best_estimator_"):
             self.__dict__.pop(name, None)
-        self.path_, self.classes_, self.fingerprint_ = grid, samples.classes, samples.fingerprint
+        self.path_ = grid
+        self.classes_, self.fingerprint_ = samples.classes, samples.fingerprint
         self._set_selection(selection)
         if scored is not None:
             self._choose(scored.scores, scored.supports)
@@ -185,7 +186,8 @@ class SparseSVCPath(ElasticSVC):
     def _ended_early(self, interrupted: bool, chosen: bool) -> None:
         """State in ``stop_reason`` and, unless after Ctrl-C, in a warning how many points were solved."""
         what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points solved"
-        what += "" if chosen else " and none chosen by cross-validation"
+        if not chosen:
+            what += " and none chosen by cross-validation"
         stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
         self._set_selection(replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted))
@@ -253,9 +255,9 @@ class SparseSVCPath(ElasticSVC):
             if not (first and self.cv_results_["mean_test_score"][best] == self.best_score_):
                 raise ValueError("best_index_ is not the point with the best mean score")
             self.best_estimator_ = self.at(*self.best_index_)
-        point, selection = grid.at(*(self.best_index_ if all(chosen) else grid.last)), self.selection_
-        same = np.array_equal(selection.features, point.features) and np.array_equal(selection.weights, point.weights)
-        if not same:
+        point = grid.at(*(self.best_index_ if all(chosen) else grid.last))
+        pairs = [(getattr(self.selection_, name), getattr(point, name)) for name in ("features", "weights")]
+        if not all(np.array_equal(one, other) for one, other in pairs):
             raise ValueError("the model differs from that of its point of the grid")
 
     def at(self, i: int, j: int) -> SparseSVC:
@@ -284,7 +286,8 @@ class SparseSVCPath(ElasticSVC):
         if point.proven_inactive is not None:
             fitted.proven_inactive_ = point.proven_inactive
         fitted.n_iter_ = max(1, int(grid.steps[i, j]))
-        at_zero = (1.0 - 0.5 * self.smoothing) * (1 if grid.n_classes == 2 else grid.n_classes)  # one against the rest
+        n_problems = grid.across[0] if grid.across else 1  # each class against the rest
+        at_zero = n_problems * (1.0 - 0.5 * self.smoothing)
         why = stop(point.gap, self.tol)
         selection = replace(
             self.selection_,

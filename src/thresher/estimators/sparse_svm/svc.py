@@ -104,13 +104,15 @@ class ElasticSVC(SelectorClassifier):
 
     def _finished(self, samples: "Samples", selection: Selection, n_iter: int) -> None:
         """Set the fitted attributes; warn if the solver did not converge or no feature was selected."""
-        self.classes_, self.fingerprint_, self.n_iter_ = samples.classes, samples.fingerprint, n_iter
+        self.classes_, self.fingerprint_ = samples.classes, samples.fingerprint
+        self.n_iter_ = n_iter
         spread = None if selection.fitted_features is None else selection.fitted_features.spread
         self._set_selection(replace(selection, fitted_features=replace(self._columns, spread=spread)))
-        proven = selection.certificate
-        if proven is not None and proven.gap > self.tol:
+        certificate = selection.certificate
+        if certificate is not None and certificate.gap > self.tol:
             late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""
-            message = f"the solver did not converge{late}: the duality gap is {proven.gap:.1e}, above tol={self.tol:g}"
+            gap = f"the duality gap is {certificate.gap:.1e}, above tol={self.tol:g}"
+            message = f"the solver did not converge{late}: {gap}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         elif selection.features.size == 0:
             message = "no feature was selected, so every prediction is the same class: use a smaller beta"

@@ -1,4 +1,4 @@
-"""Who looks on while a problem is solved."""
+"""The time limit of a solve, and what is called after each of its steps."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class SolveMonitor:
-    """Knows when the time of a solve is over, and passes on where it stands after each step.
+    """Says when the time of a solve is over, counts its steps and reports them.
 
     Parameters
     ----------

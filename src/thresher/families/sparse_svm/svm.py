@@ -38,7 +38,7 @@ class Svm:
     v_at_one : ndarray of shape (n_columns,)
         X'(c y): v where theta is 1 everywhere.
     monitor : SolveMonitor
-        Is told of every step, and says when to stop.
+        Counts the steps of all solves, and says when to stop.
     """
 
     def __init__(

@@ -110,7 +110,7 @@ class PointFit(NamedTuple):
 def fit_point(training, alpha, beta, *, tol, rules, trace, monitor=None):
     """The PointFit at (alpha, beta): solved to a gap of ``tol`` times the objective at w = 0, then polished.
 
-    ``monitor`` is told of every step; the point is returned as it is when it says that time is over.
+    ``monitor`` counts the steps; the point is returned as it is once its time is over.
     """
     monitor = SolveMonitor() if monitor is None else monitor
     for svm in training.svms:

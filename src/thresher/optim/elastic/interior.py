@@ -1,4 +1,4 @@
-"""An interior point method for the elastic-net SVM on few rows or columns: slow at a distance, but sure to arrive.
+"""An interior point method for the elastic-net SVM on few rows or columns: robust, for small systems.
 
 With theta the dual point and u in [-beta, beta] the slope of the l1 penalty, the solution (see ``objective``) has
 
@@ -101,7 +101,7 @@ class ElasticInterior:
     def solve(self, tol: float, monitor: Any) -> InteriorSolution:
         """Steps until the gap is at most ``tol``, or nothing is to be gained; returns the best solution.
 
-        ``monitor`` is called after each step, and may end it: see SolveMonitor.
+        ``monitor`` (a SolveMonitor) counts the steps, and ends the solve when its time is over.
         """
         stalled = 0
         most = self.steps + INTERIOR_STEPS
