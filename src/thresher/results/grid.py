@@ -284,7 +284,7 @@ class Grid:
         return cls(
             betas,
             alphas,
-            **per_point,  # type: ignore[arg-type]
+            **per_point,
             intercepts=intercepts.reshape(*alphas.shape, *across),
             begins=begins,
             ids=ids,

@@ -80,7 +80,7 @@ def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:
 
 
 def choose_scale(table: np.ndarray, total: float, n_features: int) -> str | None:
-    """The rule of ``scale="auto"``: docs/architecture.md has the experiments behind it."""
+    """The rule of ``scale="auto"``: docs/decisions/the-rule-of-scale-auto.md has the experiments behind it."""
     if table[NONZERO].sum() < SPARSE_SHARE * total * n_features:
         return None
     nonempty = np.count_nonzero(table[NONZERO])  # columns of zeros do not count
