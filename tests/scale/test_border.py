@@ -19,6 +19,7 @@ DOORS = {
     "estimators/shared/base.py": "checks what users give",
     "estimators/shared/selector.py": "checks what users give",
     "estimators/stream/classifier.py": "checks batches; columns may be told apart by number alone",
+    "testing": "laws compare with arrays",
     "results/weights.py": "weights of a few features as sparse rows; X is never seen there",
     "state/values.py": "a parameter may be a sparse matrix",
 }

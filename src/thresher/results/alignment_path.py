@@ -93,7 +93,13 @@ class AlignmentPath:
         return np.diff(self.begins)
 
     def feature_sets(self) -> Iterator[np.ndarray]:
-        """The features of each point, the last point first."""
+        """The features of each point, the last point first.
+
+        Returns
+        -------
+        iterator of ndarray of int64
+            Sorted features.
+        """
         for k in reversed(range(len(self))):
             yield self.ids[self.begins[k] : self.begins[k + 1]]
 

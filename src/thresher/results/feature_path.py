@@ -22,7 +22,13 @@ class FeaturePath(Protocol):
         """Number of features of each model, int64: ``features.size`` of what ``at`` returns; ``len`` entries."""
 
     def feature_sets(self) -> Iterator[np.ndarray]:
-        """The features of each model, those of small models first; of a Path elimination comes before growth."""
+        """The features of each model, those of small models first; of a Path elimination comes before growth.
+
+        Returns
+        -------
+        iterator of ndarray of int64
+            Sorted features.
+        """
 
     def at(self, *args: Any) -> Station | GridPoint | AlignmentPoint:
         """One of the models.

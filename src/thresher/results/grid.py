@@ -144,7 +144,13 @@ class Grid:
         return np.diff(self.begins).reshape(self.shape)
 
     def feature_sets(self) -> Iterator[np.ndarray]:
-        """The features of each point, from the points with the fewest to those with the most."""
+        """The features of each point, from the points with the fewest to those with the most.
+
+        Returns
+        -------
+        iterator of ndarray of int64
+            Sorted features.
+        """
         for s in np.argsort(np.diff(self.begins), kind="stable"):
             yield self.ids[self.begins[s] : self.begins[s + 1]]
 

@@ -210,7 +210,13 @@ class Path(Sequence[Station]):
         return np.array([station.features.size for station in self.stations], dtype=np.int64)
 
     def feature_sets(self) -> Iterator[np.ndarray]:
-        """The features of each station: of elimination from few to many, then of growth in the order of its turns."""
+        """The features of each station: of elimination from few to many, then of growth in the order of its turns.
+
+        Returns
+        -------
+        iterator of ndarray of int64
+            Sorted features.
+        """
         growth = [station for station in self.stations if station.phase == "grow"]
         elimination = [station for station in self.stations if station.phase != "grow"]
         for station in (*reversed(elimination), *growth):

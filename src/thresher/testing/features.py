@@ -109,7 +109,7 @@ def _new_data_gives_the_same(feature_map: FeatureMap, features: Features, X: np.
     expected = design.take(ids).combine(np.ones(ids.size))
     close = np.allclose(scores, expected, rtol=1e-7, atol=1e-7)
     require(close, feature_map, "new data must get the scores of the design", f"{scores[:3]} and {expected[:3]}")
-    names = fitted.names(in_X, "x{}".format)
+    names = fitted.names(in_X, lambda j: f"x{j}")
     distinct = len(names) == ids.size and len(set(names)) == ids.size
     require(distinct, feature_map, "each feature must have a name of its own", f"got {names}")
     require(fitted.covers(in_X), feature_map, "fitted features must cover the ids that they were made for", f"{in_X}")

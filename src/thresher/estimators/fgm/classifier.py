@@ -50,16 +50,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
         requested number of features; all folds and values share one scan per turn.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds for ``C="auto"``.
-    support : {"shared", "per_class"}, default="shared"
-        With more than two classes: one set of features shared by all classes, or the requested number of features for
-        each class separately; ``transform`` then returns their union.
-    overshoot : float, "auto" or None, default="auto"
-        Elimination starts from ``overshoot`` times the requested number of features. "auto" grows two models in the
-        same scans, to 400 features minus twice the requested number and to 1.2 times that number, and selects from the
-        larger set unless the other one's objective is clearly lower; from 125 features on, and with a measure as the
-        loss, only the latter is grown. Of groups and inputs of a kernel the larger set has at most 1000 columns; where
-        rows times columns times the smaller of both is above 5e9 even for the smaller set, "auto" is None. None: growth
-        only, with a path of its turns; several times faster.
+    scoring : str or callable, default=None
+        What ``C="auto"`` is chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         What is minimised. "squared_hinge", "logistic", short for ``SquaredHinge()`` and ``Logistic()`` of
         ``thresher.losses``; ``SmoothedHinge(smoothing)``; or one less a measure: "error" (hinge loss), "f1", "prbep",
@@ -68,17 +60,36 @@ class FGMClassifier(ColumnSelector, FGMBase):
         largest scores (an integer), or of k times as many as there are positives (a float); or a loss or measure of
         your own: see ``thresher.losses.Loss`` and ``thresher.measures.ConfusionMeasure``. The positive class is
         ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
-        ``class_weight``, are for "error" and "auc" alone, and rows of weight 0 are not there. Measures take more time
+        ``class_weight``, are for "error" and "auc" alone; samples of weight 0 do not count. Measures take more time
         than the other losses.
+    feature_map : str or FeatureMap, default="columns"
+        What is selected, and what the model is linear in. "columns": the columns of X. "polynomial", short for
+        ``Polynomial()``: linear terms, squares and products of two columns on their scale, of which only those taken
+        are written down; ``selection_.pairs`` are their columns, ``transform`` returns the products. "intersection",
+        "additive_chi2" (both for values that are not negative, scaled by "max") or "additive_gaussian" (scaled by
+        "std"), short for ``Intersection()``, ``AdditiveChi2()`` and ``AdditiveGaussian()``: numbers that an additive
+        kernel makes of each column, which are selected together; ``n_features_to_select`` then counts columns,
+        ``selection_.groups`` are these, and ``transform`` returns them as given. Or a map of your own: see
+        ``thresher.features.FeatureMap``.
+    groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
+        Groups of columns that are selected together: the label of each column; or for each group its columns, by number
+        or data frame name, which may overlap; or a tree. ``n_features_to_select`` then counts groups, and
+        ``always_include`` and ``exclude`` have labels (of lists their places, of a tree its nodes). ``Groups`` and
+        ``Tree`` have parameters: weights of groups, and what happens to columns in no group.
+    per_class : bool, default=False
+        With more than two classes: whether each class has the requested number of features of its own, whose union
+        ``transform`` then returns, instead of one set that all classes share.
+    elimination : bool, default=True
+        Whether growth gathers more features than requested and elimination leaves the requested number. False: growth
+        only, with a path of its turns; several times faster.
+    n_candidates : int, float or "auto", default="auto"
+        Number of features from which elimination starts, or a multiple (a float) of the requested number. "auto": two
+        pools are tried, see docs/theory/fgm.md; of groups with many columns, where that would take too long, none.
     features_per_turn : int or "auto", default="auto"
         Budget B, which is also the number of features taken per turn. "auto": a tenth of the number to grow to, at
         most 100 (10 if there is no such number); in growth only, it is doubled if the optimum has too few features.
     tol : float, default=1e-3
         Duality gap at which a model has converged: (objective - lower_bound) / (objective at w = 0).
-    inner_tol : float or "auto", default="auto"
-        Accuracy of each turn's problem, relative to its objective. "auto": 1e-3 in growth only; 1e-5 if elimination
-        follows (3e-3 of the objective at w = 0 once a million values are taken); rounding error for the model that is
-        returned. With a measure 3e-3 of the objective at w = 0 (growth only: 0.3 ``tol``), at the end 1e-5.
     max_iter : int, default=100
         Maximum number of turns.
     max_time : float, default=None
@@ -87,22 +98,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
         How features are scaled; X itself is not changed. "std": to standard deviation 1, centred if there is an
         intercept; "max": to maximum magnitude 1; "unit": to Euclidean norm 1. "auto": None for data with under 30 %
         non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise; with
-        ``features`` other than "linear" the scale that suits the kernel.
+        another ``feature_map`` than "columns" the scale that suits it.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
-    features : str, Polynomial, Intersection, AdditiveChi2 or AdditiveGaussian, default="linear"
-        What the model is linear in. "linear": the columns of X. "polynomial", short for ``Polynomial()``: linear terms,
-        squares and products of two columns on their scale, none of which is written down but those taken;
-        ``selection_.pairs`` are their columns, ``transform`` returns the products. Or numbers that an additive kernel
-        makes of each column, which are selected together: "intersection", "additive_chi2" (both for values that are not
-        negative, scaled by "max") or "additive_gaussian" (scaled by "std"), which are short for ``Intersection()``,
-        ``AdditiveChi2()`` and ``AdditiveGaussian()``. ``n_features_to_select`` then counts columns, and with ``groups``
-        groups of them; ``selection_.groups`` are the columns, ``transform`` returns them as given.
-    groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
-        Groups of columns that are selected together: the label of each column; or for each group its columns, by number
-        or data frame name, which may overlap; or a tree. ``n_features_to_select`` then counts groups, and
-        ``always_include`` and ``exclude`` have labels (of lists their places, of a tree its nodes). ``Groups`` and
-        ``Tree`` have parameters: weights of groups, and what happens to columns in no group.
     always_include : list of int or str, default=None
         Features that must be in the model, by column number or data frame name. They count towards
         ``n_features_to_select``.
@@ -111,6 +109,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
         about the other features.
     debias : bool, default=False
         Refit a grown model with the penalty 1/2 ||w||^2. Elimination always does so.
+    solver : {"auto", "apg"}, default="auto"
+        "apg": growth as in the paper, by its sub-problem (30), which may stall above ``tol``, and with its stops; for
+        two classes, single columns and ``elimination=False``, to compare with published results.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights.
     warm_start : bool, default=False
@@ -126,7 +127,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
     ----------
     selection_ : Selection
         ``features`` (sorted), ``weights`` in the units of X, ``importance`` (|weight| times the standard deviation of
-        the column; ``ranking`` is the order by it), ``stop_reason``, ``certificate``, ``trace``, ``scale``.
+        the column; ``ranking`` is the order by it), ``stop_reason``, ``certificate``, ``trace``, ``scale``, and
+        ``fitted_features``: what was selected from, and what new data needs.
     path_ : Path
         Models on the way (stations) of growth, then of elimination, each with ``features``, ``weights``, ``objective``,
         ``phase``; every number of features up to twice the requested number is among them. ``at(number)`` returns the
@@ -140,18 +142,17 @@ class FGMClassifier(ColumnSelector, FGMBase):
         counts (of rankings: as are positive). ``measure.label(scores)`` labels new samples by count instead.
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
-    C_, Cs_, scores_ : float, ndarray, ndarray of shape (n_folds, n_values)
-        The C used; with ``C="auto"`` also the values tried and their accuracy, or the measure of ``loss``, on the
-        held-out samples. The best mean of ``scores_`` is not an estimate for new data, since the same folds chose C (on
-        pure noise it was up to 0.57): for that use ``cross_val_score`` on the whole estimator (nested cross-validation)
-        or samples ``fit`` did not see.
+    C_ : float
+        The C used.
+    cv_results_ : dict
+        With ``C="auto"``: the values tried and their scores on the held-out samples, under the keys of scikit-learn's
+        ``GridSearchCV``. The best mean is not an estimate for new data, since the same folds chose C (on pure noise it
+        was up to 0.57): for that use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples
+        that ``fit`` did not see.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
         Number of turns.
-    expansion_ : Expansion
-        With a kernel: what its maps of the columns on the path need. Feature j * size + l of ``selection_`` and
-        ``coef_`` is number l of column j.
     fingerprint_ : dict
         ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same values and labels in
         any storage. The digest depends on the order of the labels and each column's largest |x|, not on every entry.

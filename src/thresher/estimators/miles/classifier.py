@@ -36,13 +36,16 @@ class MILESClassifier(BagClassifier):
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C. Instances of
         bags that are held out are not candidates.
-    support : {"shared", "per_class"}, default="shared"
-        With more than two classes: one set of instances shared by all classes, or the requested number for each class.
-    overshoot : float, "auto" or None, default="auto"
-        Elimination starts from ``overshoot`` times the requested number of instances, as in ``FGMClassifier``. None:
-        growth only.
+    scoring : str or callable, default=None
+        What sigma and C are chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
+    per_class : bool, default=False
+        With more than two classes: whether each class has the requested number of instances of its own.
+    elimination : bool, default=True
+        Whether more instances than requested are gathered and eliminated, as in ``FGMClassifier``.
+    n_candidates : int, float or "auto", default="auto"
+        Number of instances from which elimination starts, as in ``FGMClassifier``.
     features_per_turn : int or "auto", default="auto"
         Number of instances taken per turn.
     tol : float, default=1e-3
@@ -74,8 +77,6 @@ class MILESClassifier(BagClassifier):
         ``importance``, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
     prototypes_ : ndarray or csr_array of shape (n_selected, n_features)
         The selected training instances.
-    instances_ : Prototypes
-        All instances that models on the path use, with the width and the scale of the fit.
     path_ : Path
         Models with other numbers of instances; ``at(number)`` returns the classifier of one.
     coef_ : csr_array of shape (1, n_rows) or (n_classes, n_rows)
@@ -86,9 +87,9 @@ class MILESClassifier(BagClassifier):
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     sigma_, C_ : float
         The values used.
-    sigmas_, Cs_, scores_ : ndarray, ndarray, ndarray of shape (n_folds, n_sigmas, n_values)
-        If one was chosen: the values tried, and the accuracy, or the measure that is the loss, on the bags held out.
-        The best mean of ``scores_`` is not an estimate for new bags, since the same folds chose.
+    cv_results_ : dict
+        If sigma or C was chosen: the values tried and their scores on the bags held out, under the keys of
+        scikit-learn's ``GridSearchCV``. The best mean is not an estimate for new bags, since the same folds chose.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the columns seen in fit.
     n_iter_ : int

@@ -41,7 +41,7 @@ class Described:
         check_is_fitted(self)
         if label is None:
             names = getattr(self, "feature_names_in_", None)
-            label = "x{}".format if names is None else lambda j: str(names[j])
+            label = (lambda j: f"x{j}") if names is None else (lambda j: str(names[j]))
         listing = self._listing(label)
         score, facts = self._score_sentence(), self._facts(listing)
         return Description(listing, self.classes_.tolist(), self._sentences(), score, self._origin(), facts)

@@ -79,14 +79,53 @@ class InputMap(FeatureMap):
 
     @abstractmethod
     def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
-        """The ``size`` numbers of each of ``columns``, values as given, input after input."""
+        """The numbers of columns.
+
+        Parameters
+        ----------
+        columns : Block
+            The columns, values as given.
+        inputs : Inputs
+            What is known of them.
+        size : int
+            Numbers of each.
+
+        Returns
+        -------
+        Block
+            Of ``size`` times as many columns, those of the first input first.
+        """
 
     def learns(self, n_samples: int) -> bool:
-        """Whether the map needs values of the training data besides its statistics: see ``learnt``."""
+        """Whether the map needs values of the training data besides its statistics: see ``learnt``.
+
+        Parameters
+        ----------
+        n_samples : int
+            Samples of the fit.
+
+        Returns
+        -------
+        bool
+            By default it does not.
+        """
         return False
 
     def learnt(self, columns: Block, inputs: Inputs) -> Inputs:
-        """``inputs`` with what the map takes from the values of the training data; by default nothing."""
+        """What the map takes from the values of the training data.
+
+        Parameters
+        ----------
+        columns : Block
+            Columns of the training data, values as given.
+        inputs : Inputs
+            What is known of them.
+
+        Returns
+        -------
+        Inputs
+            ``inputs`` with what is learnt; by default nothing.
+        """
         return inputs
 
     def check(self, scale: str | None, restrictions: Restrictions) -> None:
