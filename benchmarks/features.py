@@ -3,7 +3,7 @@
 import numpy as np
 
 from thresher.features.base import Base, Restrictions, Samples
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Trace
 
 

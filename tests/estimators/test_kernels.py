@@ -20,7 +20,7 @@ from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import as_design
 from thresher.families.fgm.spec import FitSpec, is_too_much_work
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.report.path_display import path_scores
 
 X, y, _ = problem(80, 24, 4)

@@ -7,7 +7,7 @@ from thresher.data.designs.units import EachColumn
 from thresher.families.fgm.fit import held_out_scores, select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec, pool_sizes
 from thresher.features.base import Features
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 
 
 @dataclass(frozen=True, kw_only=True)

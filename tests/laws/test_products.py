@@ -19,7 +19,7 @@ from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
 from thresher.features.base import Base, Restrictions, Samples
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.known import as_feature_map
 from thresher.features.polynomial import tiles as pair_tiles
 from thresher.features.polynomial import walks as pair_walks

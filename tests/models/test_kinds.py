@@ -12,7 +12,8 @@ from scipy import sparse
 import thresher
 from tests.models.damage import refused, saved, with_features, write
 from tests.models.zoo import X, fitted, same
-from thresher.features.fitted import ColumnFeatures, FittedFeatures
+from thresher.features.fitted import FittedFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.state import values as registry
 from thresher.targets.base import Labels
 

@@ -30,12 +30,13 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
         restricted_groups,
         spread_on,
     )
-    from thresher.features.fitted import ColumnFeatures, FittedFeatures, MadeFeatures
+    from thresher.features.fitted import FittedFeatures, MadeFeatures
+    from thresher.features.fitted_columns import ColumnFeatures
 
 _MODULES = {
     "AdditiveKernel": "thresher.features.additive.spec",
     "Base": "thresher.features.base",
-    "ColumnFeatures": "thresher.features.fitted",
+    "ColumnFeatures": "thresher.features.fitted_columns",
     "Cost": "thresher.data.scan.pieces",
     "DenseBlock": "thresher.data.blocks.dense",
     "Design": "thresher.data.designs.base",

@@ -21,7 +21,8 @@ from thresher.data.input.validation import as_design, check_finite
 from thresher.data.scan.pieces import Cost
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError
-from thresher.features.fitted import ColumnFeatures, FittedFeatures
+from thresher.features.fitted import FittedFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.loops.moments import LARGEST, SUM
 from thresher.results import GroupLabels, Path, Selection, Spread, Station, Trace
 

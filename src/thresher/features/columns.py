@@ -19,7 +19,8 @@ from thresher.features.base import (
     restricted_groups,
     spread_on,
 )
-from thresher.features.fitted import ColumnFeatures, FittedFeatures
+from thresher.features.fitted import FittedFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.regrouped import start_of_groups
 from thresher.results import Selection
 

@@ -10,7 +10,7 @@ from thresher.data.scan.reducers import Collect
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Trace
 from thresher.testing.values import require
 

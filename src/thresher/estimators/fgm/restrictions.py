@@ -7,7 +7,7 @@ import numpy as np
 from thresher.errors import did_you_mean
 from thresher.estimators.shared import parameters as check
 from thresher.features.base import Restrictions
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.groups.spec import ColumnNumbers, grouping
 
 

@@ -14,7 +14,8 @@ from thresher.data.input.types import check_given
 from thresher.data.input.validation import check_columns, checked_sparse
 from thresher.data.workers import Workers, count_workers
 from thresher.estimators.shared.saved import Attribute
-from thresher.features.fitted import ColumnFeatures, FittedFeatures
+from thresher.features.fitted import FittedFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Selection
 
 FLOATS = (np.float64, np.float32)

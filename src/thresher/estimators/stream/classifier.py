@@ -21,7 +21,7 @@ from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.estimators.stream.options import class_factors, learner_options, number_of_passes
 from thresher.estimators.stream.saved import SAVED
 from thresher.families.online.learners import Learners
-from thresher.features.fitted import ColumnFeatures, HashedFeatures, NumberedFeatures
+from thresher.features.fitted_columns import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
 
 ROWS_PER_CHUNK = 1 << 14  # rows of a batch that are prepared together

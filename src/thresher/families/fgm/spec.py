@@ -207,9 +207,9 @@ def pool_sizes(wanted: int, mean_size: float = 1.0, overshoot: float | None = No
 
     By rule it tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
     features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
-    lower by more than 2 %. docs/decisions/the-rule-of-n-candidates-auto.md has the experiments. Of groups of ``mean_size`` columns the larger
-    pool has 400 columns or twice the number wanted, whichever is more, but no more than MOST_COLUMNS columns: more
-    units made no better picks, and the work grows with the cube of the columns.
+    lower by more than 2 %; docs/decisions/the-rule-of-n-candidates-auto.md has the experiments. Of groups of
+    ``mean_size`` columns the larger pool has 400 columns or twice the number wanted, whichever is more, but no more
+    than MOST_COLUMNS columns: more units made no better picks, and the work grows with the cube of the columns.
     """
     if overshoot is not None:
         return [math.ceil(overshoot * wanted)]

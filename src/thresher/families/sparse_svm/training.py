@@ -9,7 +9,7 @@ import numpy as np
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, relative_gap
 from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.families.sparse_svm.points import AlphaPath, polished, problems
-from thresher.features.fitted import ColumnFeatures
+from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Certificate, ProvenInactive, Selection, Spread, Step, Stop, StopReason
 
 
