@@ -383,11 +383,11 @@ def test_a_warm_start_from_the_answer_is_short_and_from_other_features_none(form
 def test_copies_pickles_and_model_files(tmp_path):
     for polynomial in (Polynomial(0.5, 2.0), "polynomial"):
         clf = FGMClassifier(3, feature_map=polynomial, n_candidates=2.0).fit(X, y)
-        assert clone(clf).features == polynomial
+        assert clone(clf).feature_map == polynomial
         assert "polynomial" in repr(clf).lower()
         thresher.save(clf, tmp_path / "model.json")
         for other in (pickle.loads(pickle.dumps(clf)), thresher.load(tmp_path / "model.json")):
-            assert other.features == polynomial
+            assert other.feature_map == polynomial
             np.testing.assert_array_equal(other.selection_.pairs, clf.selection_.pairs)
             for number in clf.path_.numbers:
                 scores = (each.at(number).decision_function(X) for each in (clf, other))
@@ -525,5 +525,5 @@ def test_scikit_learn_checks(estimator, check):
 def test_a_design_of_products_is_not_X():
     design = as_design(X)
     made = ProductDesign(design, terms_of(design, Polynomial(), np.ones(len(X))))
-    with pytest.raises(thresher.UnsupportedDesignError, match="features='polynomial'"):
+    with pytest.raises(thresher.UnsupportedDesignError, match='feature_map="polynomial"'):
         FGMClassifier(2, scale=None).fit(made, y)

@@ -25,7 +25,7 @@ warnings.simplefilter("ignore")
 MILESClassifier(2, n_jobs={threads}).fit(X[:80], y[own[:80]], bags=own[:80])
 tracemalloc.start()
 clf = MILESClassifier(10, n_jobs={threads}, elimination=False).fit(X, y[own], bags=own)
-print(tracemalloc.get_traced_memory()[1], clf.instances_.rows.size)
+print(tracemalloc.get_traced_memory()[1], clf.fitted_features_.prototypes.rows.size)
 """
 
 
