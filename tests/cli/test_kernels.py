@@ -29,7 +29,7 @@ def test_inputs_are_listed_by_the_length_of_their_weights(folder, kernel):
     options = ("-k", 3, "--feature-map", kernel, "-o", "m.json", "--test", "table.csv")
     shown = thresh("select", "table.csv", *options, folder=folder).stdout
     expected = thresher.FGMClassifier(3, feature_map=kernel).fit(X, Y)
-    inputs, size = expected.selection_.groups, expected.expansion_.size
+    inputs, size = expected.selection_.groups, expected.selection_.fitted_features.size
     squares = np.bincount(expected.selection_.features // size, expected.selection_.weights**2, minlength=12)
     order = inputs[np.argsort(-squares[inputs])]
     assert thresh("inspect", "m.json", "--names-only", folder=folder).stdout.split() == [f"c{j}" for j in order]

@@ -61,7 +61,7 @@ def test_predict_with_other_numbers_of_features(folder, report):
         assert found["accuracy"] == pytest.approx(clf.score(table.X, table.y))
     thresh("predict", "path.json", "test.npz", "-k", 0, folder=folder, check=2)
     wrong = thresh("predict", "path.json", "test.npz", "--point", 0, 0, folder=folder, check=2)
-    assert "for select and path use --features" in wrong.stderr
+    assert "for this model use --features" in wrong.stderr
 
 
 def test_inspect(folder, report):

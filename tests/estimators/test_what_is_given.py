@@ -94,7 +94,7 @@ def test_annotated_data_for_a_warm_start_and_a_prediction():
         ({1.0, 2.0}, "an object of type set; expected"),
         (object(), "an object of type object; expected"),
         (thresher, "an object of type module; expected"),
-        (FGMClassifier(), r"an object of type thresher\.estimators\.fgm\.FGMClassifier; expected"),
+        (FGMClassifier(), r"an object of type thresher\.estimators\.fgm\.classifier\.FGMClassifier; expected"),
     ],
 )
 @pytest.mark.parametrize("clf", ESTIMATORS, ids=str)

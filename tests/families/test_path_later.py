@@ -70,9 +70,9 @@ def test_every_number_up_to_twice_the_wanted_one_is_nested_below_the_pick(data, 
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_what_is_computed_later_is_what_a_fit_computes_at_once(support, monkeypatch):
     X, labels, _, _ = many_classes(90, 120)
-    later = FGMClassifier(10, support=support).fit(X, labels)
+    later = FGMClassifier(10, per_class=support == "per_class").fit(X, labels)
     monkeypatch.setattr(fgm_path, "KEEP", -1)
-    at_once = FGMClassifier(10, support=support).fit(X, labels)
+    at_once = FGMClassifier(10, per_class=support == "per_class").fit(X, labels)
     assert at_once.path_._later is None
     assert [station.number for station in later.path_] == [station.number for station in at_once.path_]
     for j in range(1, 21):
@@ -136,7 +136,7 @@ def test_large_blocks_skip_stations_on_the_way_to_the_pick(data, stations_made, 
     """Where a station is expensive, some units leave at a time; the numbers between come when they are asked for."""
     monkeypatch.setattr(machines, "LARGE", 100)
     monkeypatch.setattr(fgm, "STRIDE", 0.4)
-    clf = FGMClassifier(8, overshoot=2.0).fit(*data)
+    clf = FGMClassifier(8, n_candidates=2.0).fit(*data)
     assert stations_made == [16, 14, 11, 8]
     assert clf.selection_.features.size == 8
     assert sorted(set(clf.path_.numbers)) == list(range(1, 17))

@@ -400,8 +400,8 @@ def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
     X, y, cost = problem(60, 80, 4)
     one, machines, record = MarginProblem(y, cost, LOSSES["squared_hinge"]), [], machines_module.Machine.record_scan
 
-    def noting(machine, result):
-        record(machine, result)
+    def noting(machine, result, eligible):
+        record(machine, result, eligible)
         machines.append((machine.last_scan, machine.kept))
 
     monkeypatch.setattr(machines_module.Machine, "record_scan", noting)

@@ -61,7 +61,7 @@ def test_a_design_states_its_contract(made):
     assert design.shape == whole.shape
     assert design.width == whole.shape[1] <= design.n_columns
     assert 0 < design.entries <= whole.size
-    assert design.scan_cost().passes == 1.0
+    assert design.scan_cost().passes in (1.0, 2.0)  # of products of dense columns two: tests/scale/test_passes.py
     assert design.check_cost().passes >= 1.0
     assert 0.0 < design.take_cost(np.arange(2)).passes <= 1.0
     assert design.nbytes > 0

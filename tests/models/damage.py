@@ -10,7 +10,6 @@ import pytest
 
 import thresher
 from tests.models.zoo import data_for, fitted
-from thresher.cli.commands.inspect import own_facts
 from thresher.errors import ModelFileError
 from thresher.models import files, json_text
 from thresher.results.grid import SAFE_TESTS
@@ -75,7 +74,7 @@ def sound_or_refused(path, kind="two"):
             clf.at(*point).get_feature_names_out()
             assert clf.at(*point).selection_.ranking.size == clf.at(*point).selection_.features.size
         ask_grid(clf)
-        repr(clf), repr(clf.selection_), repr(clf.selection_.trace), hasattr(clf, "predict_proba"), own_facts(clf)
+        repr(clf), repr(clf.selection_), repr(clf.selection_.trace), hasattr(clf, "predict_proba"), str(clf.describe())
         repr(getattr(clf, "path_", None))
     return True
 

@@ -84,7 +84,8 @@ def models():
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
     yield "stream_hashed", thresher.StreamClassifier(3, hash_bits=4, random_state=0).fit(X, words), {}
     units = [("rbf", [0, 4]), ("linear", [1]), ("laplace", [2, 3])]
-    yield "kernels_units", thresher.AlignmentPathClassifier(units, step=0.5, cv=None).fit(X, words), {}
+    coarse = thresher.KernelPath(step=0.5)
+    yield "kernels_units", thresher.AlignmentPathClassifier(units, path=coarse, cv=None).fit(X, words), {}
 
 
 def odd_parameter():

@@ -96,7 +96,7 @@ def test_features_is_feature_map(features, feature_map, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [
-        ({"overshoot": 0.5}, "invalid parameter .n_candidates must be >= 1"),
+        ({"overshoot": 0.5}, "invalid parameter .n_candidates must be"),
         ({"support": "both"}, "invalid parameter .per_class"),
         ({"features": "cubes"}, "invalid parameter .feature_map"),
     ],

@@ -124,7 +124,7 @@ class PathDisplay:
             scores=path_scores(estimator, X, y, sample_weight, scoring),
             chosen=_n_features_chosen(estimator),
             score_name=score_name(scoring),
-            number_name="features per class" if getattr(estimator, "support", None) == "per_class" else "features",
+            number_name="features per class" if getattr(estimator, "per_class", False) else "features",
             name=type(estimator).__name__ if name is None else name,
         )
         return display.plot(ax=ax, **kwargs)

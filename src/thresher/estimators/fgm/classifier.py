@@ -167,7 +167,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
     >>> clf.selection_.features, data.relevant
     (array([ 539,  615, 1021, 1272, 1697]), array([ 539,  615, 1021, 1272, 1697]))
     >>> rare = data.X[:, data.relevant] @ np.sign(data.weights) > 2.5      # 44 of 300 samples
-    >>> FGMClassifier(n_features_to_select=5, loss="f1", overshoot=None).fit(data.X, rare).selection_.features
+    >>> FGMClassifier(n_features_to_select=5, loss="f1", elimination=False).fit(data.X, rare).selection_.features
     array([ 539,  615, 1021, 1272, 1697])
     """
 
