@@ -105,9 +105,7 @@ def passes_of_scans(trace):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(
-    ("labels", "options"), [(Y, {}), (Y, {"C": "auto", "cv": 3}), (CODES, {"per_class": True})]
-)
+@pytest.mark.parametrize(("labels", "options"), [(Y, {}), (Y, {"C": "auto", "cv": 3}), (CODES, {"per_class": True})])
 def test_one_more_scan_serves_all_models_and_is_a_pass(rule, labels, options, scans):
     """Classes, folds and values of C; each scan of a turn is in the trace."""
     trace = fitted(rule, X if labels is Y else Z, labels, **options).selection_.trace

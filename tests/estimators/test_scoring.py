@@ -77,7 +77,7 @@ def test_without_scoring_it_is_the_accuracy():
 def test_a_scorer_may_choose_another_C_than_the_measure_that_is_the_loss():
     clf = FGMClassifier(2, C="auto", cv=2, loss="f1", scoring="accuracy").fit(X, (y > 0).astype(int))
     scores = fold_scores(clf)
-    assert (np.round(45 * scores) == pytest.approx(45 * scores)), "shares of 45 samples, which F1 is not"
+    assert np.round(45 * scores) == pytest.approx(45 * scores), "shares of 45 samples, which F1 is not"
 
 
 @pytest.mark.parametrize(

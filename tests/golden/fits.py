@@ -383,11 +383,16 @@ FITS = {
     "alignment": lambda: alignment(PAIRED),
     "alignment csr classes": lambda: alignment(WEIGHTED3, sparse.csr_array, kernel="laplace", cv=None, svm="linear"),
     "alignment kernels of several columns": lambda: alignment(
-        PAIRED, kernel=[("rbf", [2 * g, 2 * g + 1]) for g in range(30)], C=[1.0, 10.0],
+        PAIRED,
+        kernel=[("rbf", [2 * g, 2 * g + 1]) for g in range(30)],
+        C=[1.0, 10.0],
         path=KernelPath(step=0.1, lambda2=[0.01, "auto"]),
     ),
     "alignment path alone": lambda: alignment(
-        PAIRED, kernel="polynomial", svm=None, path=KernelPath(divergence="kl", step=0.05, lambda2=0.05),
+        PAIRED,
+        kernel="polynomial",
+        svm=None,
+        path=KernelPath(divergence="kl", step=0.05, lambda2=0.05),
         store_training_columns=False,
     ),
     # the rest

@@ -27,6 +27,7 @@ LARGE = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
 
+
 @dataclass(frozen=True)
 class Grown:
     """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it stopped.

@@ -423,4 +423,3 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
         scores = {"best_score": self.best_score_} if hasattr(self, "best_score_") else {}
         chosen = {"C": self.C_, "p": self.path_.p[self.point_]} | scores
         return chosen | {"path": {name: getattr(self.path_, name) for name in names}}
-

@@ -179,9 +179,7 @@ class FGMBase(Described, PathClassifier):
         if isinstance(value, str) and value == ALL and self._selects_all:
             return ALL
         also = ' or "all" (of measures)' if self._selects_all else ""
-        raise ValueError(
-            f"{self.number_parameter} must be None, an integer, a fraction in (0, 1]{also}, got {value!r}"
-        )
+        raise ValueError(f"{self.number_parameter} must be None, an integer, a fraction in (0, 1]{also}, got {value!r}")
 
     _selects_all: ClassVar[bool] = False  # whether the number may be "all"
 

@@ -38,9 +38,7 @@ class Previous:
         if not features.continues(known):
             return None
         if target.labels.n_outputs != self.labels.n_outputs:
-            raise ValueError(
-                f"warm_start=True, but y has {target.labels} and the last fit saw {self.labels}: {REMEDY}"
-            )
+            raise ValueError(f"warm_start=True, but y has {target.labels} and the last fit saw {self.labels}: {REMEDY}")
 
         def starts(most: int | None) -> list[Earlier]:
             units, weights = features.start(self.selection, most)

@@ -372,4 +372,3 @@ class SparseSVCPath(ElasticSVC):
         if hasattr(self, "scores_"):
             facts |= {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
         return facts
-

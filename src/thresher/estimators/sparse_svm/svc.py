@@ -285,4 +285,3 @@ class SparseSVC(ElasticSVC):
     def _own_facts(self) -> dict[str, Any]:
         removed = {"features_removed": self.features_removed_, "samples_removed": self.samples_removed_}
         return {"alpha": self.alpha, "beta": self.beta} | removed
-

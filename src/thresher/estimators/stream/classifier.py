@@ -391,7 +391,6 @@ class StreamClassifier(SelectorClassifier):
         return {name: getattr(self, f"{name}_") for name in names}
 
 
-
 class StreamLearners(Learners):
     """Learners with what a StreamClassifier adds: validated options, labels, and the progress of the stream."""
 

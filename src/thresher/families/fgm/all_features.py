@@ -163,7 +163,12 @@ def reading(sides: Sides, trace: Trace) -> Iterator[None]:
 
 
 def _selection(
-    design: Design, ids: np.ndarray, solutions: list[Solution], at_zero: float, stop: Stop, trace: Trace,
+    design: Design,
+    ids: np.ndarray,
+    solutions: list[Solution],
+    at_zero: float,
+    stop: Stop,
+    trace: Trace,
     fitted: FittedFeatures,
 ) -> Selection:
     W = np.array([solution.w for solution in solutions]).T

@@ -80,9 +80,7 @@ class FitSpec:
             )
         wanted = number if isinstance(number, int) else min(most, max(1, int(number * features.n_units)))
         if len(features.forced) > wanted:
-            raise ValueError(
-                f"always_include names {len(features.forced)} {noun}s, but {self.parameter} is {wanted}"
-            )
+            raise ValueError(f"always_include names {len(features.forced)} {noun}s, but {self.parameter} is {wanted}")
         return wanted
 
     def pools(self, wanted: int | None, features: Features, target: Target) -> list[int | None]:

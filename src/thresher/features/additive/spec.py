@@ -296,9 +296,7 @@ class Intersection(InputMap):
             steps = np.arange(size + 1) / size  # equal ones, once raised to the power
             steps = steps if self.power == 1.0 else steps ** (1.0 / self.power)
             edges = np.multiply.outer(inputs.largest * inputs.factor, steps)
-        return step_encoded(
-            columns.shape[0], indptr, rows, values, inputs.factor, edges, self.power, columns.workers
-        )
+        return step_encoded(columns.shape[0], indptr, rows, values, inputs.factor, edges, self.power, columns.workers)
 
     def learns(self, n_samples: int) -> bool:
         """See InputMap."""

@@ -96,9 +96,7 @@ class BagSimilarity(FeatureMap):
         with base.trace.step("arrange"):
             instances = instances_of(X, base.weights)
             sigmas = self._sigmas(samples, instances, base.weights, factor)
-            distances = BagDistances(
-                X, samples.bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1
-            )
+            distances = BagDistances(X, samples.bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1)
         count = instances.rows.size
         return SelectedInstances(
             design=BagDesign(distances, sigmas[0]),

@@ -210,8 +210,6 @@ class ProductDesign(Design):
         return self.in_units_here(ids, np.sqrt(variance))
 
 
-
-
 def product_block(
     columns: Block,
     scaling: ColumnScaling | None,

@@ -118,9 +118,7 @@ class Polynomial(FeatureMap):
     def check(self, scale: str | None, restrictions: Restrictions) -> None:
         """See FeatureMap."""
         if restrictions.grouping is not None:
-            raise ValueError(
-                'groups and feature_map="polynomial" cannot be combined: products are selected one by one'
-            )
+            raise ValueError('groups and feature_map="polynomial" cannot be combined: products are selected one by one')
         if restrictions.forced.size and self.coef0 == 0.0:
             raise ValueError("always_include needs linear terms, but Polynomial(coef0=0) has none")
 
@@ -169,9 +167,7 @@ class Polynomial(FeatureMap):
     def _products(self, columns: Design, base: Base, restrictions: Restrictions) -> ProductDesign:
         """The products of ``columns``, those on the scale, except of the columns that are excluded."""
         if columns.n_columns < 2:
-            raise InvalidDataError(
-                'X has 1 feature(s): products need at least two columns; use feature_map="columns"'
-            )
+            raise InvalidDataError('X has 1 feature(s): products need at least two columns; use feature_map="columns"')
         size = base.largest
         if columns.scaling is not None:
             size = size * columns.scaling.take(np.arange(columns.width)).factor
