@@ -239,7 +239,7 @@ def test_bad_sigma_is_refused_before_any_work(sigma):
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"n_instances_to_select": 0}, "n_instances_to_select=0 must be between 1 and"),
+        ({"n_instances_to_select": 0}, "n_instances_to_select must be None, an integer >= 1"),
         ({"n_instances_to_select": 10_000}, "n_instances_to_select=10000 must be between 1 and"),
         ({"n_instances_to_select": 1.5}, "n_instances_to_select must be None"),
         ({"n_instances_to_select": "3"}, "n_instances_to_select must be None"),

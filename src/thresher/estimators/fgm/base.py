@@ -172,14 +172,16 @@ class FGMBase(Described, PathClassifier):
         value = getattr(self, self.number_parameter)
         if value is None:
             return None
-        if check.is_integer(value):
-            return int(value)  # its range is known with the data
+        if check.is_integer(value) and value >= 1:
+            return int(value)
         if check.is_real(value) and not check.is_integer(value) and 0 < value <= 1:
             return float(value)
         if isinstance(value, str) and value == ALL and self._selects_all:
             return ALL
         also = ' or "all" (of measures)' if self._selects_all else ""
-        raise ValueError(f"{self.number_parameter} must be None, an integer, a fraction in (0, 1]{also}, got {value!r}")
+        raise ValueError(
+            f"{self.number_parameter} must be None, an integer >= 1, a fraction in (0, 1]{also}, got {value!r}"
+        )
 
     _selects_all: ClassVar[bool] = False  # whether the number may be "all"
 
@@ -188,8 +190,8 @@ class FGMBase(Described, PathClassifier):
         value = self.n_candidates
         if isinstance(value, str) and value == "auto":
             return None
-        if check.is_integer(value):
-            return int(value)  # its range is known with the data
+        if check.is_integer(value) and value >= 1:
+            return int(value)
         if check.is_real(value) and not check.is_integer(value) and 1.0 <= value < np.inf:
             return float(value)
         raise ValueError(f"n_candidates must be 'auto', an integer >= 1 or a factor >= 1.0, got {value!r}")
