@@ -79,6 +79,8 @@ class FGMBase(Described, PathClassifier):
                 scale=self.scale, keep=restrictions.columns, to_csc=feature_map.reads_columns,
             )  # fmt: skip
             features = feature_map.on(base, samples, restrictions, scale=self.scale, centre=bool(self.fit_intercept))
+            fingerprint = base.fingerprint
+            del base  # its statistics of all columns take more memory than what the features need of them
             spec.wanted(features)  # raises now rather than after a choice
             choice = self._choice(features, target, spec, C, trace)
             features, plan = choice.features, spec.on(choice.features, target)
@@ -86,7 +88,7 @@ class FGMBase(Described, PathClassifier):
             progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.noun)
             selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
             progress.close(selection)
-        self._set(selection, features, target, plan, choice, base)
+        self._set(selection, features, target, plan, choice, fingerprint)
         return self
 
     def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace) -> Choice:
@@ -107,10 +109,16 @@ class FGMBase(Described, PathClassifier):
         return Folds(folds, target, trace, judge).chosen(features, Cs, spec)
 
     def _set(
-        self, selection: Selection, features: Features, target: ClassTarget, plan: FitPlan, choice: Choice, base: Base
+        self,
+        selection: Selection,
+        features: Features,
+        target: ClassTarget,
+        plan: FitPlan,
+        choice: Choice,
+        fingerprint: dict,
     ) -> None:
         """The fitted attributes; a fit that Ctrl-C ended raises KeyboardInterrupt once they are set."""
-        self.classes_, self.C_, self.fingerprint_ = target.classes, choice.C, base.fingerprint
+        self.classes_, self.C_, self.fingerprint_ = target.classes, choice.C, fingerprint
         self.__dict__.pop("cv_results_", None)
         if choice.results is not None:
             self.cv_results_ = choice.results
