@@ -1,7 +1,7 @@
 """Jobs whose time two versions of thresher are compared by: ``python -m benchmarks.version_jobs NAME`` prints seconds.
 
-They use the public face alone, but for the scan, whose call has changed. Data comes from the data folder where it is
-there, else it is made here.
+They use the public face alone, but for the scan; names that were other ones in earlier versions are looked up. Data
+comes from the data folder where it is there, else it is made here.
 """
 
 import importlib
@@ -14,9 +14,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from thresher import FGMClassifier, SparseSVCPath, StreamClassifier
-from thresher.data.input.validation import as_design
-from thresher.data.scan.reducers import TopK
+from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, SparseSVCPath, StreamClassifier
 from thresher.data.workers import Workers, granted_cores
 from thresher.datasets import make_wide
 
@@ -35,12 +33,19 @@ def set_of(name, shape, density):
     return X, np.where(np.asarray(X[:, :50].sum(axis=1)).ravel() > 0, 1, -1)
 
 
-def score_of(V):
-    """What a scan of this version is given: a score, or the vectors themselves."""
-    try:
-        return importlib.import_module("thresher.data.scan.scores").Correlation(V)
-    except ModuleNotFoundError:
-        return V
+def first_of(name, *modules):
+    """What ``name`` is in the first of these modules that this version has."""
+    for module in modules:
+        try:
+            return getattr(importlib.import_module(f"thresher.data.{module}"), name)
+        except ModuleNotFoundError:
+            continue
+    raise ImportError(f"{name} is in none of {modules}")
+
+
+as_design = first_of("as_design", "input.validation", "door")
+Correlation = first_of("Correlation", "scan.scores", "scores")
+TopK = first_of("TopK", "scan.reducers", "reducers")
 
 
 def scan(make, vectors, repeats):
@@ -50,7 +55,7 @@ def scan(make, vectors, repeats):
 
     def run():
         for _ in range(repeats):
-            design.scan(score_of(V), TopK(100))
+            design.scan(Correlation(V), TopK(100))
 
     return run
 
@@ -91,6 +96,47 @@ def gaussian():
     return fit(FGMClassifier(100, C=1.0, scale="std"), data.X, data.y)
 
 
+def products():
+    data = make_wide(500, 2000, n_relevant=20, random_state=0)
+    name = "feature_map" if "feature_map" in FGMClassifier().get_params() else "features"
+    return fit(FGMClassifier(20, **{name: "polynomial"}), data.X, data.y)
+
+
+def groups():
+    data = make_wide(1000, 20_000, n_relevant=100, random_state=0)
+    return fit(FGMClassifier(20, groups=np.arange(20_000) // 10), data.X, data.y)
+
+
+def kernels():
+    data = make_wide(500, 5000, n_relevant=20, random_state=0)
+    name = "feature_map" if "feature_map" in FGMClassifier().get_params() else "features"
+    return fit(FGMClassifier(20, **{name: "additive_gaussian"}), data.X, data.y)
+
+
+def f1():
+    X, y = set_of("news20_bigram", (18_821, 1_283_064), 3e-4)
+    return fit(FGMClassifier(50, loss="f1"), X, y)
+
+
+def bags():
+    rng = np.random.default_rng(0)
+    X, bags = rng.standard_normal((3000, 200)), np.repeat(np.arange(300), 10)
+    y = np.arange(300) % 2
+    X[::10] += 2.0 * y[:, None]
+    clf = MILESClassifier(20, C=1.0)
+    return lambda: clf.fit(X, y[bags], bags=bags)
+
+
+def alignment():
+    data = make_wide(200, 500, n_relevant=10, random_state=0)
+    return fit(AlignmentPathClassifier(cv=3), data.X, data.y)
+
+
+def chosen():
+    data = make_wide(500, 5000, n_relevant=20, random_state=0)
+    return fit(FGMClassifier(20, C="auto"), data.X, data.y)
+
+
 JOBS = {
     "scan, dense C float32, 1 vector": lambda: scan(dense, 1, 20),
     "scan, dense C float32, 16 vectors": lambda: scan(dense, 16, 4),
@@ -103,6 +149,13 @@ JOBS = {
     "FGM, 100 of 1,283,064 columns (news20_bigram)": lambda: fit(
         FGMClassifier(100, C=1.0, scale=None), *set_of("news20_bigram", (18_821, 1_283_064), 3e-4)
     ),
+    "FGM, 20 groups of ten, of 20,000 columns": groups,
+    "FGM, 20 products of 2,000 columns": products,
+    "FGM, 20 of 5,000 inputs of a Gaussian kernel": kernels,
+    "FGM, 20 of 5,000 columns, C chosen": chosen,
+    "FGM, 50 columns for F1 (news20_bigram)": f1,
+    "MILES, 20 of 3,000 instances": bags,
+    "alignment path, 500 columns, three folds": alignment,
     "sparse SVM, 200 points (rcv1_subsets)": grid,
     "stream, B-ARDA, 3 passes (farm_ads)": stream,
 }
