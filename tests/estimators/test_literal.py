@@ -8,8 +8,8 @@ from tests.problems import many_classes, problem
 from thresher import AdditiveGaussian, FGMClassifier, Polynomial
 from thresher.data.input.validation import as_design
 from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.problems.named import as_loss
 from thresher.results import StopReason, Trace
-from thresher.targets.criteria import criterion_of
 
 X, y, COST = problem(60, 80, 3, noise=2.0)
 LITERAL = {"C": 2.0, "scale": None, "elimination": False, "features_per_turn": 4}
@@ -19,7 +19,7 @@ LITERAL = {"C": 2.0, "scale": None, "elimination": False, "features_per_turn": 4
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_it_is_growth_by_sub_problem_30(loss, fit_intercept):
     """Law: the same bits as of the algorithm on a bare design; it stalls above ``tol``, where ours converges."""
-    posed = MarginProblem(y, COST, criterion_of(loss).loss, fit_intercept)
+    posed = MarginProblem(y, COST, as_loss(loss), fit_intercept)
     literal = fgm(as_design(X), [posed], Trace(), wanted=None, per_turn=4, tol=1e-7, literal=True, max_turns=19)
     options = LITERAL | {"loss": loss, "fit_intercept": fit_intercept, "tol": 1e-7, "max_iter": 19}
     clf = FGMClassifier(solver="apg", **options).fit(X, y)

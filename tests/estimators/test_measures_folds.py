@@ -15,9 +15,9 @@ from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm import choice
+from thresher.optim.measures import base
 from thresher.optim.problems.cuts import CutProblem
 from thresher.results import Trace
-from thresher.targets import criteria
 
 SLOWER = [pytest.param(loss, marks=pytest.mark.slow) for loss in ("error", "prbep", "auc", RecallAtK(20))]
 
@@ -90,7 +90,7 @@ def test_folds_have_their_share_of_a_number_of_samples(monkeypatch):
         seen.append(measure)
         return CutProblem(y, cost, measure, *others)
 
-    monkeypatch.setattr(criteria, "CutProblem", posed)
+    monkeypatch.setattr(base, "CutProblem", posed)
     weights = np.r_[np.zeros(20), np.ones(40)]
     clf = fitted(PrecisionAtK(10), C="auto", cv=2, sample_weight=weights)
     assert seen == [PrecisionAtK(5)] * 10 + [PrecisionAtK(10)]

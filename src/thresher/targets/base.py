@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.margins import Problem
 from thresher.state import ArrayReader, ArrayWriter, OfKind
 
-SMALLEST, LARGEST = 1e-60, 1e60  # of the sum of costs
+LEAST_COST, MOST_COST = 1e-60, 1e60  # of all samples together
 
 
 class Labels(OfKind, ABC):
@@ -80,10 +81,13 @@ class Target(ABC):
     Parameters
     ----------
     weights : ndarray of shape (n_samples,)
-        Weights of the samples; those of weight zero are not there.
+        Weights of the samples; those of weight zero do not count.
+    loss : Loss or Measure
+        What is minimised.
     """
 
     weights: np.ndarray
+    loss: LossOrMeasure
 
     @property
     @abstractmethod
@@ -106,14 +110,14 @@ class Target(ABC):
         """What folds are balanced by: the class of each sample; None: nothing."""
 
     @property
-    @abstractmethod
     def default_C(self) -> float:
         """The C that None stands for."""
+        return self.loss.default_C(self.weights)
 
     @property
     def overshoot(self) -> float | None:
         """How many times as many candidates as features elimination starts from; None: by the general rule."""
-        return None
+        return self.loss.overshoot
 
     @abstractmethod
     def problems(self, C: float, held_out: np.ndarray | None = None) -> list[Problem]:
@@ -158,11 +162,6 @@ class Target(ABC):
             What the loss stands for: accuracy, or a measure.
         """
 
-    @property
-    @abstractmethod
-    def score_name(self) -> str:
-        """What ``score`` is, in words."""
-
     def by_model(self, units: np.ndarray, W: np.ndarray, *, grouped: bool) -> list[tuple[np.ndarray, np.ndarray]]:
         """(units, weights (columns, outputs)) of each model, of an earlier fit with weights W (columns, outputs)."""
         if self.n_models == 1:
@@ -177,10 +176,10 @@ class Target(ABC):
         Raises ValueError if squares of scores would overflow float64.
         """
         cost = C * self.weights
-        if not SMALLEST <= cost.sum() <= LARGEST:
+        if not LEAST_COST <= cost.sum() <= MOST_COST:
             raise ValueError(
-                f"the sum of C times the sample weights is {cost.sum():.1e}; it must be between {SMALLEST:g} and "
-                f"{LARGEST:g}: use another C or rescale sample_weight"
+                f"the sum of C times the sample weights is {cost.sum():.1e}; it must be between {LEAST_COST:g} and "
+                f"{MOST_COST:g}: use another C or rescale sample_weight"
             )
         if held_out is not None:
             cost[held_out] = 0.0

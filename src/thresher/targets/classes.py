@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from thresher.errors import InvalidDataError
+from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.margins import Problem
 from thresher.state import ArrayReader, ArrayWriter, fields, get_typed, increasing, need, put_typed, required
 from thresher.targets.base import Labels, Target
-from thresher.targets.criteria import Criterion
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class ClassLabels(Labels, kind="classes"):
 
 @dataclass(frozen=True, eq=False)
 class ClassTarget(Target):
-    """Class labels with a criterion.
+    """Class labels, with a smooth loss of margins or a measure.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class ClassTarget(Target):
         The class of each sample, as a position in ``classes``.
     weights : ndarray of shape (n_samples,)
         Weights of the samples.
-    criterion : Criterion
+    loss : Loss or Measure
         What is minimised.
     shift : bool
         Whether the model has an intercept.
@@ -69,7 +70,7 @@ class ClassTarget(Target):
     classes: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
-    criterion: Criterion
+    loss: LossOrMeasure
     shift: bool
     per_class: bool = False
 
@@ -93,43 +94,37 @@ class ClassTarget(Target):
         """See Target."""
         return self.codes
 
-    @property
-    def default_C(self) -> float:
-        """See Target."""
-        return self.criterion.default_C(self.weights)
-
-    @property
-    def overshoot(self) -> float | None:
-        """See Target."""
-        return self.criterion.overshoot
-
-    @property
-    def score_name(self) -> str:
-        """See Target."""
-        return self.criterion.score_name
-
     def problems(self, C: float, held_out: np.ndarray | None = None) -> list[Problem]:
         """See Target.
 
-        Samples whose weight is zero are not there at all; those that have one and no cost are held out.
+        Samples of weight zero do not count among those that there are; held out are those with a weight and no cost.
         """
         cost = self.costs(C, held_out)
         share = np.count_nonzero(cost) / np.count_nonzero(self.weights)
         signs = signs_of(self.codes, self.classes.size)
-        make, shift = self.criterion.problem, self.shift
-        if signs.ndim == 1:
-            return [make(signs, cost, shift=shift, share=share)]
-        if self.per_class:
-            return [make(y, cost, shift=shift, share=share) for y in signs]
-        return [make(signs.ravel(), np.tile(cost, len(signs)), shift=shift, classes=len(signs), share=share)]
+        if signs.ndim == 1 or self.per_class:
+            return [self.loss.problem(y, cost, self.shift, share=share) for y in np.atleast_2d(signs)]
+        return [self.loss.problem(signs.ravel(), np.tile(cost, len(signs)), self.shift, len(signs), share)]
 
     def check_folds(self, folds: Sequence[np.ndarray]) -> None:
         """See Target."""
-        self.criterion.check_folds(folds, self.codes, self.weights)
+        for fold, test in enumerate(folds if self.loss.judges else []):  # accuracy is always known
+            try:
+                self.score(np.zeros((self.codes.size, self.labels.n_outputs)), test)
+            except ValueError as error:
+                raise InvalidDataError(f"fold {fold} of cv cannot be judged by {self.loss!r}: {error}") from None
 
     def score(self, scores: np.ndarray, test: np.ndarray) -> float:
-        """See Target."""
-        return self.criterion.score(scores, test, self.codes, self.weights)
+        """See Target: accuracy, or a measure, the mean over the classes that occur, each against all others."""
+        scores, codes, weights = scores[test], self.codes[test], self.weights[test]
+        two = scores.shape[1] == 1
+        if not self.loss.judges:
+            predicted = (scores[:, 0] > 0).astype(int) if two else scores.argmax(axis=1)
+            return float(np.average(predicted == codes, weights=weights))
+        measure: Any = self.loss.of_share(test.size / np.count_nonzero(self.weights))
+        columns = {1: 0} if two else {c: c for c in np.unique(codes).tolist()}  # of two, column 0 is about class 1
+        signs = {c: np.where(codes == c, 1.0, -1.0) for c in columns}
+        return float(np.mean([measure.score(signs[c], scores[:, column], weights) for c, column in columns.items()]))
 
 
 def get_classes(reader: ArrayReader, value: Any) -> np.ndarray:

@@ -15,7 +15,6 @@ from thresher.errors import ModelFileError
 from thresher.estimators.shared.scoring import PrecomputedScores
 from thresher.features.instances.bags import grouped
 from thresher.models import read as read_model
-from thresher.targets.words import measure_of, title_of
 
 
 def run(
@@ -139,16 +138,15 @@ def measures(y, known, predicted, decided, classes):
 
 def of_loss(reporter, clf, decided, y):
     """The measure that the model was fitted for, if it was, with its name."""
-    criterion = clf._criterion
-    measure = None if criterion is None else measure_of(criterion)
-    if measure is None:
+    measure = clf._loss
+    if measure is None or not measure.judges:
         return {}
     value = None
     try:
         value = measure.scorer()(PrecomputedScores(clf.classes_, decided), np.arange(len(y)), y)
     except ValueError as error:
-        undefined(reporter, criterion, error)
-    return {"measure": title_of(criterion), "value": value}
+        undefined(reporter, measure, error)
+    return {"measure": measure.title, "value": value}
 
 
 def show(reporter, report, classes):

@@ -33,8 +33,6 @@ from thresher.features.polynomial.spec import Polynomial
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.report.path_display import path_scores
-from thresher.targets.criteria import criterion_of
-from thresher.targets.words import measure_of, title_of
 
 KERNELS = ("intersection", "additive_chi2", "additive_gaussian")
 FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers of features on the path
@@ -270,14 +268,13 @@ def tested(reporter, model, test, kind, labels, ignore, jobs):
 
 def of_measure(reporter, clf, X, y):
     """{name: the measure that the model was fitted for, of every model of the path}; empty if there is none."""
-    criterion = criterion_of(clf.loss)
-    measure = measure_of(criterion)
-    if measure is None:
+    measure = clf._loss
+    if not measure.judges:
         return {}
     try:
-        return {title_of(criterion): path_scores(clf, X, y, scoring=measure.scorer())}
+        return {measure.title: path_scores(clf, X, y, scoring=measure.scorer())}
     except ValueError as error:
-        undefined(reporter, criterion, error)
+        undefined(reporter, measure, error)
         return {}
 
 
@@ -288,13 +285,12 @@ def of_bag_path(reporter, clf, table, y):
     known = [PrecomputedScores(clf.classes_, each) for each in decided]
     rows = np.arange(y.size)
     scores = {"accuracy": np.array([np.mean(each.predict(rows) == y) for each in known])}
-    criterion = criterion_of(clf.loss)
-    measure = measure_of(criterion)
-    if measure is not None:
+    measure = clf._loss
+    if measure.judges:
         try:
-            scores[title_of(criterion)] = np.array([measure.scorer()(each, rows, y) for each in known])
+            scores[measure.title] = np.array([measure.scorer()(each, rows, y) for each in known])
         except ValueError as error:
-            undefined(reporter, criterion, error)
+            undefined(reporter, measure, error)
     return scores
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.optim.measures.values import FBeta, PrecisionAtK, RecallAtK
-from thresher.targets.criteria import MeasureCriterion, criterion_of
-from thresher.targets.words import title_of
+from thresher.optim.problems.named import as_loss
 
 AT_K = {"precision_at_k": PrecisionAtK, "recall_at_k": RecallAtK}
 COUNT, MULTIPLE = re.compile(r"[0-9]+"), re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)p")
@@ -49,25 +48,26 @@ def k_of(text):
 
 def check_at(loss, count, noun, file):
     """Raise an error if --at asks for more samples than there are."""
-    if isinstance(loss, (PrecisionAtK, RecallAtK)) and isinstance(loss.k, int) and loss.k > count:
+    k = getattr(loss, "k", None)
+    if isinstance(k, int) and k > count:
         raise ValueError(
-            f"--at {loss.k}: {file} has only {count:,} {noun}s; use a smaller number, or a multiple of the number of "
+            f"--at {k}: {file} has only {count:,} {noun}s; use a smaller number, or a multiple of the number of "
             "positives such as 2p"
         )
 
 
 def check_loss(loss, features, balanced):
     """Raise an error for other options that the loss does not allow."""
-    criterion = criterion_of(loss)
-    if features == "all" and not isinstance(criterion, MeasureCriterion):
+    minimised = as_loss(loss)
+    if features == "all" and not minimised.selects_all:
         raise WrongUsage(
             f"--features all needs the --loss of a measure, such as f1; got {loss}, which LIBLINEAR fits on all columns"
         )
-    if balanced and isinstance(criterion, MeasureCriterion) and not criterion.measure.is_weighted:
-        name = criterion.measure.name
+    if balanced and not minimised.is_weighted:
+        name = minimised.name
         raise WrongUsage(f"--balanced cannot be combined with --loss {name}: the measure takes no weights of classes")
 
 
-def undefined(reporter, criterion, error):
+def undefined(reporter, measure, error):
     """Warn that a measure has no value on some data: too few samples, or no positives."""
-    reporter.warn(f"{title_of(criterion)} is undefined here: {error}")
+    reporter.warn(f"{measure.title} is undefined here: {error}")

@@ -28,11 +28,11 @@ from thresher.estimators.shared.scoring import fold_scorer
 from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
 from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
-from thresher.optim.problems.named import is_logistic
+from thresher.optim.named_values import LossOrMeasure
+from thresher.optim.problems.named import as_loss, is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words
 from thresher.targets.classes import ClassLabels, ClassTarget
-from thresher.targets.criteria import Criterion, criterion_of
 
 SOLVERS = ("auto", "apg")
 
@@ -139,7 +139,7 @@ class FGMBase(Described, PathClassifier):
 
     def _spec(self, trace: Trace) -> FitSpec:
         """The parameters that can be validated without the data; ValueError if one of them is invalid."""
-        criterion_of(self.loss)
+        as_loss(self.loss)
         check.one_of("scale", self.scale, SCALES)
         check.boolean("per_class", self.per_class)
         check.boolean("elimination", self.elimination)
@@ -214,10 +214,9 @@ class FGMBase(Described, PathClassifier):
         """What is predicted, with the loss."""
         classes, codes = check.classes_of(samples.y)
         weights = check.row_weights(samples.weights, self.class_weight, codes, classes)
-        criterion = criterion_of(self.loss)
-        criterion.check_weights(weights)
+        self._loss.check_weights(weights)
         per_class = bool(self.per_class) and classes.size > 2
-        return ClassTarget(classes, codes, weights, criterion, bool(self.fit_intercept), per_class)
+        return ClassTarget(classes, codes, weights, self._loss, bool(self.fit_intercept), per_class)
 
     def _previous(self, X: MatrixLike) -> Previous | None:
         """The last fit if this one starts from it; checked before anything is overwritten."""
@@ -241,21 +240,20 @@ class FGMBase(Described, PathClassifier):
         return proven(self.selection_, wanted, always_include, each=each) + self._feature_map().proof_note
 
     @property
-    def _criterion(self) -> Criterion:
+    def _loss(self) -> LossOrMeasure:
         """What is minimised."""
-        return criterion_of(self.loss)
+        return as_loss(self.loss)
 
     def _notes(self) -> list[str]:
         certificate: Any = self.selection_.certificate
-        note = words.little_gained(self._criterion, certificate.pick_objective, certificate.at_zero)
+        note = words.little_gained(self._loss, certificate.pick_objective, certificate.at_zero)
         return [note] if note else []
 
     def _score_sentence(self) -> str:
         if not hasattr(self, "cv_results_"):
             return ""
         params, means = self.cv_results_["params"], self.cv_results_["mean_test_score"]
-        measure = words.measure_of(self._criterion)
-        name = "accuracy" if measure is None else words.title_of(self._criterion)
+        name = self._loss.title if self._loss.judges else "accuracy"
         name = name if self.scoring is None else scoring_name(self.scoring)
         tried = f"{len(params)} values of C" if len(params[0]) == 1 else f"{len(params)} pairs of sigma and C"
         return chosen_by(name, float(means.max()), f"the best of {tried}")
@@ -263,7 +261,7 @@ class FGMBase(Described, PathClassifier):
     def _origin(self) -> list[str]:
         numbers = format_ranges(self.path_.numbers)
         return [
-            f"loss: {words.in_words(self._criterion, self.classes_)}",
+            f"loss: {words.in_words(self._loss, self.classes_)}",
             f"{self._settings()}; path: {numbers} {self._noun}s",
         ]
 
@@ -277,7 +275,7 @@ class FGMBase(Described, PathClassifier):
         return f"C = {self.C_:g}"
 
     def _own_facts(self) -> dict[str, Any]:
-        return words.facts_of(self._criterion) | {"C": self.C_, "path": self.path_.numbers}
+        return words.facts_of(self._loss) | {"C": self.C_, "path": self.path_.numbers}
 
 
 def has_probabilities(estimator: FGMBase) -> bool:

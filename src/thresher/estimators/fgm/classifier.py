@@ -19,7 +19,6 @@ from thresher.features.known import WORDS, as_feature_map
 from thresher.optim.measures.base import Measure
 from thresher.optim.problems.loss import Loss
 from thresher.results import counted
-from thresher.targets.criteria import MarginCriterion, criterion_of
 
 GROUPS_SHOWN = 50
 
@@ -274,7 +273,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
         super()._check_together(spec)
         if spec.number != ALL:
             return
-        if isinstance(criterion_of(self.loss), MarginCriterion):
+        if not self._loss.selects_all:
             raise ValueError(
                 f'n_features_to_select="all" is for measures; with loss={self.loss!r} use scikit-learn\'s LinearSVC or '
                 "LogisticRegression, which solve that problem"

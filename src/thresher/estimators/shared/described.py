@@ -22,7 +22,7 @@ class Described:
     n_features_in_: int
     proof: Callable[[], str]
     _why_no_importance = NO_STATISTICS
-    _criterion: Any = None  # what was minimised, if it is a loss or a measure of users
+    _loss: Any = None  # what was minimised, if it is a loss or a measure of users
     _chosen_by: str | None = None  # the option of commands that chooses a model of the path
 
     def describe(self, label: Callable[[int], str] | None = None) -> Description:

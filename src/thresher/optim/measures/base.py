@@ -1,8 +1,8 @@
 """What every measure of performance can do."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,10 +10,14 @@ from thresher.errors import InvalidDataError
 from thresher.optim.measures.cuts import Oracle, Rows, checked_scores, checked_weights, signs
 from thresher.optim.measures.labellings import best_rows
 from thresher.optim.measures.scorer import MeasureScorer
-from thresher.optim.named_values import Named
+from thresher.optim.named_values import LossOrMeasure
+from thresher.optim.problems.cuts import CutProblem
+
+DEFAULT_TOTAL = 1e6  # C times the number of samples
+OVERSHOOT = 1.2  # times the number of features wanted; from hundreds, with a large C, picks fit noise
 
 
-class Measure(Named, ABC):
+class Measure(LossOrMeasure):
     """A measure of performance in the binary case; base class for measures of your own.
 
     A subclass is a frozen dataclass: a value that can be compared. It has ``loss_of``, ``score_of`` and ``oracle``, and
@@ -39,6 +43,9 @@ class Measure(Named, ABC):
 
     of_rankings: ClassVar[bool] = False
     is_weighted: ClassVar[bool] = False
+    judges: ClassVar[bool] = True
+    selects_all: ClassVar[bool] = True
+    overshoot: ClassVar[float | None] = OVERSHOOT
 
     def loss(self, y: np.ndarray, labels: np.ndarray) -> float:
         """Delta(y, labels): one less the measure, in [0, 1].
@@ -169,6 +176,60 @@ class Measure(Named, ABC):
         """
         return MeasureScorer(self)
 
+    def default_C(self, weights: np.ndarray) -> float:
+        """The C that None stands for.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            1e6 divided by the sum of the weights.
+        """
+        return DEFAULT_TOTAL / float(weights.sum())
+
+    def check_weights(self, weights: np.ndarray) -> None:
+        """Raise InvalidDataError for sample weights that it does not take, ValueError for too few samples with one.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Weights of the samples.
+        """
+        if not self.is_weighted and not np.isin(weights, (0.0, 1.0)).all():
+            raise InvalidDataError(
+                f"loss={self.name!r} takes sample weights 0 and 1 only, and no class_weight: with others, the most "
+                "violated labelling would be the solution of a knapsack problem. Use loss='error' or 'auc', "
+                "'squared_hinge' or 'logistic', or repeat samples"
+            )
+        self.n_predicted(1, int(np.count_nonzero(weights)))  # raises if these are too few
+
+    def problem(
+        self, y: np.ndarray, cost: np.ndarray, fit_intercept: bool, classes: int = 1, share: float = 1.0
+    ) -> CutProblem:
+        """The problem of labels and costs, for the solvers.
+
+        Parameters
+        ----------
+        y, cost : ndarray of shape (classes * n_samples,)
+            Labels -1.0 and +1.0 and costs of the samples, class after class.
+        fit_intercept : bool
+            Whether the model has an intercept.
+        classes : int, default=1
+            Number of classes, each against all others.
+        share : float, default=1.0
+            The share of all samples that these are, as in ``of_share``.
+
+        Returns
+        -------
+        CutProblem
+            Everything but the columns and the penalty.
+        """
+        return CutProblem(y, cost, self.of_share(share), fit_intercept, classes)
+
     def _check_weighted(self) -> None:
         if not self.is_weighted:
             raise InvalidDataError(
@@ -261,18 +322,3 @@ class Measure(Named, ABC):
             are too few samples.
         """
         return None
-
-    def of_share(self, share: float) -> Self:
-        """The measure for a part of the samples, such as a fold.
-
-        Parameters
-        ----------
-        share : float
-            The size of the part relative to all samples.
-
-        Returns
-        -------
-        Measure
-            The measure itself, unless it counts samples.
-        """
-        return self

@@ -37,6 +37,7 @@ class ErrorRate(ConfusionMeasure):
 
     name: ClassVar[str] = "error"
     title = "error rate"
+    judges: ClassVar[bool] = False  # accuracy is one less
     is_weighted: ClassVar[bool] = True
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
@@ -144,6 +145,7 @@ class PRBEP(ConfusionMeasure):
 
     name: ClassVar[str] = "prbep"
     title = "PRBEP"
+    explained_title = "PRBEP (precision where it equals recall)"
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
         """See ConfusionMeasure."""
@@ -183,6 +185,11 @@ class _AtK(ConfusionMeasure):
     def title(self) -> str:
         """The measure in words."""
         return f"{self.name.split('_')[0]} at {self.k if isinstance(self.k, int) else f'{self.k:g}p'}"
+
+    @property
+    def explained_title(self) -> str:
+        """The measure in words, with what p is."""
+        return self.title + " (p: the number of positives)" * isinstance(self.k, float)
 
     def n_predicted(self, n_positive: int | None, n_samples: int) -> int:
         """See Measure: k, or k times as many as are positive."""

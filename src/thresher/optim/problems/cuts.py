@@ -10,13 +10,15 @@ training scores (see ``Oracle.threshold``), which for the error rate is b itself
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from thresher.optim.measures.base import Measure
 from thresher.optim.measures.cuts import Cut, Oracle, ShiftSearch, Violation
 from thresher.optim.problems.margins import DualPoint, Evaluation, Problem
+
+if TYPE_CHECKING:
+    from thresher.optim.measures.base import Measure
 
 SHIFT_ROUNDING = 1e-12  # of the risk: shifts that differ by less are equally good
 BRACKET_STEP, BRACKET_GROWTH = 0.1, 4.0  # of the search for a bracket of the best shift
@@ -79,7 +81,7 @@ class CutProblem(Problem):
 
     y: np.ndarray
     cost: np.ndarray
-    measure: Measure
+    measure: "Measure"
     fit_intercept: bool = True
     classes: int = 1
     accuracy: float = 1e-3

@@ -8,12 +8,13 @@ one likes. In the dual, alpha_i = -c_i l'(y_i z_i) >= 0, and with d(t) = min ove
 with equality at that alpha: Fenchel and Young's inequality, from which every certificate follows.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 
 import numpy as np
 
-from thresher.optim.named_values import Named
+from thresher.optim.named_values import LossOrMeasure
+from thresher.optim.problems.margins import MarginProblem
 
 # A sum below this share of its terms counts as zero; the remaining error of the shift is removed by ``feasible``.
 ROUNDING = 1e-14
@@ -21,9 +22,10 @@ OUTSIDE = 1e-12  # shares may leave the domain of the dual function by so much, 
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 NEAREST = 1e-9  # relative accuracy of the best multiple, whose bound is flat there
 SMALLEST = 1e-30  # multiples below give the bound 0
+DEFAULT_C = 1.0
 
 
-class Loss(Named, ABC):
+class Loss(LossOrMeasure):
     """A loss function l of margins m = y z, with labels y = +-1 and scores z; base class for losses of your own.
 
     A subclass is a frozen dataclass with ``value``, ``slope``, ``curvature``, ``dual`` and ``largest_curvature``. All
@@ -145,6 +147,44 @@ class Loss(Named, ABC):
         ndarray of the same shape
             d(t) = min over m of l(m) + t m; d(0) = 0.
         """
+
+    def default_C(self, weights: np.ndarray) -> float:
+        """The C that None stands for.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            1.0, whatever the weights.
+        """
+        return DEFAULT_C
+
+    def problem(
+        self, y: np.ndarray, cost: np.ndarray, fit_intercept: bool, classes: int = 1, share: float = 1.0
+    ) -> MarginProblem:
+        """The problem of labels and costs, for the solvers.
+
+        Parameters
+        ----------
+        y, cost : ndarray of shape (classes * n_samples,)
+            Labels -1.0 and +1.0 and costs of the samples, class after class.
+        fit_intercept : bool
+            Whether the model has an intercept.
+        classes : int, default=1
+            Number of classes, each against all others.
+        share : float, default=1.0
+            The share of all samples that these are; without influence.
+
+        Returns
+        -------
+        MarginProblem
+            Everything but the columns and the penalty.
+        """
+        return MarginProblem(y, cost, self, fit_intercept, classes)
 
     def total(self, margins: np.ndarray, cost: np.ndarray) -> float:
         """The loss of all samples.

@@ -13,11 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from thresher.optim.problems.loss import Loss
+if TYPE_CHECKING:
+    from thresher.optim.problems.loss import Loss
 
 
 class DualPoint(ABC):
@@ -117,7 +118,7 @@ class QuadraticDual(Protocol):
 
     y: np.ndarray
     cost: np.ndarray
-    loss: Loss
+    loss: "Loss"
 
     def dual_at(self, alpha: np.ndarray) -> "MarginDual":
         """The dual point alpha."""
@@ -133,7 +134,7 @@ class MarginDual(DualPoint):
     alpha: np.ndarray
     y: np.ndarray
     cost: np.ndarray
-    loss: Loss
+    loss: "Loss"
 
     @cached_property
     def vector(self) -> np.ndarray:
@@ -164,7 +165,7 @@ class MarginProblem(Problem):
 
     y: np.ndarray
     cost: np.ndarray
-    loss: Loss
+    loss: "Loss"
     fit_intercept: bool = True
     classes: int = 1
 
