@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from thresher.losses import Loss
 from thresher.optim.problems.margins import feasible
-from thresher.testing.values import check_value, require
+from thresher.testing.values import check_value, require, require_close, require_everywhere
 
 N_SAMPLES = 40
 STEP = 1e-6  # of differences
@@ -37,8 +37,7 @@ def check_loss(loss: Loss, *, random_state: int = 0) -> None:
     >>> from thresher.testing import check_loss
     >>> check_loss(SmoothedHinge(0.5))
     """
-    require(isinstance(loss, Loss), loss, "it must be a value of a subclass of thresher.losses.Loss", "it is not")
-    check_value(loss)
+    check_value(loss, Loss, "losses")
     samples = Samples.draw(np.random.default_rng(random_state))
     for law in LAWS:
         law(loss, samples)
@@ -69,16 +68,15 @@ class Samples(NamedTuple):
 
 
 def _functions_of_margins(loss: Loss, samples: Samples) -> None:
+    before = np.linspace(0.0, min(1.0, loss.steepest), 6).reshape(2, 3)
     for name in ("value", "slope", "curvature", "dual"):
-        given = np.linspace(0.0, min(1.0, loss.steepest), 6).reshape(2, 3)
-        before = given.copy()
+        given = before.copy()
         found = getattr(loss, name)(given)
         shaped = isinstance(found, np.ndarray) and found.shape == (2, 3) and found.dtype == np.float64
         require(shaped, loss, f"{name} of 2 x 3 numbers must be a float64 array of that shape", f"got {found!r}")
-        require(np.array_equal(given, before), loss, f"{name} must not change its argument", f"it is {given} now")
-        for row, alone in zip(found, given, strict=True):
-            same = np.array_equal(getattr(loss, name)(alone), row)
-            require(same, loss, f"{name} must be a function of each number by itself", f"at {alone}")
+        require_close(given, before, loss, f"{name} must not change its argument")
+        rows = np.stack([getattr(loss, name)(row) for row in given])
+        require_close(rows, found, loss, f"{name} must be a function of each number by itself")
 
 
 def _nothing_overflows(loss: Loss, samples: Samples) -> None:
@@ -88,27 +86,33 @@ def _nothing_overflows(loss: Loss, samples: Samples) -> None:
                 found = getattr(loss, name)(LARGE)
             except FloatingPointError as error:
                 raise AssertionError(f"{loss!r}: {name} must not overflow at the margins {LARGE}: {error}") from error
-            require(np.isfinite(found).all(), loss, f"{name} must be finite at the margins {LARGE}", f"got {found}")
+            require_everywhere(np.isfinite(found), loss, f"{name} must be finite", LARGE, found)
+
+
+def _slopes_around(loss: Loss, m: np.ndarray) -> list[np.ndarray]:
+    """The slope a step before each margin, there, and a step after."""
+    return [loss.slope(m + step) for step in (-STEP, 0.0, STEP)]
 
 
 def _slope_is_the_derivative(loss: Loss, samples: Samples) -> None:
-    m, value = samples.margins, loss.value(samples.margins)
-    before, here, after = (loss.slope(m + step) for step in (-STEP, 0.0, STEP))
+    m = samples.margins
+    before, here, after = _slopes_around(loss, m)
     differences = (loss.value(m + STEP) - loss.value(m - STEP)) / (2.0 * STEP)
-    allowed = 1e-8 * (1.0 + value) + 0.5 * np.abs(after - 2.0 * here + before)  # more at kinks of the slope
-    _near(loss, "slope must be the derivative of value", m, here, differences, allowed)
+    allowed = 1e-8 * (1.0 + loss.value(m)) + 0.5 * np.abs(after - 2.0 * here + before)  # more at kinks of the slope
+    near = np.abs(here - differences) <= allowed
+    require_everywhere(near, loss, "slope must be the derivative of value", m, np.c_[here, differences])
 
 
 def _curvature_is_the_derivative_of_the_slope(loss: Loss, samples: Samples) -> None:
     """At a kink it lies between the differences on both sides."""
     m, found = samples.margins, loss.curvature(samples.margins)
-    before, here, after = (loss.slope(m + step) for step in (-STEP, 0.0, STEP))
+    before, here, after = _slopes_around(loss, m)
     left, right = (here - before) / STEP, (after - here) / STEP
     smooth = np.abs(right - left) <= 1e-4 * (1.0 + np.abs(left))
     between = np.clip(found, np.minimum(left, right), np.maximum(left, right))
     expected = np.where(smooth, 0.5 * (left + right), between)
-    allowed = 1e-7 * (1.0 + np.abs(expected))
-    _near(loss, "curvature must be the derivative of slope", m, found, expected, allowed)
+    near = np.abs(found - expected) <= 1e-7 * (1.0 + np.abs(expected))
+    require_everywhere(near, loss, "curvature must be the derivative of slope", m, np.c_[found, expected])
 
 
 def _slopes_and_curvatures_are_bounded(loss: Loss, samples: Samples) -> None:
@@ -117,26 +121,24 @@ def _slopes_and_curvatures_are_bounded(loss: Loss, samples: Samples) -> None:
     require(0.0 < bound < np.inf, loss, "largest_curvature must be a finite number above 0", f"got {bound}")
     require(end > 0.0, loss, "steepest must be above 0", f"got {end}")
     slope, curvature = loss.slope(m), loss.curvature(m)
-    _nowhere(loss, "the loss must not increase", slope > 0.0, m, slope)
-    _nowhere(loss, f"-slope must not exceed steepest = {end}", -slope > end * (1.0 + 1e-12), m, slope)
-    outside = (curvature < 0.0) | (curvature > bound * (1.0 + 1e-12))
-    _nowhere(loss, f"curvature must be from 0 to largest_curvature = {bound}", outside, m, curvature)
     steps = np.diff(slope) / np.diff(m)
-    _nowhere(loss, "the loss must be convex: slope must not fall", steps < -1e-9, m, steps)
-    too_fast = steps > bound * (1.0 + 1e-6) + 1e-9
-    _nowhere(loss, f"slope must not change faster than largest_curvature = {bound}", too_fast, m, steps)
+    inside = (curvature >= 0.0) & (curvature <= bound * (1.0 + 1e-12))
+    slow = steps <= bound * (1.0 + 1e-6) + 1e-9
+    require_everywhere(slope <= 0.0, loss, "the loss must not increase", m, slope)
+    require_everywhere(-slope <= end * (1.0 + 1e-12), loss, f"-slope must not exceed steepest = {end}", m, slope)
+    require_everywhere(inside, loss, f"curvature must be from 0 to largest_curvature = {bound}", m, curvature)
+    require_everywhere(steps >= -1e-9, loss, "the loss must be convex: slope must not fall", m, steps)
+    require_everywhere(slow, loss, f"slope must not change faster than largest_curvature = {bound}", m, steps)
 
 
 def _is_zero_in_the_end(loss: Loss, samples: Samples) -> None:
-    value = loss.value(samples.margins)
-    require(value.min() >= 0.0, loss, "the loss must not be below 0", f"got {value.min()}")
-    far = loss.value(LARGE[-1:])[0]
-    require(far <= 1e-6 * (1.0 + value.max()), loss, "the loss must fall to 0", f"at margin {LARGE[-1]} it is {far}")
+    value, far = loss.value(samples.margins), loss.value(LARGE)[-1]
+    require_everywhere(value >= 0.0, loss, "the loss must not be below 0", samples.margins, value)
+    require_close(far, 0.0, loss, "the loss must fall to 0", 1e-6 * (1.0 + value.max()), f"at {LARGE[-1]} ")
     if np.isfinite(loss.zero_from):
         beyond = loss.zero_from + np.array([0.0, 1e-3, 1.0, 1e4])
         found = loss.value(beyond)
-        law = f"value must be 0 from zero_from = {loss.zero_from} on"
-        require(not found.any(), loss, law, f"at margins {beyond} it is {found}")
+        require_everywhere(found == 0.0, loss, f"value must be 0 from zero_from = {loss.zero_from} on", beyond, found)
 
 
 def _fenchel_young(loss: Loss, samples: Samples) -> None:
@@ -144,31 +146,29 @@ def _fenchel_young(loss: Loss, samples: Samples) -> None:
     value, own = loss.value(m), -loss.slope(m)
     end = loss.steepest if np.isfinite(loss.steepest) else SHARES * own.max()
     shares = np.linspace(0.0, end, 201)
-    none = loss.dual(np.zeros(1))[0]
-    require(abs(none) <= 1e-12, loss, "dual(0) must be 0, the infimum of the loss", f"got {none}")
-    allowed = 1e-12 * (1.0 + value + own * np.abs(m))
+    require_close(loss.dual(np.zeros(1))[0], 0.0, loss, "dual(0) must be 0, the infimum of the loss", 1e-12)
+    least = loss.dual(own) - own * m
+    equal = np.abs(value - least) <= 1e-12 * (1.0 + value + own * np.abs(m))
     law = "Fenchel and Young: value(m) must be dual(t) - t m at t = -slope(m)"
-    _near(loss, law, m, value, loss.dual(own) - own * m, allowed)
+    require_everywhere(equal, loss, law, m, np.c_[value, least])
     above = loss.dual(shares) - shares * m[:, None] - value[:, None]
-    i, j = np.unravel_index(np.argmax(above), above.shape)
+    below = above <= 1e-12 * (1.0 + value + end * np.abs(m))[:, None]
     law = "Fenchel and Young: value(m) must be at least dual(t) - t m"
-    numbers = f"at m = {m[i]} and t = {shares[j]} it is below by {above[i, j]}"
-    require(above[i, j] <= 1e-12 * (1.0 + value[i] + end * abs(m[i])), loss, law, numbers)
+    require_everywhere(below.all(axis=1), loss, f"{law} for t up to {end}, the difference", m, above.max(axis=1))
 
 
 def _sums_are_those_of_the_functions(loss: Loss, samples: Samples) -> None:
     y, z, cost, m = samples.y, samples.z, samples.cost, samples.own_margins
-    alpha = -cost * loss.slope(m)
-    used = cost > 0.0
-    margins, slopes, shares = y * (z + 0.3), loss.slope(y * (z + 0.3)), alpha[used] / cost[used]
+    alpha, used, shifted = -cost * loss.slope(m), cost > 0.0, y * (z + 0.3)
+    slopes = cost * loss.slope(shifted)
     expected: dict[str, tuple[Any, Any]] = {
         "total": (loss.total(m, cost), cost @ loss.value(m)),
         "dual_point": (loss.dual_point(m, cost), alpha),
         "curvatures": (loss.curvatures(m, cost), cost * loss.curvature(m)),
-        "dual_total": (loss.dual_total(alpha, cost), cost[used] @ loss.dual(shares)),
+        "dual_total": (loss.dual_total(alpha, cost), cost[used] @ loss.dual(alpha[used] / cost[used])),
         "slope_of_shift": (
             loss.slope_of_shift(y, z, cost, 0.3),
-            ((cost * y) @ slopes, cost @ np.abs(slopes), cost @ loss.curvature(margins)),
+            np.array([y @ slopes, np.abs(slopes).sum(), cost @ loss.curvature(shifted)]),
         ),
     }
     weights = loss.dual_weights(cost)
@@ -176,9 +176,8 @@ def _sums_are_those_of_the_functions(loss: Loss, samples: Samples) -> None:
         quadratic = alpha.sum() - 0.5 * (alpha[used] ** 2 / weights[used]).sum()
         expected["dual_weights"] = loss.dual_total(alpha, cost), quadratic
     for name, (found, wanted) in expected.items():
-        same = np.allclose(found, wanted, rtol=1e-9, atol=1e-11)
         law = f"{name} must agree with value, slope, curvature and dual"
-        require(same, loss, law, f"got {found}, expected {wanted}")
+        require_close(found, wanted, loss, law, 1e-11 + 1e-9 * np.abs(wanted))
 
 
 def _dual_points_are_feasible(loss: Loss, samples: Samples) -> None:
@@ -210,17 +209,17 @@ def _bounds_are_the_best_ones(loss: Loss, samples: Samples) -> None:
 def _best_multiple(loss: Loss, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
     """The largest dual value of multiples of alpha, by a grid and a search around its best point."""
     used = alpha > 0.0
-    end = min(loss.steepest * float((cost[used] / alpha[used]).min()), 1e3)
+    shares = alpha[used] / cost[used]
+    end = min(loss.steepest / float(shares.max()), 1e3)
 
     def lost(s: float) -> float:
         return 0.5 * s * s * square - float(cost[used] @ loss.dual(np.minimum(s * shares, loss.steepest)))
 
-    shares = alpha[used] / cost[used]
-    grid = np.concatenate([np.linspace(0.0, end, 1001), np.geomspace(1e-9, 1.0, 200) * end])
-    grid.sort()
-    at = int(np.argmin([lost(s) for s in grid]))
-    between = grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)]
-    return -min(lost(grid[at]), minimize_scalar(lost, bounds=between, method="bounded", options={"xatol": 1e-12}).fun)
+    grid = np.sort(np.concatenate([np.linspace(0.0, end, 1001), np.geomspace(1e-9, 1.0, 200) * end]))
+    best = int(np.argmin([lost(s) for s in grid]))
+    between = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    found = minimize_scalar(lost, bounds=between, method="bounded", options={"xatol": 1e-12}).fun
+    return -min(lost(grid[best]), found)
 
 
 def _best_shift_minimises(loss: Loss, samples: Samples) -> None:
@@ -229,7 +228,7 @@ def _best_shift_minimises(loss: Loss, samples: Samples) -> None:
         b = loss.best_shift(y, z, cost, start)
         slopes = cost * y * loss.slope(y * (z + b))
         law = f"best_shift must be where the slopes add up to 0, from {start}"
-        require(abs(slopes.sum()) <= 1e-12 * np.abs(slopes).sum(), loss, law, f"at {b} they add up to {slopes.sum()}")
+        require_close(slopes.sum(), 0.0, loss, law, 1e-12 * np.abs(slopes).sum(), f"at {b} ")
 
 
 LAWS: tuple[Callable[[Loss, Samples], None], ...] = (
@@ -245,17 +244,3 @@ LAWS: tuple[Callable[[Loss, Samples], None], ...] = (
     _bounds_are_the_best_ones,
     _best_shift_minimises,
 )
-
-
-def _nowhere(loss: Loss, law: str, wrong: np.ndarray, margins: np.ndarray, found: np.ndarray) -> None:
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        require(False, loss, law, f"at margin {margins[at]} got {found[at]}")
-
-
-def _near(
-    loss: Loss, law: str, margins: np.ndarray, found: np.ndarray, expected: np.ndarray, allowed: np.ndarray
-) -> None:
-    at = int(np.argmax(np.abs(found - expected) - allowed))
-    near = np.abs(found[at] - expected[at]) <= allowed[at]
-    require(near, loss, law, f"at margin {margins[at]} got {found[at]}, expected {expected[at]}")

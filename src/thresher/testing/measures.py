@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.measures import Measure
-from thresher.testing.values import check_value, require
+from thresher.optim.measures.cuts import Cut
+from thresher.testing.values import check_value, require, require_close
 
 MOST_LABELLED, MOST_RANKED = 10, 7  # samples of which all labellings or rankings are tried
 MANY = 60  # samples where they are not
@@ -35,9 +36,7 @@ def check_measure(measure: Measure, *, random_state: int = 0) -> None:
     >>> from thresher.testing import check_measure
     >>> check_measure(FBeta(2.0))
     """
-    given = isinstance(measure, Measure)
-    require(given, measure, "it must be a value of a subclass of thresher.measures.Measure", "it is not")
-    check_value(measure)
+    check_value(measure, Measure, "measures")
     cases = small_cases(measure, np.random.default_rng(random_state))
     for law in LAWS:
         law(measure, cases, np.random.default_rng(random_state))
@@ -127,20 +126,13 @@ def allows(measure: Measure, y: np.ndarray) -> bool:
 def _losses_are_shares(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
     for case in cases:
         inside = np.isfinite(case.losses) & (case.losses >= -1e-12) & (case.losses <= 1.0 + 1e-12)
-        at = int(np.argmin(inside))
-        numbers = f"of y = {case.y} and {case.predictions[at]} it is {case.losses[at]}"
+        first = int(np.argmin(inside))
+        numbers = f"of y = {case.y} and {case.predictions[first]} it is {case.losses[first]}"
         require(inside.all(), measure, "the loss must be in [0, 1]", numbers)
-        perfect = perfect_prediction(measure, case.y)
+        perfect = ranks_of(case.y) if measure.of_rankings else case.y
         if np.equal(case.predictions, perfect).all(axis=1).any():
-            loss = measure.loss(case.y, perfect)
-            require(
-                abs(loss) <= 1e-12, measure, "the loss of a perfect prediction must be 0", f"of {case.y} it is {loss}"
-            )
-
-
-def perfect_prediction(measure: Measure, y: np.ndarray) -> np.ndarray:
-    """The labels themselves, or ranks that put all positives first."""
-    return ranks_of(y) if measure.of_rankings else y
+            law, of = "the loss of a perfect prediction must be 0", f"of {case.y} "
+            require_close(measure.loss(case.y, perfect), 0.0, measure, law, 1e-12, of)
 
 
 def ranks_of(scores: np.ndarray) -> np.ndarray:
@@ -148,17 +140,20 @@ def ranks_of(scores: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(-scores, kind="stable")) + 1.0
 
 
+def random_samples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of samples too many to try all predictions of, and scores that say something about them."""
+    y = labels_of(MANY, rng)
+    return y, rng.standard_normal(MANY) + 0.5 * y
+
+
 def _scores_are_one_less_the_loss(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
     """Of the labels that scores give, or of their ranks where no two are equal."""
     for _ in range(20):
-        y = labels_of(MANY, rng)
-        scores = rng.standard_normal(MANY) + 0.5 * y
-        if not allows(measure, y):
-            continue
-        predicted = ranks_of(scores) if measure.of_rankings else measure.label(scores, int((y > 0).sum()))
-        found, expected = measure.score(y, scores), 1.0 - measure.loss(y, predicted)
-        numbers = f"the score is {found}, one less the loss {expected}"
-        require(abs(found - expected) <= 1e-12, measure, "score must be one less loss", numbers)
+        y, scores = random_samples(rng)
+        if allows(measure, y):
+            predicted = ranks_of(scores) if measure.of_rankings else measure.label(scores, int((y > 0).sum()))
+            expected = 1.0 - measure.loss(y, predicted)
+            require_close(measure.score(y, scores), expected, measure, "score must be one less loss", 1e-12)
 
 
 def _most_violated_is_that_of_brute_force(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
@@ -170,15 +165,15 @@ def _most_violated_is_that_of_brute_force(measure: Measure, cases: list[Case], r
 def _check_search(measure: Measure, case: Case, scores: np.ndarray) -> None:
     """The search at these scores against all predictions."""
     violations = case.losses - case.directions @ scores
-    best, at = violations.max(), int(np.argmax(violations))
+    best = int(np.argmax(violations))
     found = measure.most_violated(case.y, scores)
     places = np.flatnonzero(np.equal(case.predictions, found).all(axis=1))
     require(places.size == 1, measure, "most_violated must be a prediction that the measure allows", f"got {found}")
     numbers = (
-        f"of y = {case.y} and scores = {scores} brute force finds {case.predictions[at]}, violated by {best}; got "
-        f"{found}, violated by {violations[places[0]]}"
+        f"of y = {case.y} and scores = {scores} brute force finds {case.predictions[best]}, violated by "
+        f"{violations[best]}; got {found}, violated by {violations[places[0]]}"
     )
-    near = violations[places[0]] >= best - _rounding(scores)
+    near = violations[places[0]] >= violations[best] - _rounding(scores)
     require(near, measure, "most_violated must be what brute force finds", numbers)
 
 
@@ -189,19 +184,22 @@ def _cuts_are_those_of_the_most_violated(measure: Measure, cases: list[Case], rn
     tried = [rng.standard_normal(MANY) * 10.0 ** rng.uniform(-2, 2) + y * rng.uniform(0, 3) for _ in range(30)]
     cuts = [oracle.cut(scores) for scores in tried]
     for cut, scores in zip(cuts, tried, strict=True):
-        worst, risk, vector = measure.most_violated(y, scores), oracle.risk(scores), cut.vector()
-        loss, direction = measure.loss(y, worst), directions_of(measure, y, worst[None])[0]
-        same = abs(cut.loss - loss) <= 1e-12 and np.abs(vector - direction).max() <= 1e-15
-        numbers = f"got {cut.loss} and {vector}, expected {loss} and {direction}"
-        require(same, measure, "a cut must have the loss and the direction of the most violated", numbers)
-        expected = max(0.0, cut.loss - float(vector @ scores))
-        numbers = f"got {risk}, expected {expected}"
-        require(risk == expected, measure, "the risk must be that of the cut found, and at least 0", numbers)
-        largest = max(each.loss - float(each.vector() @ scores) for each in cuts)
-        numbers = f"one found at other scores has {largest}, the risk is {risk}"
-        require(largest <= risk + _rounding(scores), measure, "no cut may be above the risk", numbers)
-    risk = oracle.risk(1e6 * y)
-    require(risk == 0.0, measure, "the risk must be 0 where all scores are right by far", f"it is {risk}")
+        worst, risk = measure.most_violated(y, scores), oracle.risk(scores)
+        law = "a cut must have the loss and the direction of the most violated"
+        _check_cut(cut, measure.loss(y, worst), directions_of(measure, y, worst[None])[0], measure, law, 1e-12)
+        violations = [each.loss - float(each.vector() @ scores) for each in cuts]
+        expected = max(0.0, cut.loss - float(cut.vector() @ scores))
+        require_close(risk, expected, measure, "the risk must be that of the cut found, and at least 0")
+        numbers = f"one found at other scores has {max(violations)}, the risk is {risk}"
+        require(max(violations) <= risk + _rounding(scores), measure, "no cut may be above the risk", numbers)
+    law = "the risk must be 0 where all scores are right by far"
+    require_close(oracle.risk(1e6 * y), 0.0, measure, law)
+
+
+def _check_cut(cut: Cut, loss: float, vector: np.ndarray, measure: Measure, law: str, rounding: float = 0.0) -> None:
+    """The loss and the direction of a cut; ``rounding`` is of the loss."""
+    require_close(cut.loss, loss, measure, law, rounding, "loss: ")
+    require_close(cut.vector(), vector, measure, law, 1e-15 if rounding else 0.0, "direction: ")
 
 
 def _rounding(scores: np.ndarray) -> float:
@@ -209,23 +207,20 @@ def _rounding(scores: np.ndarray) -> float:
 
 
 def _samples_of_weight_zero_do_not_count(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
-    y = labels_of(MANY, rng)
-    scores, used = rng.standard_normal(MANY) + 0.5 * y, rng.random(MANY) < 0.7
+    y, scores = random_samples(rng)
+    used = rng.random(MANY) < 0.7
     used[[np.argmax(y), np.argmin(y)]] = True
     weights = used.astype(float)
-    found, expected = measure.score(y, scores, weights), measure.score(y[used], scores[used])
-    numbers = f"got {found}, without them it is {expected}"
-    require(found == expected, measure, "samples of weight 0 must not count in score", numbers)
-    oracle, alone = measure.prepare(y, weights), measure.prepare(y[used]).cut(scores[used])
-    worst, expected_worst = oracle.most_violated(scores)[used], measure.most_violated(y[used], scores[used])
-    numbers = f"got {worst}, without them it is {expected_worst}"
-    require(np.array_equal(worst, expected_worst), measure, "samples of weight 0 must not count in the search", numbers)
+    law = "samples of weight 0 must not count in"
+    alone = measure.score(y[used], scores[used])
+    require_close(measure.score(y, scores, weights), alone, measure, f"{law} score")
+    oracle, cut = measure.prepare(y, weights), measure.prepare(y[used]).cut(scores[used])
+    worst = measure.most_violated(y[used], scores[used])
+    require_close(oracle.most_violated(scores)[used], worst, measure, f"{law} the search")
+    vector = np.zeros(MANY)
+    vector[used] = cut.vector()
     for others in (scores, 5.0 - scores):
-        cut = oracle.cut(np.where(used, scores, others))
-        same = np.array_equal(cut.vector()[used], alone.vector()) and not cut.vector()[~used].any()
-        numbers = f"got {cut.loss} and {cut.vector()}, without them {alone.loss} and {alone.vector()}"
-        same = same and cut.loss == alone.loss
-        require(same, measure, "samples of weight 0 must not count in the search", numbers)
+        _check_cut(oracle.cut(np.where(used, scores, others)), cut.loss, vector, measure, f"{law} the search")
 
 
 def _weights_are_repetitions_or_refused(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
@@ -233,24 +228,25 @@ def _weights_are_repetitions_or_refused(measure: Measure, cases: list[Case], rng
     times[[np.argmax(y), np.argmin(y)]] = 1, 2
     scores, weights = rng.standard_normal(MANY) + 0.5 * y, times.astype(float)
     if not measure.is_weighted:
-        uses: dict[str, Callable] = {"score": lambda: measure.score(y, scores, weights)}
-        uses["prepare"] = lambda: measure.prepare(y, weights)
-        for name, use in uses.items():
-            try:
-                use()
-            except InvalidDataError:
-                continue
-            require(False, measure, f"{name} must refuse weights other than 0 and 1", "it takes them")
+        _refused("score", measure, measure.score, y, scores, weights)
+        _refused("prepare", measure, measure.prepare, y, weights)
         return
-    many = np.repeat(y, times), np.repeat(scores, times)
-    found, expected = measure.score(y, scores, weights), measure.score(*many)
-    numbers = f"got {found}, of repeated samples it is {expected}"
-    require(abs(found - expected) <= 1e-12, measure, "weights must be repetitions in score", numbers)
-    cut, repeated = measure.prepare(y, weights).cut(scores), measure.prepare(many[0]).cut(many[1])
-    vector = np.bincount(np.repeat(np.arange(MANY), times), repeated.vector(), MANY)
-    same = abs(cut.loss - repeated.loss) <= 1e-14 and np.abs(cut.vector() - vector).max() <= 1e-15
-    numbers = f"got {cut.loss} and {cut.vector()}, of repeated samples {repeated.loss} and {vector}"
-    require(same, measure, "weights must be repetitions in the search", numbers)
+    repeated = np.repeat(np.arange(MANY), times)
+    expected = measure.score(y[repeated], scores[repeated])
+    require_close(measure.score(y, scores, weights), expected, measure, "weights must be repetitions in score", 1e-12)
+    cut = measure.prepare(y[repeated]).cut(scores[repeated])
+    vector = np.bincount(repeated, cut.vector(), MANY)
+    law = "weights must be repetitions in the search"
+    _check_cut(measure.prepare(y, weights).cut(scores), cut.loss, vector, measure, law, 1e-14)
+
+
+def _refused(name: str, measure: Measure, method: Callable[..., Any], *given: np.ndarray) -> None:
+    """A method must refuse what it is given."""
+    try:
+        method(*given)
+    except InvalidDataError:
+        return
+    require(False, measure, f"{name} must refuse weights other than 0 and 1", "it takes them")
 
 
 LAWS: tuple[Callable[[Measure, list[Case], np.random.Generator], None], ...] = (
