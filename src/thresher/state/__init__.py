@@ -1,10 +1,21 @@
 """What values are written to files as, and back: every value that comes from a file is validated here, part by part."""
 
-from thresher.state.arrays import ArrayReader, ArrayWriter
+from thresher.state.arrays import (
+    ArrayReader,
+    ArrayWriter,
+    get_begins,
+    get_ids,
+    get_parts,
+    need_floats,
+    need_ids,
+    put_parts,
+    steps_inside,
+)
 from thresher.state.checks import (
     INT64,
     REQUIRED,
     Damaged,
+    OfKind,
     boolean,
     fields,
     in_one_line,
@@ -18,11 +29,17 @@ from thresher.state.checks import (
     shown_path,
     string,
 )
-from thresher.state.ids import get_begins, get_ids, get_parts, need_floats, need_ids, put_parts
-from thresher.state.kinds import OfKind
-from thresher.state.records import get_records, put_records
-from thresher.state.typed import get_strings, get_typed, put_strings, put_typed
-from thresher.state.values import get_value, put_value, register
+from thresher.state.values import (
+    get_records,
+    get_strings,
+    get_typed,
+    get_value,
+    put_records,
+    put_strings,
+    put_typed,
+    put_value,
+    register,
+)
 
 __all__ = [
     "INT64",
@@ -57,5 +74,6 @@ __all__ = [
     "required",
     "shown",
     "shown_path",
+    "steps_inside",
     "string",
 ]

@@ -1,11 +1,11 @@
-"""Arrays of a document: small ones as lists in it, large ones as members of a container."""
+"""Arrays of a document: small ones are lists in it, large ones members of a container; sorted ids, and their parts."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from thresher.state.checks import INT64, fields, integer, need, real, required, shown
+from thresher.state.checks import INT64, fields, increasing, integer, need, real, required, shown
 
 INLINE = 1_000_000  # bytes, eight for each entry: larger arrays go into the container
 INLINE_TOTAL = 16_000_000  # bytes of all lists together: documents stay far below the limit for reading
@@ -44,12 +44,9 @@ def listed(array: np.ndarray) -> list:
     """The array as lists; non-finite values, which JSON lacks, as "nan", "inf", "-inf"."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return array.tolist()
-    return [listed(part) for part in array] if array.ndim > 1 else [plain(entry) for entry in array.tolist()]
-
-
-def plain(value: float) -> float | str:
-    """A finite float as it is, others by name."""
-    return value if abs(value) < float("inf") else str(float(value))
+    if array.ndim > 1:
+        return [listed(part) for part in array]
+    return [entry if abs(entry) < np.inf else str(entry) for entry in array.tolist()]
 
 
 class ArrayReader:
@@ -63,9 +60,7 @@ class ArrayReader:
         if isinstance(value, dict):
             array = self._member(value, dtype, what)
         else:
-            array = _from_lists(value, dtype, len(shape), what, finite)
-            if len(shape) == 2 and array.size == 0 and len(array) == 0:
-                array = array.reshape(0, shape[1] or 0)
+            array = _from_lists(value, dtype, shape, what, finite)
         fits = len(shape) == array.ndim and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         need(fits, f"{what} has shape {shown(array.shape)}, expected {shown(shape)}")
         valid = not finite or array.dtype.kind != "f" or bool(np.isfinite(array).all())
@@ -76,7 +71,7 @@ class ArrayReader:
         """The entries, perhaps not finite, of a list or of a member of any shape, in C order."""
         if isinstance(value, dict):
             return self._member(value, dtype, what).reshape(-1)
-        return self.get(value, dtype, (None,), what, finite=False)
+        return _from_lists(value, dtype, (None,), what, finite=False)
 
     def _member(self, value: Any, dtype: str, what: str) -> np.ndarray:
         value = fields(value, REFERENCE, what)
@@ -93,21 +88,78 @@ class ArrayReader:
             self.container.check_all_read()
 
 
-def _from_lists(value: Any, dtype: str, dimensions: int, what: str, finite: bool) -> np.ndarray:
-    """The array of a list, or of a list of lists of one length."""
+def _from_lists(value: Any, dtype: str, shape: tuple[int | None, ...], what: str, finite: bool) -> np.ndarray:
+    """The array of a list, or of a list of lists of one length, which is that in ``shape`` if there are none."""
     need(isinstance(value, list), f"{what} must be a list, got {shown(value)}")
-    if dimensions == 2:
+    flat, lengths = value, [len(value)]
+    if len(shape) == 2:
         need(all(isinstance(row, list) for row in value), f"{what} must be a list of lists")
         need(len({len(row) for row in value}) <= 1, f"{what} has rows of different lengths")
         flat = [entry for row in value for entry in row]
-        shape: tuple[int, ...] = (len(value), len(value[0]) if value else 0)
-    else:
-        flat, shape = value, (len(value),)
+        lengths.append(len(value[0]) if value else shape[1] or 0)
+    types = set(map(type, flat))
     if dtype == "<f8":
-        if not set(map(type, flat)) <= {float}:
+        if not types <= {float}:
             flat = [real(entry, f"an entry of {what}", finite) for entry in flat]
-        return np.array(flat, dtype=np.float64).reshape(shape)
-    least, most = {"<i8": (-INT64, INT64 - 1), "<u8": (0, 2 * INT64 - 1), "|u1": (0, 255)}[dtype]
-    need(set(map(type, flat)) <= {int}, f"{what} must contain integers only")
-    need(not flat or (min(flat) >= least and max(flat) <= most), f"{what} contains an integer out of range")
-    return np.array(flat, dtype=np.dtype(dtype).newbyteorder("=")).reshape(shape)
+    else:
+        least, most = {"<i8": (-INT64, INT64 - 1), "<u8": (0, 2 * INT64 - 1), "|u1": (0, 255)}[dtype]
+        need(types <= {int}, f"{what} must contain integers only")
+        need(not flat or (min(flat) >= least and max(flat) <= most), f"{what} contains an integer out of range")
+    return np.array(flat, dtype=np.dtype(dtype).newbyteorder("=")).reshape(lengths)
+
+
+def need_ids(ids: Any, what: str, count: int = INT64) -> np.ndarray:
+    """``ids`` if they are integers from 0 to ``count`` - 1, sorted and unique."""
+    need(isinstance(ids, np.ndarray) and ids.dtype == np.int64 and ids.ndim == 1, f"{what} are not a list of integers")
+    increasing(ids, what)
+    need(ids.size == 0 or (ids[0] >= 0 and ids[-1] < count), f"{what} must be between 0 and {count - 1}")
+    return ids
+
+
+def need_floats(array: Any, what: str, shape: tuple[int, ...], least: float = -np.inf) -> None:
+    """Raise Damaged unless ``array`` has this shape and finite float64 numbers, none of them below ``least``."""
+    valid = isinstance(array, np.ndarray) and array.dtype == np.float64
+    need(valid and array.shape == shape, f"{what} is not an array of numbers of shape {shape}")
+    need(bool(np.isfinite(array).all()), f"{what} contains NaN or infinity")
+    need(bool((array >= least).all()), f"{what} contains a number below {least:g}")
+
+
+def get_ids(reader: ArrayReader, value: Any, what: str, count: int = INT64) -> np.ndarray:
+    """As ``need_ids``."""
+    return need_ids(reader.get(value, "<i8", (None,), what), what, count)
+
+
+def get_begins(
+    reader: ArrayReader, value: Any, n_parts: int | None, size: int, what: str, *, filled: bool = False
+) -> np.ndarray:
+    """Where the parts of ``size`` entries begin, and their end; ``filled``: none of them is empty.
+
+    None as ``n_parts`` is any number.
+    """
+    begins = reader.get(value, "<i8", (None if n_parts is None else n_parts + 1,), f"the begins of {what}")
+    need(begins.size > 0 and begins[0] == 0 and begins[-1] == size, f"the begins of {what} do not cover all of them")
+    need(bool((begins[1:] >= begins[:-1]).all()), f"the begins of {what} decrease")
+    need(not filled or bool((begins[1:] > begins[:-1]).all()), f"a part of {what} is empty")
+    return begins
+
+
+def get_parts(
+    reader: ArrayReader, begins: Any, ids: Any, n_parts: int, what: str, *, count: int = INT64, filled: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """(begins, ids): part s, ids below ``count``, sorted and unique, lies from begins[s] to begins[s + 1]."""
+    ids = reader.get(ids, "<i8", (None,), what)
+    begins = get_begins(reader, begins, n_parts, ids.size, what, filled=filled)
+    need(bool(((ids >= 0) & (ids < count)).all()), f"{what} contain a number out of range")
+    need(bool((ids[1:] > ids[:-1])[steps_inside(begins)].all()), f"{what} are not sorted and unique")
+    return begins, ids
+
+
+def steps_inside(begins: np.ndarray) -> np.ndarray:
+    """Mask of the steps from one entry to the next that do not leave a part."""
+    return np.diff(np.repeat(np.arange(begins.size - 1), np.diff(begins))) == 0
+
+
+def put_parts(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """(begins, ids) of parts, as ``get_parts`` returns them."""
+    begins = np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)])
+    return begins, np.concatenate([np.zeros(0, dtype=np.int64), *parts])

@@ -4,7 +4,7 @@ import contextlib
 import copy
 import reprlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,3 +105,29 @@ def in_one_line(error: object, most: int = 200) -> str:
 def shown_path(name: str) -> str:
     """A file's name on one line."""
     return name if name.isprintable() else ascii(name)
+
+
+class OfKind:
+    """A value of a class that files know by its ``kind``: ``class Mine(Base, kind="mine")``.
+
+    Without one the kind is the full name of the class, so that kinds of different packages are different. A base class
+    has ``kinds = {}``, where its subclasses are found once they are defined: no module is imported for a file.
+    """
+
+    kind: ClassVar[str]
+    kinds: ClassVar[dict[str, type]]
+
+    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.kind = kind or f"{cls.__module__}.{cls.__qualname__}"
+        cls.kinds[cls.kind] = cls
+
+    @classmethod
+    def class_of(cls, state: Any, what: str) -> Any:
+        """The class of the kind that a part of a document names."""
+        need(isinstance(state, dict) and "kind" in state, f"the kind of {what} is missing")
+        kind = string(state["kind"], f"the kind of {what}", 1000)
+        module = in_one_line(kind).rpartition(".")[0]
+        remedy = f": import {module}, which defines it, before loading" if module else ""
+        need(kind in cls.kinds, f"unknown kind '{in_one_line(kind)}' of {what}{remedy}")
+        return cls.kinds[kind]

@@ -1,33 +1,33 @@
-"""Plain values, arrays, matrices and frozen dataclasses as parts of a document and back.
+"""Strings, typed arrays, plain values, matrices, frozen dataclasses and lists of these as parts of a document.
 
 JSON values are written as they are, others as an object whose only key is their kind: ``float`` (nan and
 infinities), ``tuple``, ``pairs`` (a dict), ``array``, ``sparse``, ``list`` and ``tuple`` of one type (long ones) and
-``value``: a frozen dataclass of those in ``VALUE_TYPES``, by the name of its class, with its fields.
+``value``: a frozen dataclass of those in ``VALUE_TYPES``, by the name of its class, with its fields. Records are lists
+of frozen dataclasses of numbers and strings; a document has a column for each field.
 """
 
 import dataclasses
-import numbers
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from thresher.state import arrays as store
-from thresher.state.arrays import ArrayReader, ArrayWriter
-from thresher.state.checks import (
-    INT64,
-    REQUIRED,
-    fields,
-    integer,
-    need,
-    real,
-    reported,
-    required,
-    shown,
-    string,
-)
-from thresher.state.typed import get_typed, put_typed
+from thresher.state.arrays import ArrayReader, ArrayWriter, get_begins
+from thresher.state.checks import INT64, REQUIRED, fields, integer, need, real, reported, required, shown, string
 
+DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
+MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, however small they are in the file
+MOST_PADDED = 64  # beyond that, at most so many times their bytes in the file
+STORED_AS = {"i": "<i8", "u": "<u8", "f": "<f8", "b": "|u1"}
+MOST_AXES = 8
+STRINGS = required("utf8", "begins")
+TYPED = required("dtype", "values") | {"shape": None}  # None: a vector
 MOST_NESTED = 8  # levels
 COMPRESSED = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
 PARTS = ("data", "indices", "indptr")  # of a compressed matrix
@@ -35,8 +35,7 @@ SPARSE = required("type", "shape", *PARTS)
 VALUE = required("type", "fields")
 T = TypeVar("T")
 SCALARS = (type(None), bool, int, float, str)
-
-
+DTYPES: dict[Any, str] = {int: "<i8", float: "<f8"}  # of the fields of records
 VALUE_TYPES: dict[str, Any] = {}  # the registered classes, by name
 
 
@@ -63,6 +62,90 @@ def register(cls: type[T]) -> type[T]:
     return cls
 
 
+def put_strings(writer: ArrayWriter, name: str, strings: Sequence[str]) -> Any:
+    """A list of strings or, if there are many, their UTF-8 bytes and where each begins."""
+    encoded = [entry.encode("utf-8", "surrogatepass") for entry in strings]
+    size = sum(map(len, encoded))
+    if writer.inlines(size + 8 * len(encoded), store.INLINE):
+        return list(strings)
+    begins = np.concatenate([[0], np.cumsum([len(part) for part in encoded])])
+    return {
+        "utf8": writer.put(f"{name}.utf8", np.frombuffer(b"".join(encoded), dtype=np.uint8), "|u1"),
+        "begins": writer.put(f"{name}.begins", begins, "<i8"),
+    }
+
+
+def get_strings(reader: ArrayReader, value: Any, count: int | None, what: str) -> list[str]:
+    """The strings that ``put_strings`` was given; None as ``count`` is any number."""
+    if isinstance(value, list):
+        need(all(isinstance(entry, str) for entry in value), f"{what} must be strings")
+        strings = value
+    else:
+        value = fields(value, STRINGS, what)
+        data = reader.get(value["utf8"], "|u1", (None,), what).tobytes()
+        begins = get_begins(reader, value["begins"], None, len(data), what)
+        with reported(f"{what} are not UTF-8"):
+            strings = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(begins.tolist())]
+    need(count is None or len(strings) == count, f"expected {count} {what}, got {len(strings)}")
+    return strings
+
+
+def put_typed(writer: ArrayWriter, name: str, array: ArrayLike) -> dict[str, Any]:
+    """An array of numbers, booleans or strings with its dtype, and its shape where it is not a vector.
+
+    TypeError for anything else.
+    """
+    array = np.asarray(array)
+    if array.ndim > MOST_AXES:
+        raise TypeError(f"an array of {array.ndim} dimensions cannot be written to a model file")
+    kind, flat = array.dtype.kind, array.reshape(-1)
+    if kind in STORED_AS and array.dtype.itemsize <= 8:
+        dtype, values = array.dtype.str, writer.put(name, flat, STORED_AS[kind])
+    elif kind == "U" or (kind == "O" and all(isinstance(entry, str) for entry in flat)):
+        dtype = "O" if kind == "O" else array.dtype.str
+        values = put_strings(writer, name, [str(entry) for entry in flat.tolist()])
+    else:
+        other = next((type(entry).__name__ for entry in flat if not isinstance(entry, str)), "") if kind == "O" else ""
+        what = f"dtype {array.dtype}{other and f' that contains {other}'}"
+        raise TypeError(f"an array of {what} cannot be written to a model file")
+    shape = {} if array.ndim == 1 else {"shape": list(array.shape)}
+    return {"dtype": dtype, **shape, "values": values}
+
+
+def get_typed(reader: ArrayReader, value: Any, what: str) -> np.ndarray:
+    """The array that ``put_typed`` was given."""
+    value = fields(value, TYPED, what)
+    name = string(value["dtype"], f"the dtype of {what}", 20)
+    need(DTYPE.fullmatch(name), f"{what} has the unsupported dtype {shown(name)}")
+    with reported(f"{what} has an unsupported dtype"):
+        dtype = np.dtype(name)
+    if dtype.kind in "UO":
+        flat = _string_array(get_strings(reader, value["values"], None, what), dtype, what)
+    else:
+        wide = reader.get_flat(value["values"], STORED_AS[dtype.kind], what)
+        with np.errstate(over="ignore"):
+            flat = wide.astype(dtype)
+        need(np.array_equal(flat, wide, equal_nan=dtype.kind == "f"), f"{what} has values that do not fit its dtype")
+    return flat if value["shape"] is None else _reshaped(flat, value["shape"], what)
+
+
+def _string_array(strings: list[str], dtype: np.dtype, what: str) -> np.ndarray:
+    size = sum(map(len, strings)) + 8 * len(strings)
+    small = dtype.kind == "O" or len(strings) * dtype.itemsize <= max(MOST_TEXT, MOST_PADDED * size)
+    need(small, f"{what} takes too much memory for its content")
+    array = np.empty(len(strings), dtype)
+    array[:] = strings
+    need(array.tolist() == strings, f"{what} contains strings longer than its dtype")
+    return array
+
+
+def _reshaped(flat: np.ndarray, shape: Any, what: str) -> np.ndarray:
+    need(isinstance(shape, list) and len(shape) <= MOST_AXES, f"{what} has an invalid shape, {shown(shape)}")
+    lengths = [integer(length, f"the shape of {what}") for length in shape]
+    with reported(f"{what} has another shape"):
+        return flat.reshape(lengths)
+
+
 def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NESTED) -> Any:
     """A value as a part of a document; large arrays go to ``writer`` as ``name``.
 
@@ -74,7 +157,7 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
         return value if value is None else bool(value)
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, numbers.Integral) and abs(int(value)) < INT64:
+    if isinstance(value, Integral) and abs(int(value)) < INT64:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else {"float": str(float(value))}
@@ -187,3 +270,32 @@ READERS = {
     "sparse": _sparse,
     "value": _value,
 }
+
+
+def put_records(writer: ArrayWriter, name: str, cls: Any, records: list[Any]) -> dict[str, Any]:
+    """Records of the class ``cls`` as a part of a document."""
+    columns = {}
+    for field in dataclasses.fields(cls):
+        column, member = [getattr(record, field.name) for record in records], f"{name}.{field.name}"
+        if field.type is str:
+            columns[field.name] = put_strings(writer, member, column)
+        else:
+            columns[field.name] = writer.put(member, column, DTYPES[field.type])
+    return columns
+
+
+def get_records(reader: ArrayReader, value: Any, cls: Any, what: str, *, finite: bool = False) -> list[Any]:
+    """The records that ``put_records`` was given; a column that is absent has the default of its field."""
+    known: Any = {field.name: field for field in dataclasses.fields(cls)}
+    value = fields(value, {name: default_of(field) for name, field in known.items()}, what)
+    columns, count = {}, None
+    for name, field in known.items():
+        if value[name] is None and default_of(field) is None:
+            continue
+        if field.type is str:
+            columns[name] = get_strings(reader, value[name], count, f"{name} of {what}")
+        else:
+            column = reader.get(value[name], DTYPES[field.type], (count,), f"{name} of {what}", finite=finite)
+            columns[name] = column.tolist()
+        count = len(columns[name])
+    return [cls(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]

@@ -8,7 +8,7 @@ from thresher.estimators.shared.cv_results import cv_results
 from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.features.kernels.sorted_columns import SortedColumns
 from thresher.results import AlignmentPath
-from thresher.state import Damaged, fields, increasing, integer, need, real, required
+from thresher.state import Damaged, fields, get_begins, increasing, integer, need, real, required, steps_inside
 
 ARRAYS = {"p": "<f8", "begins": "<i8", "ids": "<i8", "values": "<f8", "objective": "<f8", "deviation_bound": "<f8",
           "alignments": "<f8"}  # fmt: skip
@@ -88,16 +88,11 @@ def _put_columns(writer, owner, columns):
 
 def _columns(reader, value, count, n_rows, owner):
     """The columns of some kernels, laid out kernel by kernel, checked."""
-    indptr = reader.get(value["indptr"], "<i8", (count + 1,), f"indptr of {owner}")
     rows = reader.get(value["rows"], "<i8", (None,), f"rows of {owner}")
     values = reader.get(value["values"], "<f8", rows.shape, f"values of {owner}")
-    covered = indptr[0] == 0 and indptr[-1] == rows.size and bool((np.diff(indptr) >= 0).all())
-    need(covered, f"the columns of {owner} do not cover their entries")
+    indptr = get_begins(reader, value["indptr"], count, rows.size, f"the columns of {owner}")
     need(bool(((rows >= 0) & (rows < n_rows)).all()), f"a row of {owner} is out of range")
-    within_column = np.ones(max(rows.size - 1, 0), dtype=bool)
-    cuts = indptr[1:-1] - 1
-    within_column[cuts[(cuts >= 0) & (cuts < within_column.size)]] = False
-    need(bool((np.diff(values) >= 0.0)[within_column].all()), f"values of {owner} are not sorted")
+    need(bool((np.diff(values) >= 0.0)[steps_inside(indptr)].all()), f"values of {owner} are not sorted")
     return SortedColumns(n_rows, indptr, rows, values)
 
 
