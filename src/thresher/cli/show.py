@@ -13,7 +13,7 @@ from rich.table import Table
 
 from thresher.cli.app import Pipe
 from thresher.results import rounded
-from thresher.results.words import cuts, visited
+from thresher.results.words import turn_details
 
 OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -104,7 +104,7 @@ class Turns(_Bar):
         state = (
             f"{turn.taken}{f' of {target}' if target else ''} {self.noun}s, {turn.features} in the model, objective "
             f"{turn.objective:.4g}, gap {turn.gap:.1e}, {rounded(turn.passes)} passes, "
-            f"{visited(turn, ', ')}{cuts(turn, ', ')}{turn.seconds:.1f} s{left(turn, share)}"
+            f"{turn_details(turn, ', ')}{turn.seconds:.1f} s{left(turn, share)}"
         )
         self.bar.update(
             self.task,

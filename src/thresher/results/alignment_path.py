@@ -2,39 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
-from thresher.results.selection import consistent
-from thresher.results.weights import SparseRows, sparse_points
-
-
-@dataclass(frozen=True, eq=False)
-class AlignmentPoint:
-    """A point of an AlignmentPath.
-
-    Parameters
-    ----------
-    p : float
-        The norm.
-    features : ndarray of int64
-        The features whose kernels have a weight, sorted.
-    weights : ndarray of shape (n_features,)
-        Weights eta of their kernels, all above eps.
-    objective : float
-        Value of the formulation at these weights.
-    deviation_bound : float
-        By how much the objective may exceed its minimum, since small weights were set to zero.
-    intercept : float, default=0.0
-        Always 0: the weights are those of kernels, not of a linear model.
-    """
-
-    p: float
-    features: np.ndarray
-    weights: np.ndarray
-    objective: float
-    deviation_bound: float
-    intercept: float = 0.0
+from thresher.results.known import SparseRows, consistent
+from thresher.results.points import AlignmentPoint
+from thresher.state import steps_inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +86,7 @@ class AlignmentPath:
     @property
     def weights(self) -> SparseRows:
         """Weights of the kernels, sparse, (n_points, n_features)."""
-        return sparse_points(self.begins, self.ids, self.values, self.alignments.size)
+        return sparse.csr_array((self.values, self.ids, self.begins), shape=(len(self), self.alignments.size))
 
     def point(self, index: int) -> AlignmentPoint:
         """A point by its place.
@@ -163,19 +138,15 @@ class AlignmentPath:
         """
         fits = np.flatnonzero((self.n_features <= number) & (self.n_features > 0))
         if not fits.size:
-            raise ValueError(self._no_point_with(number))
+            fewest = f"the fewest are {self.numbers[0]:,}" if self.numbers.size else "no point has any"
+            most = max(1, number)
+            at_p_1 = ", or with p_end=1" if self.p.size and self.p[-1] > 1.0 else ""
+            raise ValueError(
+                f"no point of the path has between 1 and {number!r} features; {fewest}. For fewer fit again with "
+                f"max_features={most} and cv=5 (--max-features {most} --cv 5), or with a larger lambda2 (--lambda2) "
+                f"than the {self.lambda2:.3g} of this path{at_p_1}"
+            )
         return int(fits[0])
-
-    def _no_point_with(self, number: int) -> str:
-        """The message if no point has so few features."""
-        fewest = f"the fewest are {self.numbers[0]:,}" if self.numbers.size else "no point has any"
-        most = max(1, number)
-        at_p_1 = ", or with p_end=1" if self.p.size and self.p[-1] > 1.0 else ""
-        return (
-            f"no point of the path has between 1 and {number!r} features; {fewest}. For fewer fit again with "
-            f"max_features={most} and cv=5 (--max-features {most} --cv 5), or with a larger lambda2 (--lambda2) "
-            f"than the {self.lambda2:.3g} of this path{at_p_1}"
-        )
 
     def at(self, number: int) -> AlignmentPoint:
         """The point with at most a given number of features.
@@ -213,15 +184,14 @@ class AlignmentPath:
         ordered = complete and bool((counts >= 0).all() and (np.diff(self.p) < 0).all())
         consistent(ordered, "the path is out of order")
         consistent(bool((np.diff(counts) <= 0).all()), "the number of features rises along the path")
-        numbers = (self.objective, self.deviation_bound, self.values, self.alignments)
-        consistent(all(np.isfinite(part).all() for part in numbers), "the path contains NaN or infinity")
+        numbers = np.concatenate([self.objective, self.deviation_bound, self.values, self.alignments])
+        consistent(bool(np.isfinite(numbers).all()), "the path contains NaN or infinity")
         consistent(bool((self.values > 0.0).all()), "a weight of the path is not positive")
         known = self.ids.size == 0 or (self.ids.min() >= 0 and self.ids.max() < self.alignments.size)
         consistent(bool(known), "the path has a feature that X does not have")
-        for k in range(n):
-            ids = self.point(k).features
-            consistent(bool((np.diff(ids) > 0).all()), "features of a point are not sorted and unique")
-            returned = k and not np.isin(ids, self.point(k - 1).features, assume_unique=True).all()
-            consistent(not returned, "a feature that was left out returns to the path")
+        rising = (np.diff(self.ids) > 0)[steps_inside(begins)]
+        consistent(bool(rising.all()), "features of a point are not sorted and unique")
+        for ids, more_ids in pairwise(self.feature_sets()):
+            consistent(bool(np.isin(ids, more_ids).all()), "a feature that was left out returns to the path")
         scored = self.cv_score is None or self.cv_score.shape == (n,)
         consistent(scored, "the scores of the path have a different length")

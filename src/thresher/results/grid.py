@@ -2,14 +2,13 @@
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from thresher.results.proven import ProvenInactive
-from thresher.results.spread import Spread, WithImportance
-from thresher.results.weights import SparseRows, sparse_rows
+from thresher.results.known import SparseRows, Spread, sparse_rows
+from thresher.results.points import GridPoint, ProvenInactive
 from thresher.state import ArrayReader, ArrayWriter, fields, get_begins, get_parts, integer, need, required
 
 SAFE_TESTS = ("gap", "iss", "ifs", "ends")
@@ -20,43 +19,6 @@ ARRAYS = dict.fromkeys(("betas", "alphas", "gap", "objective", "weights"), "<f8"
 )
 STATE = required(*ARRAYS, "intercepts", "n_samples") | {"spread": None}
 TEST, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
-
-
-@dataclass(frozen=True)
-class GridPoint(WithImportance):
-    """The model at one point of a grid.
-
-    Parameters
-    ----------
-    features : ndarray of int64
-        The features, sorted.
-    weights : ndarray of shape (n_features,) or (n_features, n_classes)
-        Their weights, in the units of X.
-    intercept : float or ndarray of shape (n_classes,)
-        The intercept.
-    alpha : float
-        Weight of the squared penalty.
-    beta : float
-        Weight of the absolute penalty.
-    gap : float
-        Duality gap as a share of the objective at w = 0.
-    objective : float
-        The objective.
-    spread : Spread, default=None
-        Standard deviations of the columns, from which ``importance`` and ``ranking`` follow; None: not known.
-    proven_inactive : ProvenInactive, default=None
-        Which features and samples were proven to be inactive; None: not known, as in a model that was loaded.
-    """
-
-    features: np.ndarray
-    weights: np.ndarray
-    intercept: float | np.ndarray
-    alpha: float
-    beta: float
-    gap: float
-    objective: float
-    spread: Spread | None = field(default=None, repr=False)
-    proven_inactive: ProvenInactive | None = None
 
 
 @dataclass(frozen=True)
@@ -346,9 +308,8 @@ class Grid:
         ndarray of bool of shape (n_betas, n_alphas)
             True where it was run; with more than two classes, for the first class.
         """
-        runs = self.tests[:, TEST] == SAFE_TESTS.index(_checked_rule(rule))
-        points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
-        return (np.bincount(points[runs], minlength=len(self)) > 0).reshape(self.shape)
+        points, _ = self._runs(rule)
+        return (np.bincount(points, minlength=len(self)) > 0).reshape(self.shape)
 
     def rejections(self, rule: str) -> np.ndarray:
         """Rejection ratios of each run of a test, for two classes: the share of the inactive ones that it removed.
@@ -365,16 +326,21 @@ class Grid:
         """
         if self.across:
             raise ValueError("rejection ratios are available for binary classification only")
-        wanted = SAFE_TESTS.index(_checked_rule(rule))
-        column, inactive = FEATURES, self.n_features_in - self.n_features
-        if rule == "iss":
-            column, inactive = SAMPLES, self.inactive_samples
-        tests = np.split(self.tests, self.test_begins[1:-1])
-        runs = [of_point[of_point[:, TEST] == wanted, column] for of_point in tests]
-        removed = np.zeros((max(map(len, runs), default=0), len(self)))
-        for s, counts in enumerate(runs):
-            removed[: len(counts), s] = counts
+        points, runs = self._runs(rule)
+        counts_samples = rule == "iss"
+        inactive = self.inactive_samples if counts_samples else self.n_features_in - self.n_features
+        number = np.arange(points.size) - np.searchsorted(points, points)  # of the run among those of its point
+        removed = np.zeros((number.max(initial=-1) + 1, len(self)))
+        removed[number, points] = runs[:, SAMPLES if counts_samples else FEATURES]
         return removed.reshape(-1, *self.shape) / np.maximum(1, inactive)
+
+    def _runs(self, rule: str) -> tuple[np.ndarray, np.ndarray]:
+        """(points, rows of ``tests``) of all runs of a test, in order; ValueError if there is no such test."""
+        if rule not in SAFE_TESTS:
+            raise ValueError(f"rule must be one of {', '.join(map(repr, SAFE_TESTS))}, got {rule!r}")
+        points = np.repeat(np.arange(len(self)), np.diff(self.test_begins))
+        runs = self.tests[:, TEST] == SAFE_TESTS.index(rule)
+        return points[runs], self.tests[runs]
 
     def __repr__(self) -> str:
         n_betas, n_alphas = self.shape
@@ -382,9 +348,3 @@ class Grid:
             f"Grid({n_betas} betas x {n_alphas} alphas, {int(self.solved.sum())} points solved; features "
             f"{int(self.n_features.min(initial=0))} to {int(self.n_features.max(initial=0))})"
         )
-
-
-def _checked_rule(rule: str) -> str:
-    if rule not in SAFE_TESTS:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, SAFE_TESTS))}, got {rule!r}")
-    return rule

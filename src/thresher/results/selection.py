@@ -8,8 +8,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from thresher.errors import InconsistentResultError
-from thresher.results.fitted import KnownFeatures, OfFittedFeatures
+from thresher.results.known import KnownFeatures, OfFittedFeatures, consistent
 from thresher.results.trace import Trace, relative
 
 
@@ -104,12 +103,6 @@ class Certificate:
         )
 
 
-def consistent(condition: bool, message: str) -> None:
-    """Raise InconsistentResultError with ``message`` unless ``condition``; works under ``python -O`` too."""
-    if not condition:
-        raise InconsistentResultError(message)
-
-
 @dataclass(frozen=True)
 class Station(OfFittedFeatures):
     """A model on the way from one to many features, or back.
@@ -147,6 +140,11 @@ class Station(OfFittedFeatures):
     fitted_features: KnownFeatures | None = field(default=None, repr=False)
 
 
+def _place(station: Station) -> tuple[bool, int]:
+    """Growth comes first, in the order of its turns, then elimination from many features to few."""
+    return (True, -station.number) if station.phase != "grow" else (False, 0)
+
+
 class Path(Sequence[Station]):
     """The stations of a fit: growth in the order of its turns, then elimination from many features to few.
 
@@ -174,10 +172,7 @@ class Path(Sequence[Station]):
         """All stations."""
         with self._lock:  # two threads may ask at the same time
             if self._later is not None:
-                growth = [station for station in self._stations if station.phase == "grow"]
-                rest = [station for station in self._stations if station.phase != "grow"]
-                rest = sorted([*rest, *self._later()], key=lambda station: -station.number)
-                self._set([*growth, *rest])
+                self._set(sorted([*self._stations, *self._later()], key=_place))
                 self._later = None  # the columns that it needed are free
             return self._stations
 
@@ -243,10 +238,9 @@ class Path(Sequence[Station]):
         known = self._at.get(number)
         if known is None or known.phase == "grow":  # a station of elimination may come later, and counts more
             if number not in self.numbers:
-                there = format_ranges(self.numbers)
                 raise ValueError(
-                    f"no station of the path has {number!r} features; there are {there}. For another number fit again "
-                    "with n_features_to_select or, of bags, n_instances_to_select (--features)"
+                    f"no station of the path has {number!r} features; there are {format_ranges(self.numbers)}. For "
+                    "another number fit again with n_features_to_select or, of bags, n_instances_to_select (--features)"
                 )
             known = self._at[number]
         return known

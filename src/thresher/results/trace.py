@@ -186,9 +186,10 @@ class Trace:
             What was recorded.
         """
         gap = relative(objective - lower_bound, at_zero)
-        told = visited, cuts, inner_gap
-        self.turns.append(Turn(features, taken, objective, lower_bound, gap, self.passes, self.elapsed, *told))
-        return self.turns[-1]
+        passes, seconds = self.passes, self.elapsed
+        turn = Turn(features, taken, objective, lower_bound, gap, passes, seconds, visited, cuts, inner_gap)
+        self.turns.append(turn)
+        return turn
 
     @property
     def passes(self) -> float:

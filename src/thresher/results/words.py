@@ -55,47 +55,29 @@ def proof(
     start = f"At most {percent(left)} of the possible gain is left"
     if n_selected == 0:
         return f"No {noun} is in the model. {start}."
-    if n_selected is None:
-        who = f"no weights of the {n_columns:,} {noun}s"
-    else:
-        who = f"no {n_selected:,} of the {n_columns:,} {noun}s"
+    what = "weights" if n_selected is None else f"{n_selected:,}"
     details = [f"{n_forced:,} always included"] * (n_forced > 0) + ["for each class"] * each
-    who += f" ({', '.join(details)})" if details else ""
+    more = f" ({', '.join(details)})" if details else ""
     how = ", with these penalties," if n_selected is None else ""
-    return f"{start}: {who}{how} could lower the training objective further than that."
+    others = f"no {what} of the {n_columns:,} {noun}s{more}{how}"
+    return f"{start}: {others} could lower the training objective further than that."
 
 
-def cuts(turn: Turn, end: str) -> str:
-    """The cuts of a measure and the gap on the columns taken, for progress bars.
-
-    Parameters
-    ----------
-    turn : Turn
-        Where a fit stands.
-    end : str
-        What follows.
-
-    Returns
-    -------
-    str
-        Empty for losses without cuts.
-    """
-    return "" if turn.cuts == 0 else f"{turn.cuts} cuts, gap {turn.inner_gap:.1e} on the columns taken{end}"
-
-
-def visited(turn: Turn, end: str) -> str:
-    """The share of the columns whose products a scan looked at, for progress bars.
+def turn_details(turn: Turn, end: str) -> str:
+    """What only some fits have, for progress bars: the share of columns visited, the cuts of a measure.
 
     Parameters
     ----------
     turn : Turn
         Where a fit stands.
     end : str
-        What follows.
+        What follows each of them.
 
     Returns
     -------
     str
-        Empty where features are no products, or all columns were looked at.
+        Empty for losses without cuts where features are no products, or all columns were looked at.
     """
-    return "" if turn.visited == 1.0 else f"{100.0 * turn.visited:.2g} % of columns visited{end}"
+    visited = "" if turn.visited == 1.0 else f"{100.0 * turn.visited:.2g} % of columns visited{end}"
+    cuts = "" if turn.cuts == 0 else f"{turn.cuts} cuts, gap {turn.inner_gap:.1e} on the columns taken{end}"
+    return visited + cuts

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from thresher.results import Turn, rounded
-from thresher.results.words import cuts, visited
+from thresher.results.words import turn_details
 
 
 class Progress:
@@ -33,10 +33,10 @@ class Progress:
         of = f"/{self.target}" if self.target else ""
         bar = f"[{'#' * round(20 * share):<20}] " if self.target else ""
         left = f" {turn.seconds * (1 / share - 1):6.1f} s left" if 0 < share < 1 else ""
-        told = visited(turn, "  ") + cuts(turn, "  ")
+        details = turn_details(turn, "  ")
         return (
             f"{bar}{turn.taken}{of} {self.noun}s  {turn.features} in the model  objective {turn.objective:.5g}  "
-            f"gap {turn.gap:.1e}  {rounded(turn.passes)} passes  {told}{turn.seconds:.1f} s{left:<14}"
+            f"gap {turn.gap:.1e}  {rounded(turn.passes)} passes  {details}{turn.seconds:.1f} s{left:<14}"
         )
 
     def close(self, selection):

@@ -10,7 +10,7 @@ import numpy as np
 
 from thresher.families.alignment.divergences import SMALLEST_WEIGHT
 from thresher.families.alignment.formulation import Formulation
-from thresher.results.alignment_path import AlignmentPath, AlignmentPoint
+from thresher.results import AlignmentPath, AlignmentPoint
 
 NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-13  # in ln eta
