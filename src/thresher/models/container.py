@@ -11,6 +11,7 @@ written, the document describes each array before it is read, and every differen
 """
 
 import hashlib
+import math
 import os
 import re
 import stat
@@ -19,9 +20,10 @@ import zipfile
 import numpy as np
 
 from thresher.io.npz import BROKEN
-from thresher.state import Damaged, need, shown
+from thresher.state import Damaged, need, reported, shown, string
 
 DIGITS = 64  # of a sha256 in hexadecimal
+SHA256 = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 DIGEST_BLOCK = 1 << 20  # bytes read together
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(([0-9, ]{0,60})\), \} *\n")
@@ -66,6 +68,12 @@ def digest(file, length=None):
     return sha256.hexdigest()
 
 
+def sha256_string(value, what):
+    """``value`` if it is a sha256 as ``digest`` returns it."""
+    need(SHA256.fullmatch(string(value, what, DIGITS)), f"{what} is not a hexadecimal sha256")
+    return value
+
+
 def open_file(path, what="it"):
     """An open file to read; pipes, directories and devices are rejected."""
     need(stat.S_ISREG(os.stat(path).st_mode), f"{what} is not a file")
@@ -77,11 +85,9 @@ class Container:
 
     def __init__(self, file):
         self.left = file.seek(0, os.SEEK_END)  # bytes that members may still take: overlapping ones take too many
-        try:
+        with reported("its .npz is not a valid zip file", BROKEN):
             self.archive = zipfile.ZipFile(file)
             members = self.archive.infolist()
-        except BROKEN as error:
-            raise Damaged(f"its .npz is not a valid zip file ({shown(str(error))})") from error
         self.unread = {info.filename: info for info in members}
         need(len(self.unread) == len(members), "its .npz has a duplicate member")
 
@@ -93,11 +99,8 @@ class Container:
         need(info.compress_type == zipfile.ZIP_STORED, f"{what} is compressed in the .npz")
         need(0 <= info.file_size == info.compress_size <= self.left, f"{what} is larger than the .npz that contains it")
         self.left -= info.file_size
-        try:
-            with self.archive.open(info) as member:
-                return _array(member, info.file_size, np.dtype(dtype), shape, what)
-        except BROKEN as error:
-            raise Damaged(f"{what} cannot be read from the .npz ({shown(str(error))})") from error
+        with reported(f"{what} cannot be read from the .npz", BROKEN), self.archive.open(info) as member:
+            return _array(member, info.file_size, np.dtype(dtype), shape, what)
 
     def check_all_read(self):
         """Raise Damaged unless every member has been read: there must be no others."""
@@ -114,14 +117,12 @@ def _array(member, size, dtype, shape, what):
         raise Damaged(f"{what} has an invalid .npy header")
     declared = tuple(int(part) for part in header[2].replace(b" ", b"").split(b",") if part)
     shape = declared[:1] if shape is None else shape
-    same = (header[1].decode(), declared) == (dtype.str, shape)
+    same = header[1].decode() == dtype.str and declared == shape
     need(same, f"{what} does not match its dtype and shape in the document")
-    count = 1
-    for entries in shape:
-        count *= entries
-    need(count * dtype.itemsize == size - len(start) - length, f"the length of {what} does not match its shape")
+    n_bytes = math.prod(shape) * dtype.itemsize
+    need(n_bytes == size - len(start) - length, f"the length of {what} does not match its shape")
     array = np.empty(shape, dtype)
-    filled = member.readinto(array.reshape(-1).data.cast("B")) if count else 0
+    filled = member.readinto(array.reshape(-1).data.cast("B")) if n_bytes else 0
     need(filled == array.nbytes, f"{what} is truncated")
     need(not member.read(1), f"{what} is too long")
     return array.astype(dtype.newbyteorder("="), copy=False)

@@ -13,6 +13,7 @@ from thresher._version import __version__
 from thresher.features.fitted import FittedFeatures
 from thresher.io.table import Source
 from thresher.models import selections
+from thresher.models.container import sha256_string
 from thresher.models.formats import MODEL
 from thresher.models.json_text import json_dict
 from thresher.models.registry import ESTIMATORS, type_of
@@ -110,9 +111,9 @@ def _checked_names(names, n_features, names_in):
     if names is None:
         return None if names_in is None else names_in.tolist()
     names = list(names)
-    wrong = next((name for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise TypeError(f"names must be strings, got {wrong!r}")
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise TypeError(f"names must be strings, got {wrong[0]!r}")
     if len(names) != n_features:
         raise ValueError(f"got {len(names)} names, but {n_features} features were seen in fit")
     if names_in is not None and names_in.tolist() != names:
@@ -149,8 +150,7 @@ def _model(reader, document):
     known = estimator.fitted_features_ if fitted is None else fitted
     across = (labels.n_outputs,) if estimator._linear and labels.n_outputs > 1 else ()
     selection = selections.get_selection(reader, document, fitted, known.width, across)
-    proven = selection.certificate is not None
-    need(proven == estimator._proven, f"the certificate does not match the type {name}")
+    need((selection.certificate is not None) == estimator._proven, f"the certificate does not match the type {name}")
     _check_names(reader, document, names, selection.features, known)
     with reported("invalid source"):
         source = Source(**fields(document["source"], SOURCE, "source"))
@@ -201,12 +201,9 @@ def _estimator(reader, cls, document):
     need(isinstance(given, dict), "parameters must be an object")
     unknown = set(given) - set(known)
     need(not unknown, f"{document['type']} has no parameter {shown(min(unknown, default=''))}")
-    left_out, saved = {}, {}
-    for key, value in given.items():
-        if isinstance(value, dict) and set(value) == {"left_out"}:
-            left_out[key] = string(value["left_out"], f"parameter {key}")
-        else:
-            saved[key] = get_value(reader, value, f"parameter {key}")
+    named = {key: value for key, value in given.items() if isinstance(value, dict) and set(value) == {"left_out"}}
+    left_out = {key: string(value["left_out"], f"parameter {key}") for key, value in named.items()}
+    saved = {key: get_value(reader, given[key], f"parameter {key}") for key in given if key not in left_out}
     estimator = cls(**saved)
     with reported("invalid parameter"):
         estimator._checked_options()
@@ -227,6 +224,5 @@ def _fingerprint(value, n_features):
     value = fields(value, FINGERPRINT, "data")
     integer(value["rows"], "rows of the data", 1)
     need(integer(value["columns"], "columns of the data", 1) == n_features, "data and n_features_in do not agree")
-    digest = string(value["digest"], "digest of the data", 64)
-    need(len(digest) == 64 and set(digest) <= set("0123456789abcdef"), "digest of the data is not a hexadecimal sha256")
+    sha256_string(value["digest"], "digest of the data")
     return value

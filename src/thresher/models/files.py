@@ -12,14 +12,13 @@ from typing import Any
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.container import Container, digest, open_file, write_members
+from thresher.models.container import Container, digest, open_file, sha256_string, write_members
 from thresher.models.document import Model, get_model, put_model
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.json_text import MOST_BYTES, as_text, parsed
 from thresher.models.replacing import move, replaceable, scratch_names, write_synced
 from thresher.state import ArrayReader, ArrayWriter, Damaged, fields, need, required, shown, shown_path, string
 
-SHA256 = re.compile("[0-9a-f]{64}")
 ARRAYS = required("file", "sha256")
 
 
@@ -158,8 +157,7 @@ def _decoded(document, folder, stand_in=None):
 
 def _checked_entry(entry):
     entry = fields(entry, ARRAYS, "arrays")
-    name, sha256 = string(entry["file"], "the name of the .npz", 255), string(entry["sha256"], "sha256", 64)
-    need(SHA256.fullmatch(sha256), f"invalid sha256, {shown(sha256)}")
+    name, sha256 = string(entry["file"], "the name of the .npz", 255), sha256_string(entry["sha256"], "sha256")
     plain = not set("/\\\0") & set(name) and not os.path.splitdrive(name)[0]
     need(plain and name.endswith(f".{sha256[:12]}.npz"), f"invalid name of the .npz, {shown(name)}")
     return name, sha256

@@ -1,6 +1,7 @@
 """A Selection with its path and trace as parts of a model document, and back."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -61,8 +62,7 @@ def get_selection(reader, document, fitted, width, across):
     """
     features = get_ids(reader, document["features"], "features", width)
     scale, units, certificate = document["scale"], document["units"], document["certificate"]
-    known = scale is None or (isinstance(scale, str) and scale in SCALES and scale != "auto")
-    need(known, f"unknown scale {shown(scale)}")
+    need(scale is None or (scale in SCALES and scale != "auto"), f"unknown scale {shown(scale)}")
     intercept = document["intercept"]
     if certificate is not None:
         certificate = fields(certificate, required(*BOUNDS), "certificate")
@@ -92,15 +92,15 @@ def _check_covered(selection):
     """Raise Damaged unless all that is known of features covers the selection and its path."""
     fitted, units, labels = selection.fitted_features, selection.units, selection.labels
     need((units is None) == (labels is None), "units and labels of groups do not agree")
-    same = all((station.units is None) == (units is None) for station in selection.path)
+    models = [selection, *selection.path]
+    same = all((model.units is None) == (units is None) for model in models)
     need(same, "units of the path and of the selection do not agree")
     if fitted is None:
         return
-    models = [selection, *selection.path]
     ids = np.unique(np.concatenate([model.features for model in models]))
     need(fitted.covers(ids), "the fitted features lack a feature of the model or its path")
-    spread, most = fitted.spread, fitted.n_candidates
-    need(spread is None or spread.covers(ids), "the spread lacks a column of the path")
+    most = fitted.n_candidates
+    need(fitted.spread is None or fitted.spread.covers(ids), "the spread lacks a column of the path")
     if labels is not None:
         need(all(np.isin(model.units, labels.units).all() for model in models), "the label of a group is missing")
     counts = [model.features.size if units is None else model.units.size for model in models]
@@ -111,9 +111,8 @@ def _stop(value):
     """The reason to stop by its name; None if the file is of a version without it."""
     if value is None:
         return None
-    name = string(value, "stop", 40)
-    need(name in StopReason.__members__, f"unknown reason to stop, {shown(name)}")
-    return StopReason[name]
+    need(string(value, "stop", 40) in StopReason.__members__, f"unknown reason to stop, {shown(value)}")
+    return StopReason[value]
 
 
 def _put_path(writer, path, across):
@@ -143,16 +142,16 @@ def _path(reader, value, fitted, width, across):
     count = numbers.size
     phases = get_strings(reader, value["phase"], count, "phases of the path")
     need(set(phases) <= set(PHASES), "the path contains an unknown phase")
-    parts = value["begins"], value["features"]
-    begins, ids = get_parts(reader, *parts, count, "the features of the path", count=width, filled=True)
+    what = "the features of the path"
+    begins, ids = get_parts(reader, value["begins"], value["features"], count, what, count=width, filled=True)
     most = np.diff(begins)
-    units: list[np.ndarray | None] = [None] * count
+    units: list[Any] = [None] * count
     need((value["units"] is None) == (value["unit_begins"] is None), "units and unit_begins of the path do not agree")
     if value["units"] is not None:
-        parts = value["unit_begins"], value["units"]
-        unit_begins, unit_ids = get_parts(reader, *parts, count, "the units of the path", filled=True)
+        what = "the units of the path"
+        unit_begins, unit_ids = get_parts(reader, value["unit_begins"], value["units"], count, what, filled=True)
         most = np.diff(unit_begins)
-        units = list(np.split(unit_ids, unit_begins[1:-1]))
+        units = np.split(unit_ids, unit_begins[1:-1])
     need(bool(((numbers >= 1) & (numbers <= most)).all()), "a number of the path does not match its features")
     weights = reader.get(value["weights"], "<f8", (ids.size, *across), "weights of the path")
     intercepts = reader.get(value["intercept"], "<f8", (count, *across), "intercepts of the path")
