@@ -11,7 +11,7 @@ import pytest
 import thresher
 from tests.models.zoo import data_for, fitted
 from thresher.errors import ModelFileError
-from thresher.models import files, json_text
+from thresher.models import files, storage
 from thresher.results.grid import SAFE_TESTS
 from thresher.state import arrays
 from thresher.state.checks import Damaged
@@ -117,7 +117,7 @@ def refused(path, why):
 def parsed(data):
     """The JSON that a text still is after a change, or None; its checksum can be mended."""
     try:
-        return json_text.parsed(bytes(data))
+        return storage.parsed(bytes(data))
     except Damaged:
         return None
 

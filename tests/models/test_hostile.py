@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.models.damage import refused, resealed, saved, write
-from thresher.models import container, files, json_text
+from thresher.models import files, storage
 from thresher.state import arrays
 from thresher.state.checks import Damaged
 
@@ -74,7 +74,7 @@ def test_members_that_overlap_are_refused(tmp_path):
     with zipfile.ZipFile(beside) as archive:
         size = sum(info.file_size for info in archive.infolist())
     with open(beside, "rb") as file:
-        reader = arrays.ArrayReader(container.Container(file))
+        reader = arrays.ArrayReader(storage.Container(file))
         reader.container.left = size - 1
         with pytest.raises(Damaged, match=r"larger than the \.npz"):
             files.get_model(reader, document)
@@ -121,7 +121,7 @@ def test_deep_nesting(text, tmp_path):
 def test_sizes(tmp_path, monkeypatch):
     """Too many bytes are not read, too many parts not built."""
     path, _, _ = saved(tmp_path)
-    monkeypatch.setattr(json_text, "MOST_BYTES", 1000)
+    monkeypatch.setattr(storage, "MOST_BYTES", 1000)
     refused(path, "larger than")
     monkeypatch.undo()
     path.write_text("[" + "[],{}," * 1_100_000 + "0]")

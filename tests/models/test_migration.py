@@ -56,7 +56,7 @@ def test_renamed_keeps_the_order_and_does_not_change_what_it_is_given():
 
 
 def test_the_tables_name_types_that_can_be_saved():
-    assert set(CHANGES) | set(FITTED) <= set(thresher.models.registry.ESTIMATORS)
+    assert set(CHANGES) | set(FITTED) <= set(thresher.models.document.ESTIMATORS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import thresher
 from tests.models.zoo import X, assert_same_model, fitted
-from thresher.models import files, replacing
+from thresher.models import files, storage
 from thresher.state import arrays
 
 OLD, NEW = "logistic", "two"
@@ -111,7 +111,7 @@ def test_power_loss_at_any_step_leaves_a_model(step, path, monkeypatch, tmp_path
 
 def test_an_interrupt_right_after_the_last_step_keeps_the_new_model(path, monkeypatch):
     """Ctrl-C when the new document is already in place: its arrays are not cleaned up."""
-    original, calls = replacing.sync_folder, []
+    original, calls = storage.sync_folder, []
 
     def interrupted(folder):
         original(folder)
@@ -119,7 +119,7 @@ def test_an_interrupt_right_after_the_last_step_keeps_the_new_model(path, monkey
         if len(calls) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(replacing, "sync_folder", interrupted)
+    monkeypatch.setattr(storage, "sync_folder", interrupted)
     with pytest.raises(KeyboardInterrupt):
         thresher.save(fitted(NEW), path)
     assert_same_model(fitted(NEW), thresher.load(path), X)

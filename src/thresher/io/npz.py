@@ -1,7 +1,7 @@
 """Arrays from untrusted .npz and .npy files: sizes are checked before memory is allocated.
 
 Files of other programs, in all their forms. What thresher itself writes has one form, and a stricter reader of its own
-(``thresher.models.container``).
+(``thresher.models.storage``).
 """
 
 import os

@@ -14,12 +14,20 @@ from thresher.errors import InconsistentResultError, ModelFileError
 from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.estimators.stream.state import StreamState, classifier_of, state_of
 from thresher.families.online.state import LearnersState, LearnerState
-from thresher.models.container import Container, check_seal, open_file, write_sealed
-from thresher.models.document import MOST_FEATURES
+from thresher.models.document import MOST_FEATURES, type_of
 from thresher.models.formats import CHECKPOINT, TooNew
-from thresher.models.json_text import json_dict, parsed
-from thresher.models.registry import type_of
-from thresher.models.replacing import move, replaceable, scratch_names, write_synced
+from thresher.models.storage import (
+    Container,
+    check_seal,
+    json_dict,
+    move,
+    open_file,
+    parsed,
+    replaceable,
+    scratch_names,
+    write_sealed,
+    write_synced,
+)
 from thresher.results import Milestone
 from thresher.results.trace import get_milestones
 from thresher.state import (

@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from sklearn.utils.validation import check_is_fitted
 
 from thresher._version import __version__
+from thresher.estimators.alignment.classifier import AlignmentPathClassifier
+from thresher.estimators.fgm.classifier import FGMClassifier
+from thresher.estimators.miles.classifier import MILESClassifier
+from thresher.estimators.sparse_svm.path import SparseSVCPath
+from thresher.estimators.sparse_svm.svc import SparseSVC
+from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.features.fitted import FittedFeatures
 from thresher.io.table import Source
 from thresher.models import selections
-from thresher.models.container import sha256_string
 from thresher.models.formats import MODEL
-from thresher.models.json_text import json_dict
-from thresher.models.registry import ESTIMATORS, type_of
+from thresher.models.storage import json_dict, sha256_string
 from thresher.state import (
     REQUIRED,
     fields,
@@ -34,6 +39,10 @@ from thresher.state import (
 from thresher.targets.base import Labels
 from thresher.targets.classes import ClassLabels
 
+ESTIMATORS = {
+    cls.__name__: cls
+    for cls in (FGMClassifier, MILESClassifier, SparseSVC, SparseSVCPath, StreamClassifier, AlignmentPathClassifier)
+}
 MOST_FEATURES = 2**63 - 1
 VERSIONS = {
     "thresher": __version__, "numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__,
@@ -58,6 +67,18 @@ class Model:
     names: tuple[str, ...] | None
     source: Source
     document: dict
+
+
+def type_of(estimator):
+    """The name of the class of a fitted estimator; TypeError if it cannot be saved, NotFittedError if not fitted."""
+    name = type(estimator).__name__
+    if ESTIMATORS.get(name) is not type(estimator):
+        raise TypeError(
+            f"only {', '.join(ESTIMATORS)} can be saved, got {name}; for a pipeline or a search, save the fitted "
+            "thresher estimator inside it"
+        )
+    check_is_fitted(estimator)
+    return name
 
 
 def put_model(writer, estimator, names, source):

@@ -12,11 +12,22 @@ from typing import Any
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.container import Container, digest, open_file, sha256_string, write_members
 from thresher.models.document import Model, get_model, put_model
 from thresher.models.formats import MODEL, TooNew
-from thresher.models.json_text import MOST_BYTES, as_text, parsed
-from thresher.models.replacing import move, replaceable, scratch_names, write_synced
+from thresher.models.storage import (
+    MOST_BYTES,
+    Container,
+    as_text,
+    digest,
+    move,
+    open_file,
+    parsed,
+    replaceable,
+    scratch_names,
+    sha256_string,
+    write_members,
+    write_synced,
+)
 from thresher.state import ArrayReader, ArrayWriter, Damaged, fields, need, required, shown, shown_path, string
 
 ARRAYS = required("file", "sha256")

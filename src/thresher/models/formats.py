@@ -8,8 +8,7 @@ it in ``tests/models/fixtures``; a field with a default needs neither (``checks.
 
 from dataclasses import dataclass
 
-from thresher.io.table import Source
-from thresher.models.migration import with_features_and_target
+from thresher.models.migration import with_features_and_target, with_typed_source
 from thresher.state import Damaged, integer, need
 
 
@@ -58,16 +57,6 @@ def _writer(document):
     if isinstance(version, str) and version.isascii() and version.isprintable():
         return f"thresher {version[:40]}, which is newer"
     return "a newer thresher"
-
-
-def with_typed_source(document):
-    """Models, 1 to 2: ``source``, a dict of anything, becomes the fields of a ``Source``, the rest its ``notes``."""
-    source = document.get("source")
-    if not isinstance(source, dict):
-        return document
-    known = {key: value for key, value in source.items() if key != "notes" and Source.takes(key, value)}
-    rest = {key: value for key, value in source.items() if key not in known}
-    return document | {"source": known | {"notes": rest}}
 
 
 MODEL = Format("thresher-model", (with_typed_source, with_features_and_target))

@@ -1,6 +1,18 @@
-"""Model documents of version 2 as those of version 3: other names of parameters, one key for features, one for y."""
+"""Steps from earlier versions of model documents to the next: a typed source; other names, one key for features."""
 
 import functools
+
+from thresher.io.table import Source
+
+
+def with_typed_source(document):
+    """Models, 1 to 2: ``source``, a dict of anything, becomes the fields of a ``Source``, the rest its ``notes``."""
+    source = document.get("source")
+    if not isinstance(source, dict):
+        return document
+    known = {key: value for key, value in source.items() if key != "notes" and Source.takes(key, value)}
+    rest = {key: value for key, value in source.items() if key not in known}
+    return document | {"source": known | {"notes": rest}}
 
 
 def with_features_and_target(document):

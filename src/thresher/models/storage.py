@@ -1,19 +1,25 @@
-"""The container of models and checkpoints: a zip of .npy members that are stored, not compressed.
+"""What model files and checkpoints are on disk: JSON for people, containers of arrays, atomic replacement.
 
-A member is then never larger than the file, so that the memory that a hostile file can make us allocate is bounded by
-its own size. Weights hardly compress anyway. The container of a model is named, with its sha256, by the document next
-to it; a checkpoint is one file that ends with its own: the comment of the zip, its last 64 bytes, is the sha256 of all
-bytes before (the *seal*).
+A container is a zip of .npy members that are stored, not compressed. A member is then never larger than the file, so
+that the memory that a hostile file can make us allocate is bounded by its own size. Weights hardly compress anyway.
+The container of a model is named, with its sha256, by the document next to it; a checkpoint is one file that ends with
+its own: the comment of the zip, its last 64 bytes, is the sha256 of all bytes before (the *seal*).
 
 ``thresher.io.npz`` reads archives too, and is another reader on purpose: it takes what other programs wrote (any dtype,
 order and version of .npy, compressed or not, all members at once) and looks for a matrix. Here only one form is
 written, the document describes each array before it is read, and every difference is damage.
+
+Files are replaced atomically: after a crash at any moment the old or the new one is there, complete. A file is written
+under another name, synced, and moved into place; then the folder is synced, so that the name lasts.
 """
 
+import contextlib
 import hashlib
+import json
 import math
 import os
 import re
+import secrets
 import stat
 import zipfile
 
@@ -27,6 +33,75 @@ SHA256 = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 DIGEST_BLOCK = 1 << 20  # bytes read together
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(([0-9, ]{0,60})\), \} *\n")
+MOST_BYTES = 64_000_000
+MOST_PARTS = 2_000_000  # brackets and colons: protects against small files with huge numbers of objects
+MOST_LEVELS = 32
+
+
+def parsed(data):
+    """The JSON in ``data``, which is not too large, not too deep, and has no duplicate key."""
+    need(len(data) <= MOST_BYTES, f"it is larger than {MOST_BYTES // 10**6} MB")
+    need(sum(data.count(mark) for mark in (b"[", b"{", b":")) <= MOST_PARTS, "it has too many parts")
+    try:
+        document = json.loads(data.decode("utf-8"), object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise Damaged("it is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise Damaged(f"it is not UTF-8 text (byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        raise Damaged(f"it is not JSON ({error.msg} in line {error.lineno}), it may be truncated") from error
+    except ValueError as error:
+        raise Damaged("it contains a number with too many digits") from error
+    _check_depth(document, MOST_LEVELS)
+    return document
+
+
+def _unique_keys(pairs):
+    entries = dict(pairs)
+    need(len(entries) == len(pairs), "it contains a duplicate key")
+    return entries
+
+
+def _no_constant(name):
+    raise Damaged(f"it contains {name}, which is not valid JSON")
+
+
+def _check_depth(value, depth):
+    need(depth > 0, "it is nested too deeply")
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if type(part) in (dict, list):
+            _check_depth(part, depth - 1)
+
+
+def as_text(value, indent=0):
+    """JSON that a person can read: objects and lists of lists over several lines, other lists on one."""
+    pad = "\n" + " " * (indent + 1)
+    if isinstance(value, dict) and value:
+        inner = (f"{json.dumps(key, ensure_ascii=False)}: {as_text(part, indent + 1)}" for key, part in value.items())
+        return "{" + pad + f",{pad}".join(inner) + pad[:-1] + "}"
+    if isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
+        return "[" + pad + f",{pad}".join(as_text(part, indent + 1) for part in value) + pad[:-1] + "]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def json_dict(value, name):
+    """``value``, a dict or None, as a dict of JSON values; TypeError for an invalid argument ``name``."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be a dict, got {type(value).__name__}")
+    try:
+        plain = json.loads(json.dumps(value, allow_nan=False, default=_python_scalar))
+        _check_depth(plain, MOST_LEVELS - 2)  # it is nested in an object of a document
+    except (TypeError, ValueError, RecursionError, Damaged) as error:
+        raise TypeError(f"{name} must be JSON-serializable: {error}") from error
+    return plain
+
+
+def _python_scalar(value):
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not supported")
 
 
 def write_members(file, members, comment=b""):
@@ -126,3 +201,47 @@ def _array(member, size, dtype, shape, what):
     need(filled == array.nbytes, f"{what} is truncated")
     need(not member.read(1), f"{what} is too long")
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def replaceable(path):
+    """The path with all links resolved; OSError if it exists and is not a regular file."""
+    path = os.path.realpath(path)
+    if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(f"{path} is not a regular file and cannot be replaced")
+    return path
+
+
+@contextlib.contextmanager
+def scratch_names(folder, count):
+    """A list of unused file names in ``folder``; files with these names are deleted at the end."""
+    names = [os.path.join(folder, f".thresher-{secrets.token_hex(8)}.tmp") for _ in range(count)]
+    try:
+        yield names
+    finally:
+        for name in names:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+
+def write_synced(path, fill):
+    """Write a new file by ``fill(file)``, and wait until it is on the disk."""
+    with open(path, "x+b") as file:
+        fill(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def move(scratch, path):
+    """Rename ``scratch`` to ``path``, and sync the folder."""
+    os.replace(scratch, path)
+    sync_folder(os.path.dirname(path))
+
+
+def sync_folder(folder):
+    """Make the new names in ``folder`` persistent, if the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
