@@ -117,7 +117,7 @@ def refused(path, why):
 def parsed(data):
     """The JSON that a text still is after a change, or None; its checksum can be mended."""
     try:
-        return storage.parsed(bytes(data))
+        return storage.parse_json(bytes(data))
     except Damaged:
         return None
 

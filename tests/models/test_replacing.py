@@ -130,13 +130,13 @@ def test_a_reader_between_two_documents_looks_again(path, monkeypatch):
     stale = path.read_bytes()
     thresher.save(fitted(NEW), path)
     fresh, looks = path.read_bytes(), []
-    original = files.parsed
+    original = files.parse_json
 
     def parsed(data):
         looks.append(1)
         return original(stale if len(looks) == 1 else fresh)
 
-    monkeypatch.setattr(files, "parsed", parsed)
+    monkeypatch.setattr(files, "parse_json", parsed)
     assert_same_model(fitted(NEW), thresher.load(path), X)
     assert len(looks) == 2
 

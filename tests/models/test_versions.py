@@ -53,7 +53,7 @@ def test_a_field_that_is_added_later_is_one_entry_with_a_default(saved, monkeypa
     """At the top, and in an object inside: files without it are read, files with it are read or refused by name."""
     path, held = saved
     monkeypatch.setitem(document.DOCUMENT, "weather", "fine")
-    monkeypatch.setitem(document.FINGERPRINT, "tint", {"hue": 3})
+    monkeypatch.setitem(document.FINGERPRINT_FIELDS, "tint", {"hue": 3})
     damage.write(path, held)
     model = read(path)
     assert model.document["weather"] == "fine"
@@ -179,9 +179,9 @@ def test_checkpoints_grow_in_the_same_way(tmp_path, monkeypatch):
     checkpoint_refused(path, "is missing the field 'position'")
     step = Format(CHECKPOINT.name, (lambda old: {k: v for k, v in old.items() if k != "where"},))
     monkeypatch.setattr(checkpoint, "CHECKPOINT", step)
-    monkeypatch.setitem(checkpoint.DOCUMENT, "position", {"lines": 0})
+    monkeypatch.setitem(checkpoint.CHECKPOINT_FIELDS, "position", {"lines": 0})
     checkpoint_refused(path, "parameters is missing the field 'delta'")
-    monkeypatch.delitem(checkpoint.PARAMETERS, "delta")
+    monkeypatch.delitem(checkpoint.PARAMETER_FIELDS, "delta")
     clf, position = read_checkpoint(path)
     assert (clf.delta, position) == (0.01, {"lines": 0})
 

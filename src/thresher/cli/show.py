@@ -213,8 +213,3 @@ def plain(value):
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
-
-
-def counted(count, noun):
-    """``1 row``, ``1,234 rows``."""
-    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('s') else 's'}"

@@ -22,7 +22,7 @@ from thresher.models.storage import (
     json_dict,
     move,
     open_file,
-    parsed,
+    parse_json,
     replaceable,
     scratch_names,
     write_sealed,
@@ -50,13 +50,13 @@ from thresher.state import (
 )
 from thresher.targets.classes import get_classes
 
-DOCUMENT = required(
+CHECKPOINT_FIELDS = required(
     "format", "format_version", "parameters", "n_features_in", "names", "classes", "ids", "examples", "totals",
     "mistakes", "milestones", "learners", "position",
 )  # fmt: skip
-LEARNER = required("table", "kept", "clock")
+LEARNER_FIELDS = required("table", "kept", "clock")
 # parameters that every checkpoint has; later ones have the defaults of StreamClassifier if they are absent
-PARAMETERS = required(
+PARAMETER_FIELDS = required(
     "budget", "method", "loss", "step_size", "l2", "l1", "gamma", "delta", "fit_intercept", "open_ended", "hash_bits",
     "class_weight", "random_state", "verbose",
 )  # fmt: skip
@@ -85,7 +85,7 @@ def save_checkpoint(
     with scratch_names(os.path.dirname(path), 1) as (scratch,):
         write_synced(scratch, lambda file: write_sealed(file, writer.members))
         try:
-            _read(scratch)
+            _read_checkpoint(scratch)
         except Damaged as error:  # keep the existing file
             raise ValueError(f"this checkpoint could not be loaded again, so it is not saved: {error}") from error
         move(scratch, path)
@@ -126,7 +126,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> tuple[StreamClassifier, dic
     """
     name = shown_path(os.fsdecode(path))
     try:
-        return _read(path)
+        return _read_checkpoint(path)
     except TooNew as error:
         raise ModelFileError(f"{name}: {error}") from error
     except Damaged as error:
@@ -165,7 +165,7 @@ def _put_learner(writer, name, state):
     }
 
 
-def _read(path):
+def _read_checkpoint(path):
     """(StreamClassifier, position) of a file, after its checksum was verified."""
     with open_file(path) as file:
         start = file.read(2)
@@ -173,9 +173,9 @@ def _read(path):
         need(start == b"PK", "it is not a checkpoint, or is truncated or damaged")
         check_seal(file)
         reader = ArrayReader(Container(file))
-        document = parsed(reader.container.array("document", "|u1", None, "its document").tobytes())
+        document = parse_json(reader.container.array("document", "|u1", None, "its document").tobytes())
         CHECKPOINT.check(document)
-        document = fields(CHECKPOINT.migrated(document), DOCUMENT, "the document")
+        document = fields(CHECKPOINT.migrated(document), CHECKPOINT_FIELDS, "the document")
         need(isinstance(document["position"], dict), "position must be an object")
         state = _state(reader, document)
         with reported("its parts are inconsistent", InconsistentResultError):
@@ -188,7 +188,7 @@ def _state(reader, document):
     """The state in a document: types are checked here, values where they are used."""
     given = document["parameters"]
     defaults = dict.fromkeys(StreamClassifier().get_params(deep=False))
-    fields(given, defaults | PARAMETERS, "parameters")
+    fields(given, defaults | PARAMETER_FIELDS, "parameters")
     n_features, names = integer(document["n_features_in"], "n_features_in", 1, MOST_FEATURES), document["names"]
     for key in ("mistakes", "milestones", "learners"):
         need(isinstance(document[key], list), f"{key} must be a list")
@@ -210,7 +210,7 @@ def _state(reader, document):
 
 
 def _learner(reader, value):
-    value = fields(value, LEARNER, "a learner")
+    value = fields(value, LEARNER_FIELDS, "a learner")
     return LearnerState(
         reader.get(value["table"], "<f8", (None, None), "a table"),
         reader.get(value["kept"], "<i8", (None,), "kept"),

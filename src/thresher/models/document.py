@@ -48,12 +48,12 @@ VERSIONS = {
     "thresher": __version__, "numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__,
     "python": platform.python_version(),
 }  # fmt: skip
-FINGERPRINT = required("rows", "columns", "digest")
-SOURCE = dict(vars(Source()))  # a field that a file lacks has the default of the class
+FINGERPRINT_FIELDS = required("rows", "columns", "digest")
+SOURCE_FIELDS = dict(vars(Source()))  # a field that a file lacks has the default of the class
 DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "target", "names",
     "fitted", "fitted_features", "all_names", "named_in_fit", "data", "arrays", "checksum",
-) | selections.SELECTION | {"source": {}}  # fmt: skip
+) | selections.SELECTION_FIELDS | {"source": {}}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -172,9 +172,9 @@ def _model(reader, document):
     across = (labels.n_outputs,) if estimator._linear and labels.n_outputs > 1 else ()
     selection = selections.get_selection(reader, document, fitted, known.width, across)
     need((selection.certificate is not None) == estimator._proven, f"the certificate does not match the type {name}")
-    _check_names(reader, document, names, selection.features, known)
+    _check_chosen_names(reader, document, names, selection.features, known)
     with reported("invalid source"):
-        source = Source(**fields(document["source"], SOURCE, "source"))
+        source = Source(**fields(document["source"], SOURCE_FIELDS, "source"))
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
     estimator._set_selection(selection)
@@ -206,7 +206,7 @@ def _fitted_features(reader, document, estimator):
     return fitted
 
 
-def _check_names(reader, document, names, features, fitted):
+def _check_chosen_names(reader, document, names, features, fitted):
     """Raise Damaged unless the names of the selected features follow from those of all columns."""
     need((document["names"] is None) == (names is None), "names and all_names do not agree")
     if names is None:
@@ -242,7 +242,7 @@ def _set_attributes(reader, estimator, fitted):
 
 
 def _fingerprint(value, n_features):
-    value = fields(value, FINGERPRINT, "data")
+    value = fields(value, FINGERPRINT_FIELDS, "data")
     integer(value["rows"], "rows of the data", 1)
     need(integer(value["columns"], "columns of the data", 1) == n_features, "data and n_features_in do not agree")
     sha256_string(value["digest"], "digest of the data")

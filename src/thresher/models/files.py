@@ -21,7 +21,7 @@ from thresher.models.storage import (
     digest,
     move,
     open_file,
-    parsed,
+    parse_json,
     replaceable,
     scratch_names,
     sha256_string,
@@ -30,7 +30,7 @@ from thresher.models.storage import (
 )
 from thresher.state import ArrayReader, ArrayWriter, Damaged, fields, need, required, shown, shown_path, string
 
-ARRAYS = required("file", "sha256")
+ARRAYS_FIELDS = required("file", "sha256")
 
 
 class ArraysMissing(Damaged):
@@ -116,9 +116,9 @@ def read(path: str | os.PathLike[str]) -> Model:
     name = os.fsdecode(path)
     try:
         try:
-            model, left_out = _read(path)
+            model, left_out = _read_model(path)
         except ArraysMissing:
-            model, left_out = _read(path)  # replaced by another process while its two files were read
+            model, left_out = _read_model(path)  # replaced by another process while its two files were read
     except TooNew as error:
         raise ModelFileError(f"{shown_path(name)}: {error}") from error
     except Damaged as error:
@@ -131,14 +131,14 @@ def read(path: str | os.PathLike[str]) -> Model:
     return model
 
 
-def _read(path):
+def _read_model(path):
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     need(
         not data.startswith(b"PK"),
         "it is an archive, not JSON; load checkpoints with thresher.load_checkpoint or thresher stream --resume",
     )
-    return _decoded(parsed(data), os.path.dirname(os.path.realpath(path)))
+    return _decoded(parse_json(data), os.path.dirname(os.path.realpath(path)))
 
 
 def checksum(document):
@@ -167,7 +167,7 @@ def _decoded(document, folder, stand_in=None):
 
 
 def _checked_entry(entry):
-    entry = fields(entry, ARRAYS, "arrays")
+    entry = fields(entry, ARRAYS_FIELDS, "arrays")
     name, sha256 = string(entry["file"], "the name of the .npz", 255), sha256_string(entry["sha256"], "sha256")
     plain = not set("/\\\0") & set(name) and not os.path.splitdrive(name)[0]
     need(plain and name.endswith(f".{sha256[:12]}.npz"), f"invalid name of the .npz, {shown(name)}")
@@ -212,7 +212,7 @@ def _written(scratch, members, base):
 def _check_readable(data, folder, stand_in):
     """Raise ValueError if the document could not be loaded again."""
     try:
-        _decoded(parsed(data), folder, stand_in)
+        _decoded(parse_json(data), folder, stand_in)
     except Damaged as error:
         raise ValueError(f"this model cannot be saved: {error}") from error
 
@@ -221,7 +221,7 @@ def _arrays_of(path, base):
     """The .npz of the model at ``path``: named in its document, and named after it. None if there is none."""
     try:
         with open(path, "rb") as file:
-            entry = parsed(file.read(MOST_BYTES + 1))["arrays"]
+            entry = parse_json(file.read(MOST_BYTES + 1))["arrays"]
         name, _ = _checked_entry(entry)
     except (OSError, Damaged, TypeError, KeyError, IndexError):
         return None

@@ -28,7 +28,7 @@ def _migrated(document):
     new["parameters"] = CHANGES.get(kind, dict)(document["parameters"])
     new["fitted"] = FITTED.get(kind, dict)(document["fitted"])
     new["target"] = {"kind": "classes", "classes": new.pop("classes")}
-    new["fitted_features"] = _fitted_features(new)
+    new["fitted_features"] = _features_state(new)
     turns = renamed(document["trace"]["turns"], planes="cuts")
     new["trace"] = document["trace"] | {"turns": turns}
     return new
@@ -39,7 +39,7 @@ def renamed(parameters, **names):
     return {names.get(name, name): value for name, value in parameters.items()}
 
 
-def _sparse_svm(parameters):
+def _sparse_svm_parameters(parameters):
     """``gamma`` is ``smoothing``; with an intercept "iss" tested nothing, and is no longer accepted."""
     parameters = renamed(parameters, gamma="smoothing")
     if parameters.get("screening") == "iss" and parameters.get("fit_intercept", True):
@@ -50,7 +50,7 @@ def _sparse_svm(parameters):
 VALUES = (("feature_map", "linear", "columns"), ("per_class", "shared", False), ("per_class", "per_class", True))
 
 
-def _fgm(parameters):
+def _fgm_parameters(parameters):
     """``features``, ``support`` and ``overshoot`` have other names and values; ``inner_tol`` is no parameter."""
     parameters = renamed(parameters, features="feature_map", support="per_class", overshoot="n_candidates")
     parameters.pop("inner_tol", None)
@@ -66,7 +66,7 @@ def _fgm(parameters):
 KERNEL_PATH = ("lambda1", "lambda2", "eps", "p_start", "p_end", "step", "divergence", "predictor")
 
 
-def _alignment_path(parameters):
+def _alignment_parameters(parameters):
     """Eight parameters are the fields of ``path``, a KernelPath; ``keep`` is ``store_training_columns``."""
     fields = {name: value for name, value in parameters.items() if name in KERNEL_PATH}
     parameters = {name: value for name, value in parameters.items() if name not in KERNEL_PATH}
@@ -81,7 +81,7 @@ def _alignment_path(parameters):
     return renamed(parameters, keep="store_training_columns")
 
 
-def _chosen(fitted, tried):
+def _with_cv_results(fitted, tried):
     """``Cs_``, ``sigmas_`` and ``scores_`` are ``cv_results_``."""
     fitted = dict(fitted)
     axes = [{name.removesuffix("s_"): fitted.pop(name, None)} for name in tried]
@@ -90,17 +90,18 @@ def _chosen(fitted, tried):
 
 
 CHANGES = {
-    "SparseSVC": _sparse_svm, "SparseSVCPath": _sparse_svm, "FGMClassifier": _fgm, "MILESClassifier": _fgm,
-    "AlignmentPathClassifier": _alignment_path,
+    "SparseSVC": _sparse_svm_parameters, "SparseSVCPath": _sparse_svm_parameters, "FGMClassifier": _fgm_parameters,
+    "MILESClassifier": _fgm_parameters,
+    "AlignmentPathClassifier": _alignment_parameters,
 }  # fmt: skip
 FITTED = {
-    "FGMClassifier": functools.partial(_chosen, tried=["Cs_"]),
-    "MILESClassifier": functools.partial(_chosen, tried=["sigmas_", "Cs_"]),
+    "FGMClassifier": functools.partial(_with_cv_results, tried=["Cs_"]),
+    "MILESClassifier": functools.partial(_with_cv_results, tried=["sigmas_", "Cs_"]),
     "AlignmentPathClassifier": functools.partial(renamed, machine_="svm_"),
 }
 
 
-def _fitted_features(document):
+def _features_state(document):
     """What was ``expansion``, ``products`` or ``instances``, and ``spread`` and ``labels``, which are taken out."""
     made = {name: document.pop(name, None) for name in MADE}
     spread, labels = document.pop("spread", None), document.pop("labels", None)
@@ -134,41 +135,41 @@ def _n_excluded(exclude):
     return len(set(entries)) if isinstance(entries, list) else int(entries is not None)
 
 
-def _inputs(part):
+def _inputs_state(part):
     """Numbers that a kernel makes of columns."""
-    maps = {name: _array(part.pop(name), "<f8") for name in ("factor", "centre", "largest")}
+    maps = {name: _array_value(part.pop(name), "<f8") for name in ("factor", "centre", "largest")}
     edges = part.pop("edges", None)
     if isinstance(edges, list):
         if any(len(row) != part["size"] + 1 for row in edges):
             raise ValueError("rows of edges have other lengths")
         flat = [entry for row in edges for entry in row]
-        maps["edges"] = _array(flat, "<f8", shape=[len(edges), part["size"] + 1])
+        maps["edges"] = _array_value(flat, "<f8", shape=[len(edges), part["size"] + 1])
     elif edges is not None:  # in the .npz
-        maps["edges"] = _array(edges, "<f8", shape=edges["shape"])
-    known = _array(part.pop("columns"), "<i8")
+        maps["edges"] = _array_value(edges, "<f8", shape=edges["shape"])
+    known = _array_value(part.pop("columns"), "<i8")
     return {"kind": "inputs", "known": known, "maps": {"value": {"type": "Inputs", "fields": maps}}, **part}
 
 
-def _products(part):
+def _products_state(part):
     """Products of columns."""
-    part["known"] = _array(part.pop("columns"), "<i8")
-    arrays = {name: _array(part[name], "<f8") for name in ("shift", "factor")}
+    part["known"] = _array_value(part.pop("columns"), "<i8")
+    arrays = {name: _array_value(part[name], "<f8") for name in ("shift", "factor")}
     return part | arrays | {"kind": "products", "n_candidates": part["n_candidates"]}
 
 
-def _instances(part):
+def _instances_state(part):
     """Training instances."""
     n_candidates = part.pop("n_candidates")
-    part["rows"] = _array(part["rows"], "<i8")
+    part["rows"] = _array_value(part["rows"], "<i8")
     if part.get("factor") is not None:
-        part["factor"] = _array(part["factor"], "<f8")
+        part["factor"] = _array_value(part["factor"], "<f8")
     prototypes = {"value": {"type": "Prototypes", "fields": part}}
     return {"kind": "instances", "n_candidates": n_candidates, "prototypes": prototypes}
 
 
-MADE = {"expansion": _inputs, "products": _products, "instances": _instances}
+MADE = {"expansion": _inputs_state, "products": _products_state, "instances": _instances_state}
 
 
-def _array(values, dtype, **shape):
+def _array_value(values, dtype, **shape):
     """An array, whose entries are a list or in the .npz, in the form of a parameter."""
     return {"array": {"dtype": dtype, "values": values} | shape}

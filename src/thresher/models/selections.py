@@ -24,19 +24,19 @@ from thresher.state import (
 )
 
 PHASES = ("grow", "thresh")
-BOUNDS = tuple(field.name for field in dataclasses.fields(Certificate))
-PATH = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
+CERTIFICATE_FIELDS = required(*(field.name for field in dataclasses.fields(Certificate)))
+PATH_FIELDS = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
     "unit_begins": None,
     "units": None,
 }
-SELECTION = required(
+SELECTION_FIELDS = required(
     "features", "weights", "intercept", "stop_reason", "certificate", "scale", "budget", "forced", "interrupted",
     "path", "trace",
 ) | {"stop": None, "units": None}  # fmt: skip
 
 
 def put_selection(writer, selection):
-    """The selection as parts of a document: ``SELECTION``."""
+    """The selection as parts of a document: ``SELECTION_FIELDS``."""
     intercept, certificate = np.asarray(selection.intercept, dtype=np.float64), selection.certificate
     return {
         "features": writer.put("features", selection.features, "<i8"),
@@ -44,7 +44,7 @@ def put_selection(writer, selection):
         "intercept": intercept.item() if intercept.ndim == 0 else writer.put("intercept", intercept, "<f8"),
         "stop_reason": selection.stop_reason,
         "stop": None if selection.stop is None else selection.stop.name,
-        "certificate": None if certificate is None else {name: float(getattr(certificate, name)) for name in BOUNDS},
+        "certificate": certificate and {name: float(value) for name, value in vars(certificate).items()},
         "scale": selection.scale,
         "budget": int(selection.budget),
         "forced": writer.put("forced", selection.forced, "<i8"),
@@ -65,8 +65,9 @@ def get_selection(reader, document, fitted, width, across):
     need(scale is None or (scale in SCALES and scale != "auto"), f"unknown scale {shown(scale)}")
     intercept = document["intercept"]
     if certificate is not None:
-        certificate = fields(certificate, required(*BOUNDS), "certificate")
-        certificate = Certificate(*(real(certificate[name], f"{name} of the certificate") for name in BOUNDS))
+        certificate = fields(certificate, CERTIFICATE_FIELDS, "certificate")
+        bounds = {name: real(value, f"{name} of the certificate") for name, value in certificate.items()}
+        certificate = Certificate(**bounds)
     selection = Selection(
         features,
         reader.get(document["weights"], "<f8", (features.size, *across), "weights"),
@@ -137,7 +138,7 @@ def _put_path(writer, path, across):
 
 
 def _path(reader, value, fitted, width, across):
-    value = fields(value, PATH, "path")
+    value = fields(value, PATH_FIELDS, "path")
     numbers = reader.get(value["number"], "<i8", (None,), "numbers of the path")
     count = numbers.size
     phases = get_strings(reader, value["phase"], count, "phases of the path")

@@ -28,17 +28,17 @@ import numpy as np
 from thresher.io.npz import BROKEN
 from thresher.state import Damaged, need, reported, shown, string
 
-DIGITS = 64  # of a sha256 in hexadecimal
-SHA256 = re.compile(f"[0-9a-f]{{{DIGITS}}}")
+SHA256_DIGITS = 64  # of a sha256 in hexadecimal
+SHA256 = re.compile(f"[0-9a-f]{{{SHA256_DIGITS}}}")
 DIGEST_BLOCK = 1 << 20  # bytes read together
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, 'shape': \(([0-9, ]{0,60})\), \} *\n")
 MOST_BYTES = 64_000_000
 MOST_PARTS = 2_000_000  # brackets and colons: protects against small files with huge numbers of objects
-MOST_LEVELS = 32
+MOST_DEPTH = 32
 
 
-def parsed(data):
+def parse_json(data):
     """The JSON in ``data``, which is not too large, not too deep, and has no duplicate key."""
     need(len(data) <= MOST_BYTES, f"it is larger than {MOST_BYTES // 10**6} MB")
     need(sum(data.count(mark) for mark in (b"[", b"{", b":")) <= MOST_PARTS, "it has too many parts")
@@ -52,7 +52,7 @@ def parsed(data):
         raise Damaged(f"it is not JSON ({error.msg} in line {error.lineno}), it may be truncated") from error
     except ValueError as error:
         raise Damaged("it contains a number with too many digits") from error
-    _check_depth(document, MOST_LEVELS)
+    _check_depth(document, MOST_DEPTH)
     return document
 
 
@@ -92,7 +92,7 @@ def json_dict(value, name):
         raise TypeError(f"{name} must be a dict, got {type(value).__name__}")
     try:
         plain = json.loads(json.dumps(value, allow_nan=False, default=_python_scalar))
-        _check_depth(plain, MOST_LEVELS - 2)  # it is nested in an object of a document
+        _check_depth(plain, MOST_DEPTH - 2)  # it is nested in an object of a document
     except (TypeError, ValueError, RecursionError, Damaged) as error:
         raise TypeError(f"{name} must be JSON-serializable: {error}") from error
     return plain
@@ -116,8 +116,8 @@ def write_members(file, members, comment=b""):
 
 def write_sealed(file, members):
     """As ``write_members``, with the seal at the end."""
-    write_members(file, members, comment=b"0" * DIGITS)
-    length = file.tell() - DIGITS
+    write_members(file, members, comment=b"0" * SHA256_DIGITS)
+    length = file.tell() - SHA256_DIGITS
     seal = digest(file, length)
     file.seek(length)
     file.write(seal.encode())
@@ -125,7 +125,7 @@ def write_sealed(file, members):
 
 def check_seal(file):
     """Raise Damaged unless an open file ends with the digest of all that comes before."""
-    length = file.seek(0, os.SEEK_END) - DIGITS
+    length = file.seek(0, os.SEEK_END) - SHA256_DIGITS
     need(length > 0, "it is truncated")
     same = digest(file, length).encode() == file.read()
     need(same, "checksum mismatch: it is damaged or truncated")
@@ -145,7 +145,7 @@ def digest(file, length=None):
 
 def sha256_string(value, what):
     """``value`` if it is a sha256 as ``digest`` returns it."""
-    need(SHA256.fullmatch(string(value, what, DIGITS)), f"{what} is not a hexadecimal sha256")
+    need(SHA256.fullmatch(string(value, what, SHA256_DIGITS)), f"{what} is not a hexadecimal sha256")
     return value
 
 
@@ -175,14 +175,14 @@ class Container:
         need(0 <= info.file_size == info.compress_size <= self.left, f"{what} is larger than the .npz that contains it")
         self.left -= info.file_size
         with reported(f"{what} cannot be read from the .npz", BROKEN), self.archive.open(info) as member:
-            return _array(member, info.file_size, np.dtype(dtype), shape, what)
+            return _read_array(member, info.file_size, np.dtype(dtype), shape, what)
 
     def check_all_read(self):
         """Raise Damaged unless every member has been read: there must be no others."""
         need(not self.unread, f"its .npz has the member {shown(min(self.unread, default=''))}, unknown to the document")
 
 
-def _array(member, size, dtype, shape, what):
+def _read_array(member, size, dtype, shape, what):
     """The array in an open .npy member of ``size`` bytes; its header is checked before memory is allocated."""
     start = member.read(len(MAGIC) + 2)
     need(start[:-2] == MAGIC, f"{what} is not stored as an array")

@@ -137,11 +137,11 @@ class Description:
         for row in range(min(SHOWN, listing.size)):
             importance = [] if listing.importance is None else [f"{listing.importance[row]:.4g}"]
             rows.append([str(row + 1), listing.names[row], *importance, *listing.cells(row, self.classes)])
-        lines = [f"<caption>{html.escape(listing.title)}</caption>", _row(heads, "th")]
-        lines += [_row(cells, "td") for cells in rows]
+        lines = [f"<caption>{html.escape(listing.title)}</caption>", _table_row(heads, "th")]
+        lines += [_table_row(cells, "td") for cells in rows]
         said = "<br>".join(html.escape(sentence) for sentence in self.sentences)
         return f"<table>{''.join(lines)}</table><p>{said}</p>"
 
 
-def _row(cells: Sequence[str], tag: str) -> str:
+def _table_row(cells: Sequence[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"

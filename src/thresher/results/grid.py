@@ -14,10 +14,10 @@ from thresher.state import ArrayReader, ArrayWriter, fields, get_begins, get_par
 SAFE_TESTS = ("gap", "iss", "ifs", "ends")
 COUNTS = ("features_removed", "samples_removed", "inactive_samples", "steps")
 PER_POINT = ("gap", "objective", *COUNTS)
-ARRAYS = dict.fromkeys(("betas", "alphas", "gap", "objective", "weights"), "<f8") | dict.fromkeys(
+GRID_DTYPES = dict.fromkeys(("betas", "alphas", "gap", "objective", "weights"), "<f8") | dict.fromkeys(
     (*COUNTS, "begins", "ids", "test_begins", "tests"), "<i8"
 )
-STATE = required(*ARRAYS, "intercepts", "n_samples") | {"spread": None}
+GRID_FIELDS = required(*GRID_DTYPES, "intercepts", "n_samples") | {"spread": None}
 TEST, FEATURES, SAMPLES = range(3)  # columns of Grid.tests
 
 
@@ -202,7 +202,7 @@ class Grid:
         dict
             What ``from_state`` takes.
         """
-        state = {name: writer.put(f"grid.{name}", getattr(self, name), dtype) for name, dtype in ARRAYS.items()}
+        state = {name: writer.put(f"grid.{name}", getattr(self, name), dtype) for name, dtype in GRID_DTYPES.items()}
         state["intercepts"] = writer.put("grid.intercepts", self.intercepts.reshape(-1, *self.across), "<f8")
         state["n_samples"] = int(self.n_samples)
         state["spread"] = None if self.spread is None else self.spread.to_state(writer, "grid.spread")
@@ -228,14 +228,14 @@ class Grid:
         Grid
             With arrays of the right shapes, and ids in range.
         """
-        state = fields(state, STATE, "path_")
+        state = fields(state, GRID_FIELDS, "path_")
         betas = reader.get(state["betas"], "<f8", (None,), "betas")
         alphas = reader.get(state["alphas"], "<f8", (betas.size, None), "alphas")
         size = alphas.size
         valid = size > 0 and bool((betas > 0).all() and (alphas > 0).all())
         need(valid, "betas and alphas of the grid must be positive and not empty")
         per_point: dict[str, Any] = {
-            name: reader.get(state[name], ARRAYS[name], alphas.shape, f"{name} of the grid", finite=name in COUNTS)
+            name: reader.get(state[name], GRID_DTYPES[name], alphas.shape, f"{name} of the grid", finite=name in COUNTS)
             for name in PER_POINT
         }
         need(all(bool((per_point[name] >= 0).all()) for name in COUNTS), "the grid contains a negative count")

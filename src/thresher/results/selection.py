@@ -254,8 +254,9 @@ class Path(Sequence[Station]):
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: "1 group", "2 groups"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """A number with its noun: "1 group", "2 groups", "3 classes"."""
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def reached_text(number: int, noun: str = "feature") -> str:

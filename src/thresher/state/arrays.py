@@ -9,7 +9,7 @@ from thresher.state.checks import INT64, fields, increasing, integer, need, real
 
 INLINE = 1_000_000  # bytes, eight for each entry: larger arrays go into the container
 INLINE_TOTAL = 16_000_000  # bytes of all lists together: documents stay far below the limit for reading
-REFERENCE = required("npz", "dtype", "shape")
+REFERENCE_FIELDS = required("npz", "dtype", "shape")
 
 
 class ArrayWriter:
@@ -74,7 +74,7 @@ class ArrayReader:
         return _from_lists(value, dtype, (None,), what, finite=False)
 
     def _member(self, value: Any, dtype: str, what: str) -> np.ndarray:
-        value = fields(value, REFERENCE, what)
+        value = fields(value, REFERENCE_FIELDS, what)
         need(value["dtype"] == dtype, f"{what} has dtype {shown(value['dtype'])}, expected {dtype}")
         shape = value["shape"]
         need(isinstance(shape, list) and len(shape) in (1, 2), f"{what} has an invalid shape, {shown(shape)}")

@@ -24,7 +24,7 @@ def reported(what: str, errors: type[Exception] | tuple[type[Exception], ...] = 
     try:
         yield
     except errors as error:
-        raise Damaged(f"{what} ({in_one_line(error)})") from error
+        raise Damaged(f"{what} ({error_line(error)})") from error
 
 
 def need(valid: object, message: str) -> None:
@@ -95,7 +95,7 @@ def shown(value: Any) -> str:
     return short if len(short) <= 80 else short[:77] + "..."
 
 
-def in_one_line(error: object, most: int = 200) -> str:
+def error_line(error: object, most: int = 200) -> str:
     """The message of an error, which may quote the content of a file, on one line of limited length."""
     message = " ".join(str(error).split())
     message = message if message.isprintable() else ascii(message)[1:-1]
@@ -127,7 +127,7 @@ class OfKind:
         """The class of the kind that a part of a document names."""
         need(isinstance(state, dict) and "kind" in state, f"the kind of {what} is missing")
         kind = string(state["kind"], f"the kind of {what}", 1000)
-        module = in_one_line(kind).rpartition(".")[0]
+        module = error_line(kind).rpartition(".")[0]
         remedy = f": import {module}, which defines it, before loading" if module else ""
-        need(kind in cls.kinds, f"unknown kind '{in_one_line(kind)}' of {what}{remedy}")
+        need(kind in cls.kinds, f"unknown kind '{error_line(kind)}' of {what}{remedy}")
         return cls.kinds[kind]

@@ -26,20 +26,20 @@ MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, howev
 MOST_PADDED = 64  # beyond that, at most so many times their bytes in the file
 STORED_AS = {"i": "<i8", "u": "<u8", "f": "<f8", "b": "|u1"}
 MOST_AXES = 8
-STRINGS = required("utf8", "begins")
-TYPED = required("dtype", "values") | {"shape": None}  # None: a vector
+STRINGS_FIELDS = required("utf8", "begins")
+TYPED_FIELDS = required("dtype", "values") | {"shape": None}  # None: a vector
 MOST_NESTED = 8  # levels
-COMPRESSED = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
-PARTS = ("data", "indices", "indptr")  # of a compressed matrix
-SPARSE = required("type", "shape", *PARTS)
-VALUE = required("type", "fields")
-T = TypeVar("T")
+SPARSE_TYPES = {cls.__name__: cls for cls in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)}
+SPARSE_PARTS = ("data", "indices", "indptr")  # of a compressed matrix
+SPARSE_FIELDS = required("type", "shape", *SPARSE_PARTS)
+VALUE_FIELDS = required("type", "fields")
+Registered = TypeVar("Registered")
 SCALARS = (type(None), bool, int, float, str)
 DTYPES: dict[Any, str] = {int: "<i8", float: "<f8"}  # of the fields of records
 VALUE_TYPES: dict[str, Any] = {}  # the registered classes, by name
 
 
-def register(cls: type[T]) -> type[T]:
+def register(cls: type[Registered]) -> type[Registered]:
     """Let values of a frozen dataclass be written to files and read from them; a class is known by its name.
 
     Every field of ``__init__`` is written, in the same forms as a parameter. A field that a file lacks has the default
@@ -81,7 +81,7 @@ def get_strings(reader: ArrayReader, value: Any, count: int | None, what: str) -
         need(all(isinstance(entry, str) for entry in value), f"{what} must be strings")
         strings = value
     else:
-        value = fields(value, STRINGS, what)
+        value = fields(value, STRINGS_FIELDS, what)
         data = reader.get(value["utf8"], "|u1", (None,), what).tobytes()
         begins = get_begins(reader, value["begins"], None, len(data), what)
         with reported(f"{what} are not UTF-8"):
@@ -114,7 +114,7 @@ def put_typed(writer: ArrayWriter, name: str, array: ArrayLike) -> dict[str, Any
 
 def get_typed(reader: ArrayReader, value: Any, what: str) -> np.ndarray:
     """The array that ``put_typed`` was given."""
-    value = fields(value, TYPED, what)
+    value = fields(value, TYPED_FIELDS, what)
     name = string(value["dtype"], f"the dtype of {what}", 20)
     need(DTYPE.fullmatch(name), f"{what} has the unsupported dtype {shown(name)}")
     with reported(f"{what} has an unsupported dtype"):
@@ -168,8 +168,8 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
     if type(value) is np.ndarray:
         return {"array": put_typed(writer, name, value)}
     kind = type(value).__name__
-    if COMPRESSED.get(kind) is type(value):
-        parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in PARTS}
+    if SPARSE_TYPES.get(kind) is type(value):
+        parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in SPARSE_PARTS}
         return {"sparse": {"type": kind, "shape": [int(length) for length in value.shape]} | parts}
     if VALUE_TYPES.get(kind) is type(value):
         init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
@@ -206,20 +206,20 @@ def get_value(reader: ArrayReader, value: Any, what: str, depth: int = MOST_NEST
     return READERS[kind](reader, content, what, depth)
 
 
-def _list(reader: ArrayReader, content: Any, what: str, depth: int) -> list:
+def _get_list(reader: ArrayReader, content: Any, what: str, depth: int) -> list:
     array = get_typed(reader, content, what)
     need(array.ndim == 1, f"{what} must be a list")
     return array.tolist()
 
 
-def _tuple(reader: ArrayReader, content: Any, what: str, depth: int) -> tuple:
+def _get_tuple(reader: ArrayReader, content: Any, what: str, depth: int) -> tuple:
     if isinstance(content, dict):
-        return tuple(_list(reader, content, what, depth))
+        return tuple(_get_list(reader, content, what, depth))
     need(isinstance(content, list), f"{what} must be a list, got {shown(content)}")
     return tuple(get_value(reader, entry, what, depth - 1) for entry in content)
 
 
-def _dict(reader: ArrayReader, content: Any, what: str, depth: int) -> dict:
+def _get_dict(reader: ArrayReader, content: Any, what: str, depth: int) -> dict:
     need(isinstance(content, list), f"{what} must be a list of pairs, got {shown(content)}")
     pairs = [get_value(reader, pair, what, depth - 1) for pair in content]
     valid = all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], SCALARS) for pair in pairs)
@@ -229,23 +229,23 @@ def _dict(reader: ArrayReader, content: Any, what: str, depth: int) -> dict:
     return entries
 
 
-def _sparse(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
-    content = fields(content, SPARSE, what)
+def _get_sparse(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
+    content = fields(content, SPARSE_FIELDS, what)
     kind, shape = string(content["type"], f"the type of {what}", 20), content["shape"]
-    need(kind in COMPRESSED, f"{what} has the unknown type of sparse matrix {shown(kind)}")
+    need(kind in SPARSE_TYPES, f"{what} has the unknown type of sparse matrix {shown(kind)}")
     need(isinstance(shape, list) and len(shape) == 2, f"{what} has an invalid shape, {shown(shape)}")
     shape = tuple(integer(length, f"the shape of {what}") for length in shape)
-    parts = [get_typed(reader, content[part], f"{part} of {what}") for part in PARTS]
+    parts = [get_typed(reader, content[part], f"{part} of {what}") for part in SPARSE_PARTS]
     kinds = [part.dtype.kind if part.ndim == 1 else "" for part in parts]
     need(kinds[0] in set("biuf") and {*kinds[1:]} <= set("iu"), f"{what} is not a sparse matrix of numbers")
     with reported(f"{what} is an invalid sparse matrix"):
-        matrix = COMPRESSED[kind](tuple(parts), shape=shape)
+        matrix = SPARSE_TYPES[kind](tuple(parts), shape=shape)
         matrix.check_format(full_check=True)
     return matrix
 
 
-def _value(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
-    content = fields(content, VALUE, what)
+def _get_dataclass(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
+    content = fields(content, VALUE_FIELDS, what)
     kind = string(content["type"], f"the type of {what}", 100)
     need(kind in VALUE_TYPES, f"{what} has the unknown type {shown(kind)}")
     init = [field for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
@@ -264,11 +264,11 @@ def default_of(field: dataclasses.Field) -> Any:
 READERS = {
     "float": lambda reader, content, what, depth: real(content, what, finite=False),
     "array": lambda reader, content, what, depth: get_typed(reader, content, what),
-    "list": _list,
-    "tuple": _tuple,
-    "pairs": _dict,
-    "sparse": _sparse,
-    "value": _value,
+    "list": _get_list,
+    "tuple": _get_tuple,
+    "pairs": _get_dict,
+    "sparse": _get_sparse,
+    "value": _get_dataclass,
 }
 
 

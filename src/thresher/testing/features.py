@@ -14,7 +14,7 @@ from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Trace
 from thresher.testing.values import require
 
-MOST_BYTES = 700  # of a pickled piece: a reference, and where it begins and ends
+MOST_PIECE_BYTES = 700  # of a pickled piece: a reference, and where it begins and ends
 CLOSE: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-9}
 
 
@@ -83,7 +83,12 @@ def _pieces_are_references(feature_map: FeatureMap, features: Features) -> None:
     """Pieces are small when they are pickled, whatever the size of X: they do not carry it."""
     for piece in features.design.pieces():
         size = len(pickle.dumps(piece))
-        require(size <= MOST_BYTES, feature_map, f"a pickled piece must have at most {MOST_BYTES} bytes", f"got {size}")
+        require(
+            size <= MOST_PIECE_BYTES,
+            feature_map,
+            f"a pickled piece must have at most {MOST_PIECE_BYTES} bytes",
+            f"got {size}",
+        )
 
 
 def _units_have_members(feature_map: FeatureMap, features: Features) -> None:

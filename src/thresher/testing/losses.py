@@ -11,9 +11,11 @@ from thresher.optim.problems.margins import feasible
 from thresher.testing.values import check_value, require, require_close, require_everywhere
 
 N_SAMPLES = 40
-STEP = 1e-6  # of differences
-LARGE = np.array([-1e8, -1e4, 1e4, 1e8])  # margins at which nothing may overflow
-SHARES = 10.0  # dual functions are looked at up to so many times the largest slope at hand, where they have no end
+DIFFERENCE_STEP = 1e-6  # of differences
+FAR_MARGINS = np.array([-1e8, -1e4, 1e4, 1e8])  # margins at which nothing may overflow
+SHARES_LOOKED_AT = (
+    10.0  # dual functions are looked at up to so many times the largest slope at hand, where they have no end
+)
 
 
 def check_loss(loss: Loss, *, random_state: int = 0) -> None:
@@ -38,12 +40,12 @@ def check_loss(loss: Loss, *, random_state: int = 0) -> None:
     >>> check_loss(SmoothedHinge(0.5))
     """
     check_value(loss, Loss, "losses")
-    samples = Samples.draw(np.random.default_rng(random_state))
+    samples = LossSamples.draw(np.random.default_rng(random_state))
     for law in LAWS:
         law(loss, samples)
 
 
-class Samples(NamedTuple):
+class LossSamples(NamedTuple):
     """Labels, scores and costs, some of them zero; margins on which functions are looked at."""
 
     y: np.ndarray
@@ -52,8 +54,8 @@ class Samples(NamedTuple):
     margins: np.ndarray
 
     @classmethod
-    def draw(cls, rng: np.random.Generator) -> "Samples":
-        """Samples of both classes."""
+    def draw(cls, rng: np.random.Generator) -> "LossSamples":
+        """LossSamples of both classes."""
         y = np.where(rng.random(N_SAMPLES) < 0.3, 1.0, -1.0)
         y[:2] = 1.0, -1.0
         cost = rng.uniform(0.0, 3.0, N_SAMPLES)
@@ -67,7 +69,7 @@ class Samples(NamedTuple):
         return self.y * self.z
 
 
-def _functions_of_margins(loss: Loss, samples: Samples) -> None:
+def _functions_of_margins(loss: Loss, samples: LossSamples) -> None:
     before = np.linspace(0.0, min(1.0, loss.steepest), 6).reshape(2, 3)
     for name in ("value", "slope", "curvature", "dual"):
         given = before.copy()
@@ -79,35 +81,37 @@ def _functions_of_margins(loss: Loss, samples: Samples) -> None:
         require_close(rows, found, loss, f"{name} must be a function of each number by itself")
 
 
-def _nothing_overflows(loss: Loss, samples: Samples) -> None:
+def _nothing_overflows(loss: Loss, samples: LossSamples) -> None:
     with np.errstate(over="raise", divide="raise", invalid="raise"):
         for name in ("value", "slope", "curvature"):
             try:
-                found = getattr(loss, name)(LARGE)
+                found = getattr(loss, name)(FAR_MARGINS)
             except FloatingPointError as error:
-                raise AssertionError(f"{loss!r}: {name} must not overflow at the margins {LARGE}: {error}") from error
-            require_everywhere(np.isfinite(found), loss, f"{name} must be finite", LARGE, found)
+                raise AssertionError(
+                    f"{loss!r}: {name} must not overflow at the margins {FAR_MARGINS}: {error}"
+                ) from error
+            require_everywhere(np.isfinite(found), loss, f"{name} must be finite", FAR_MARGINS, found)
 
 
 def _slopes_around(loss: Loss, m: np.ndarray) -> list[np.ndarray]:
     """The slope a step before each margin, there, and a step after."""
-    return [loss.slope(m + step) for step in (-STEP, 0.0, STEP)]
+    return [loss.slope(m + step) for step in (-DIFFERENCE_STEP, 0.0, DIFFERENCE_STEP)]
 
 
-def _slope_is_the_derivative(loss: Loss, samples: Samples) -> None:
+def _slope_is_the_derivative(loss: Loss, samples: LossSamples) -> None:
     m = samples.margins
     before, here, after = _slopes_around(loss, m)
-    differences = (loss.value(m + STEP) - loss.value(m - STEP)) / (2.0 * STEP)
+    differences = (loss.value(m + DIFFERENCE_STEP) - loss.value(m - DIFFERENCE_STEP)) / (2.0 * DIFFERENCE_STEP)
     allowed = 1e-8 * (1.0 + loss.value(m)) + 0.5 * np.abs(after - 2.0 * here + before)  # more at kinks of the slope
     near = np.abs(here - differences) <= allowed
     require_everywhere(near, loss, "slope must be the derivative of value", m, np.c_[here, differences])
 
 
-def _curvature_is_the_derivative_of_the_slope(loss: Loss, samples: Samples) -> None:
+def _curvature_is_the_derivative_of_the_slope(loss: Loss, samples: LossSamples) -> None:
     """At a kink it lies between the differences on both sides."""
     m, found = samples.margins, loss.curvature(samples.margins)
     before, here, after = _slopes_around(loss, m)
-    left, right = (here - before) / STEP, (after - here) / STEP
+    left, right = (here - before) / DIFFERENCE_STEP, (after - here) / DIFFERENCE_STEP
     smooth = np.abs(right - left) <= 1e-4 * (1.0 + np.abs(left))
     between = np.clip(found, np.minimum(left, right), np.maximum(left, right))
     expected = np.where(smooth, 0.5 * (left + right), between)
@@ -115,8 +119,8 @@ def _curvature_is_the_derivative_of_the_slope(loss: Loss, samples: Samples) -> N
     require_everywhere(near, loss, "curvature must be the derivative of slope", m, np.c_[found, expected])
 
 
-def _slopes_and_curvatures_are_bounded(loss: Loss, samples: Samples) -> None:
-    m = np.concatenate([LARGE[:2], samples.margins, LARGE[2:]])
+def _slopes_and_curvatures_are_bounded(loss: Loss, samples: LossSamples) -> None:
+    m = np.concatenate([FAR_MARGINS[:2], samples.margins, FAR_MARGINS[2:]])
     bound, end = loss.largest_curvature, loss.steepest
     require(0.0 < bound < np.inf, loss, "largest_curvature must be a finite number above 0", f"got {bound}")
     require(end > 0.0, loss, "steepest must be above 0", f"got {end}")
@@ -131,20 +135,20 @@ def _slopes_and_curvatures_are_bounded(loss: Loss, samples: Samples) -> None:
     require_everywhere(slow, loss, f"slope must not change faster than largest_curvature = {bound}", m, steps)
 
 
-def _is_zero_in_the_end(loss: Loss, samples: Samples) -> None:
-    value, far = loss.value(samples.margins), loss.value(LARGE)[-1]
+def _is_zero_in_the_end(loss: Loss, samples: LossSamples) -> None:
+    value, far = loss.value(samples.margins), loss.value(FAR_MARGINS)[-1]
     require_everywhere(value >= 0.0, loss, "the loss must not be below 0", samples.margins, value)
-    require_close(far, 0.0, loss, "the loss must fall to 0", 1e-6 * (1.0 + value.max()), f"at {LARGE[-1]} ")
+    require_close(far, 0.0, loss, "the loss must fall to 0", 1e-6 * (1.0 + value.max()), f"at {FAR_MARGINS[-1]} ")
     if np.isfinite(loss.zero_from):
         beyond = loss.zero_from + np.array([0.0, 1e-3, 1.0, 1e4])
         found = loss.value(beyond)
         require_everywhere(found == 0.0, loss, f"value must be 0 from zero_from = {loss.zero_from} on", beyond, found)
 
 
-def _fenchel_young(loss: Loss, samples: Samples) -> None:
+def _fenchel_young(loss: Loss, samples: LossSamples) -> None:
     m = samples.margins
     value, own = loss.value(m), -loss.slope(m)
-    end = loss.steepest if np.isfinite(loss.steepest) else SHARES * own.max()
+    end = loss.steepest if np.isfinite(loss.steepest) else SHARES_LOOKED_AT * own.max()
     shares = np.linspace(0.0, end, 201)
     require_close(loss.dual(np.zeros(1))[0], 0.0, loss, "dual(0) must be 0, the infimum of the loss", 1e-12)
     least = loss.dual(own) - own * m
@@ -157,7 +161,7 @@ def _fenchel_young(loss: Loss, samples: Samples) -> None:
     require_everywhere(below.all(axis=1), loss, f"{law} for t up to {end}, the difference", m, above.max(axis=1))
 
 
-def _sums_are_those_of_the_functions(loss: Loss, samples: Samples) -> None:
+def _sums_are_those_of_the_functions(loss: Loss, samples: LossSamples) -> None:
     y, z, cost, m = samples.y, samples.z, samples.cost, samples.own_margins
     alpha, used, shifted = -cost * loss.slope(m), cost > 0.0, y * (z + 0.3)
     slopes = cost * loss.slope(shifted)
@@ -180,7 +184,7 @@ def _sums_are_those_of_the_functions(loss: Loss, samples: Samples) -> None:
         require_close(found, wanted, loss, law, 1e-11 + 1e-9 * np.abs(wanted))
 
 
-def _dual_points_are_feasible(loss: Loss, samples: Samples) -> None:
+def _dual_points_are_feasible(loss: Loss, samples: LossSamples) -> None:
     y, cost = samples.y, samples.cost
     alpha = feasible(loss.dual_point(samples.own_margins, cost), y)
     inside = alpha.min() >= 0.0 and np.isfinite(loss.dual_total(alpha, cost))
@@ -196,7 +200,7 @@ def _dual_points_are_feasible(loss: Loss, samples: Samples) -> None:
         require(found == -np.inf, loss, f"dual_total must be -inf where an entry is {what}", f"it is {found}")
 
 
-def _bounds_are_the_best_ones(loss: Loss, samples: Samples) -> None:
+def _bounds_are_the_best_ones(loss: Loss, samples: LossSamples) -> None:
     alpha = feasible(loss.dual_point(samples.own_margins, samples.cost), samples.y)
     for square in (0.0, 1e-3, 50.0, 1e6):
         found = loss.best_bound(alpha, samples.cost, square)
@@ -222,7 +226,7 @@ def _best_multiple(loss: Loss, alpha: np.ndarray, cost: np.ndarray, square: floa
     return -min(lost(grid[best]), found)
 
 
-def _best_shift_minimises(loss: Loss, samples: Samples) -> None:
+def _best_shift_minimises(loss: Loss, samples: LossSamples) -> None:
     y, z, cost = samples.y, samples.z, samples.cost
     for start in (0.0, 30.0, -1e4):
         b = loss.best_shift(y, z, cost, start)
@@ -231,7 +235,7 @@ def _best_shift_minimises(loss: Loss, samples: Samples) -> None:
         require_close(slopes.sum(), 0.0, loss, law, 1e-12 * np.abs(slopes).sum(), f"at {b} ")
 
 
-LAWS: tuple[Callable[[Loss, Samples], None], ...] = (
+LAWS: tuple[Callable[[Loss, LossSamples], None], ...] = (
     _functions_of_margins,
     _nothing_overflows,
     _slopes_and_curvatures_are_bounded,

@@ -12,7 +12,7 @@ from thresher.optim.measures.cuts import Cut
 from thresher.testing.values import check_value, require, require_close
 
 MOST_LABELLED, MOST_RANKED = 10, 7  # samples of which all labellings or rankings are tried
-MANY = 60  # samples where they are not
+MANY_SAMPLES = 60  # samples where they are not
 
 
 def check_measure(measure: Measure, *, random_state: int = 0) -> None:
@@ -86,7 +86,7 @@ def directions_of(measure: Measure, y: np.ndarray, predictions: np.ndarray) -> n
 def small_cases(measure: Measure, rng: np.random.Generator) -> list[Case]:
     """Labels of every number of samples that can be tried, and that is enough for the measure."""
     most = MOST_RANKED if measure.of_rankings else MOST_LABELLED
-    labels = [labels_of(n, rng) for n in range(2, most + 1)]
+    labels = [random_labels(n, rng) for n in range(2, most + 1)]
     cases = [Case.of(measure, y) for y in labels if allows(measure, y)]
     if not cases:
         raise ValueError(
@@ -95,7 +95,7 @@ def small_cases(measure: Measure, rng: np.random.Generator) -> list[Case]:
     return cases
 
 
-def labels_of(n: int, rng: np.random.Generator) -> np.ndarray:
+def random_labels(n: int, rng: np.random.Generator) -> np.ndarray:
     """Random labels of both classes."""
     y = np.where(rng.random(n) < rng.choice([0.2, 0.5, 0.8]), 1.0, -1.0)
     y[rng.permutation(n)[:2]] = 1.0, -1.0
@@ -142,8 +142,8 @@ def ranks_of(scores: np.ndarray) -> np.ndarray:
 
 def random_samples(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Labels of samples too many to try all predictions of, and scores that say something about them."""
-    y = labels_of(MANY, rng)
-    return y, rng.standard_normal(MANY) + 0.5 * y
+    y = random_labels(MANY_SAMPLES, rng)
+    return y, rng.standard_normal(MANY_SAMPLES) + 0.5 * y
 
 
 def _scores_are_one_less_the_loss(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
@@ -179,9 +179,9 @@ def _check_search(measure: Measure, case: Case, scores: np.ndarray) -> None:
 
 def _cuts_are_those_of_the_most_violated(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
     """Cuts found at other scores are constraints at these, too: the risk is the largest of all, and at least 0."""
-    y = labels_of(MANY, rng)
+    y = random_labels(MANY_SAMPLES, rng)
     oracle = measure.prepare(y)
-    tried = [rng.standard_normal(MANY) * 10.0 ** rng.uniform(-2, 2) + y * rng.uniform(0, 3) for _ in range(30)]
+    tried = [rng.standard_normal(MANY_SAMPLES) * 10.0 ** rng.uniform(-2, 2) + y * rng.uniform(0, 3) for _ in range(30)]
     cuts = [oracle.cut(scores) for scores in tried]
     for cut, scores in zip(cuts, tried, strict=True):
         worst, risk = measure.most_violated(y, scores), oracle.risk(scores)
@@ -208,7 +208,7 @@ def _rounding(scores: np.ndarray) -> float:
 
 def _samples_of_weight_zero_do_not_count(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
     y, scores = random_samples(rng)
-    used = rng.random(MANY) < 0.7
+    used = rng.random(MANY_SAMPLES) < 0.7
     used[[np.argmax(y), np.argmin(y)]] = True
     weights = used.astype(float)
     law = "samples of weight 0 must not count in"
@@ -217,25 +217,25 @@ def _samples_of_weight_zero_do_not_count(measure: Measure, cases: list[Case], rn
     oracle, cut = measure.prepare(y, weights), measure.prepare(y[used]).cut(scores[used])
     worst = measure.most_violated(y[used], scores[used])
     require_close(oracle.most_violated(scores)[used], worst, measure, f"{law} the search")
-    vector = np.zeros(MANY)
+    vector = np.zeros(MANY_SAMPLES)
     vector[used] = cut.vector()
     for others in (scores, 5.0 - scores):
         _check_cut(oracle.cut(np.where(used, scores, others)), cut.loss, vector, measure, f"{law} the search")
 
 
 def _weights_are_repetitions_or_refused(measure: Measure, cases: list[Case], rng: np.random.Generator) -> None:
-    y, times = labels_of(MANY, rng), rng.integers(0, 4, MANY)
+    y, times = random_labels(MANY_SAMPLES, rng), rng.integers(0, 4, MANY_SAMPLES)
     times[[np.argmax(y), np.argmin(y)]] = 1, 2
-    scores, weights = rng.standard_normal(MANY) + 0.5 * y, times.astype(float)
+    scores, weights = rng.standard_normal(MANY_SAMPLES) + 0.5 * y, times.astype(float)
     if not measure.is_weighted:
         _refused("score", measure, measure.score, y, scores, weights)
         _refused("prepare", measure, measure.prepare, y, weights)
         return
-    repeated = np.repeat(np.arange(MANY), times)
+    repeated = np.repeat(np.arange(MANY_SAMPLES), times)
     expected = measure.score(y[repeated], scores[repeated])
     require_close(measure.score(y, scores, weights), expected, measure, "weights must be repetitions in score", 1e-12)
     cut = measure.prepare(y[repeated]).cut(scores[repeated])
-    vector = np.bincount(repeated, cut.vector(), MANY)
+    vector = np.bincount(repeated, cut.vector(), MANY_SAMPLES)
     law = "weights must be repetitions in the search"
     _check_cut(measure.prepare(y, weights).cut(scores), cut.loss, vector, measure, law, 1e-14)
 

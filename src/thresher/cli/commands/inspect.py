@@ -4,8 +4,9 @@ from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names, path_of
-from thresher.cli.show import Reporter, add, counted, new_table, number_that_fit
+from thresher.cli.show import Reporter, add, new_table, number_that_fit
 from thresher.models import read as read_model
+from thresher.results import counted
 
 PARAMETER_SHOWN = 100
 

@@ -10,11 +10,12 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, path_of, used_columns
 from thresher.cli.options.losses import undefined
-from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
+from thresher.cli.show import ERR, OUT, Reporter, add, new_table
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.scoring import PrecomputedScores
 from thresher.features.instances.bags import grouped
 from thresher.models import read as read_model
+from thresher.results import counted
 
 
 def run(

@@ -22,7 +22,7 @@ from thresher.cli.files import (
 )
 from thresher.cli.options.group_files import read_groups, read_tree
 from thresher.cli.options.losses import check_at, check_loss, loss_of, undefined
-from thresher.cli.show import Reporter, Turns, add, counted, new_table
+from thresher.cli.show import Reporter, Turns, add, new_table
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm.classifier import FGMClassifier
@@ -33,6 +33,7 @@ from thresher.features.polynomial.spec import Polynomial
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.report.path_display import path_scores
+from thresher.results import counted
 
 KERNELS = ("intersection", "additive_chi2", "additive_gaussian")
 FEATURES_SHOWN, NUMBERS_SHOWN = 20, 20  # the most important features; numbers of features on the path

@@ -11,7 +11,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import describe, description_of, facts
 from thresher.cli.commands.select import check_usage, where
 from thresher.cli.files import check_out, not_written, path_of, saved
-from thresher.cli.show import Examples, Reporter, add, counted, new_table
+from thresher.cli.show import Examples, Reporter, add, new_table
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.rows.entries import LARGEST
 from thresher.data.workers import unbroken
@@ -22,6 +22,7 @@ from thresher.io.table import Source, tidy_labels
 from thresher.io.text import MOST_REPORTED, opened
 from thresher.io.text_stream import TextStream
 from thresher.models import read_checkpoint, save_checkpoint
+from thresher.results import counted
 
 FEATURES_SHOWN = 20
 EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON

@@ -14,6 +14,7 @@ from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.families.alignment.path import follow
 from thresher.results import AlignmentPath
+from thresher.targets.classes import signs_of
 
 
 def alignments(
@@ -87,7 +88,7 @@ def alignments(
 
 def targets_of(codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Labels +-1, (samples, 1) for two classes, else (samples, classes): each class against all others."""
-    return np.atleast_2d(check.signs_of(codes, n_classes)).T
+    return np.atleast_2d(signs_of(codes, n_classes)).T
 
 
 def alignment_path(

@@ -125,13 +125,6 @@ def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes
 
 
-def signs_of(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Labels +-1 for each problem, one after the other: (samples,) for two classes, else (classes, samples)."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)
-    return np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
-
-
 def sample_weights(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarray:
     """One finite, non-negative float64 for each sample; a scalar applies to all samples, None means 1."""
     if sample_weight is None:

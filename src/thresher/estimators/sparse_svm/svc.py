@@ -27,6 +27,7 @@ from thresher.features.base import Samples as RowSamples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import ProvenInactive, Selection, StopReason, Trace
+from thresher.targets.classes import signs_of
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
 SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
@@ -96,7 +97,7 @@ class ElasticSVC(SelectorClassifier):
                     "multiply X by a constant or use scale='max'"
                 )
             training = SvmTraining(
-                design, sides, np.atleast_2d(check.signs_of(codes, classes.size)), weights, gamma=float(self.smoothing),
+                design, sides, np.atleast_2d(signs_of(codes, classes.size)), weights, gamma=float(self.smoothing),
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
                 spread=base.spread,
             )  # fmt: skip
