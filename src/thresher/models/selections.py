@@ -37,14 +37,16 @@ SELECTION_FIELDS = required(
 
 def put_selection(writer, selection):
     """The selection as parts of a document: ``SELECTION_FIELDS``."""
-    intercept, certificate = np.asarray(selection.intercept, dtype=np.float64), selection.certificate
+    intercept = np.asarray(selection.intercept, dtype=np.float64)
+    certificate = {} if selection.certificate is None else vars(selection.certificate)
+    bounds = {name: float(bound) for name, bound in certificate.items()} or None
     return {
         "features": writer.put("features", selection.features, "<i8"),
         "weights": writer.put("weights", selection.weights, "<f8"),
         "intercept": intercept.item() if intercept.ndim == 0 else writer.put("intercept", intercept, "<f8"),
         "stop_reason": selection.stop_reason,
         "stop": None if selection.stop is None else selection.stop.name,
-        "certificate": certificate and {name: float(value) for name, value in vars(certificate).items()},
+        "certificate": bounds,
         "scale": selection.scale,
         "budget": int(selection.budget),
         "forced": writer.put("forced", selection.forced, "<i8"),
@@ -61,17 +63,20 @@ def get_selection(reader, document, fitted, width, across):
     ``fitted`` are its FittedFeatures or None; weights have the shape (features, *across).
     """
     features = get_ids(reader, document["features"], "features", width)
-    scale, units, certificate = document["scale"], document["units"], document["certificate"]
+    scale, certificate = document["scale"], document["certificate"]
+    units = None if document["units"] is None else get_ids(reader, document["units"], "units")
     need(scale is None or (scale in SCALES and scale != "auto"), f"unknown scale {shown(scale)}")
-    intercept = document["intercept"]
+    weights = reader.get(document["weights"], "<f8", (features.size, *across), "weights")
+    intercept: Any = document["intercept"]
+    intercept = reader.get(intercept, "<f8", across, "intercept") if across else real(intercept, "intercept")
     if certificate is not None:
         certificate = fields(certificate, CERTIFICATE_FIELDS, "certificate")
         bounds = {name: real(value, f"{name} of the certificate") for name, value in certificate.items()}
         certificate = Certificate(**bounds)
     selection = Selection(
         features,
-        reader.get(document["weights"], "<f8", (features.size, *across), "weights"),
-        reader.get(intercept, "<f8", across, "intercept") if across else real(intercept, "intercept"),
+        weights,
+        intercept,
         string(document["stop_reason"], "stop_reason"),
         certificate,
         Trace.from_state(reader, document["trace"]),
@@ -81,7 +86,7 @@ def get_selection(reader, document, fitted, width, across):
         get_ids(reader, document["forced"], "forced", width),
         boolean(document["interrupted"], "interrupted"),
         _stop(document["stop"]),
-        units=None if units is None else get_ids(reader, units, "units"),
+        units=units,
         fitted_features=fitted,
     )
     _check_covered(selection)

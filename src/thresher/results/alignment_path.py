@@ -169,7 +169,7 @@ class AlignmentPath:
         return self.point(self.place(number))
 
     def check(self) -> None:
-        """Check that arrays fit together, features are sorted, and none comes back.
+        """Check that arrays fit together, features are sorted, and that none that was left out returns.
 
         Raises
         ------

@@ -13,9 +13,7 @@ from thresher.testing.values import check_value, require, require_close, require
 N_SAMPLES = 40
 DIFFERENCE_STEP = 1e-6  # of differences
 FAR_MARGINS = np.array([-1e8, -1e4, 1e4, 1e8])  # margins at which nothing may overflow
-SHARES_LOOKED_AT = (
-    10.0  # dual functions are looked at up to so many times the largest slope at hand, where they have no end
-)
+MOST_SHARES = 10.0  # times the largest slope: up to where dual functions without an end are looked at
 
 
 def check_loss(loss: Loss, *, random_state: int = 0) -> None:
@@ -148,7 +146,7 @@ def _is_zero_in_the_end(loss: Loss, samples: LossSamples) -> None:
 def _fenchel_young(loss: Loss, samples: LossSamples) -> None:
     m = samples.margins
     value, own = loss.value(m), -loss.slope(m)
-    end = loss.steepest if np.isfinite(loss.steepest) else SHARES_LOOKED_AT * own.max()
+    end = loss.steepest if np.isfinite(loss.steepest) else MOST_SHARES * own.max()
     shares = np.linspace(0.0, end, 201)
     require_close(loss.dual(np.zeros(1))[0], 0.0, loss, "dual(0) must be 0, the infimum of the loss", 1e-12)
     least = loss.dual(own) - own * m
