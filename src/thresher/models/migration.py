@@ -103,24 +103,23 @@ FITTED = {
 
 def _features_state(document):
     """What was ``expansion``, ``products`` or ``instances``, and ``spread`` and ``labels``, which are taken out."""
-    made = {name: document.pop(name, None) for name in MADE}
-    spread, labels = document.pop("spread", None), document.pop("labels", None)
+    parts = {name: document.pop(name, None) for name in (*MADE, "labels", "spread")}
     if document["type"] in ("StreamClassifier", "AlignmentPathClassifier"):
-        if any(part is not None for part in (spread, labels, *made.values())):
+        if any(part is not None for part in parts.values()):
             raise ValueError("their features follow from the parameters")
         return None
     state = {"kind": "columns", "n_candidates": None}
     if document["type"] == "FGMClassifier":
         state["n_candidates"] = document["n_features_in"] - _n_excluded(document["parameters"].get("exclude"))
-    for name, part in made.items():
-        if part is not None:
-            state |= MADE[name](dict(part))
-    if labels is not None:
-        labels = dict(labels)
-        n_groups = labels.pop("n_candidates")
-        if labels.get("noun", "group") == "group":
+    for name, state_of_kind in MADE.items():
+        if parts[name] is not None:
+            state |= state_of_kind(dict(parts[name]))
+    if parts["labels"] is not None:
+        parts["labels"] = dict(parts["labels"])
+        n_groups = parts["labels"].pop("n_candidates")
+        if parts["labels"].get("noun", "group") == "group":
             state["n_candidates"] = n_groups
-    return state | {"labels": labels, "spread": spread}
+    return state | {"labels": parts["labels"], "spread": parts["spread"]}
 
 
 def _n_excluded(exclude):
