@@ -82,8 +82,10 @@ def type_of(estimator):
 
 
 def put_model(writer, estimator, names, source):
-    """The document of a fitted estimator, without "arrays" and "checksum"; large arrays go to ``writer``."""
-    name, selection, fitted = type_of(estimator), estimator.selection_, estimator.fitted_features_
+    """The Model of a fitted estimator, its document without "arrays" and "checksum"; large arrays go to ``writer``."""
+    name = type_of(estimator)
+    selection, fitted = estimator.selection_, estimator.fitted_features_
+    source = Source() if source is None else source
     names_in = getattr(estimator, "feature_names_in_", None)
     names = _checked_names(names, estimator.n_features_in_, names_in)
     if names is not None and not fitted.named:
@@ -94,7 +96,7 @@ def put_model(writer, estimator, names, source):
     except TypeError as error:
         raise TypeError(f"classes_: {error}; fit on labels that are numbers, booleans or strings") from error
     attributes = {key: getattr(estimator, key, None) for key in estimator._saved}
-    return {
+    document = {
         **MODEL.head,
         "type": name,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -115,6 +117,7 @@ def put_model(writer, estimator, names, source):
         "fitted_features": None if selection.fitted_features is None else fitted.to_state(writer),
         "all_names": None if names is None else put_strings(writer, "all_names", names),
     }
+    return Model(estimator, names, source, document)
 
 
 def _put_parameter(writer, name, value):
@@ -128,9 +131,9 @@ def _put_parameter(writer, name, value):
 
 
 def _checked_names(names, n_features, names_in):
-    """All column names as a list of strings, or None: those given, else those of the data frame fitted on."""
+    """All column names as strings, or None: those given, else those of the data frame fitted on."""
     if names is None:
-        return None if names_in is None else names_in.tolist()
+        return None if names_in is None else tuple(names_in.tolist())
     names = list(names)
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
@@ -139,11 +142,10 @@ def _checked_names(names, n_features, names_in):
         raise ValueError(f"got {len(names)} names, but {n_features} features were seen in fit")
     if names_in is not None and names_in.tolist() != names:
         raise ValueError("names must be equal to feature_names_in_")
-    return [str(name) for name in names]
+    return tuple(str(name) for name in names)
 
 
 def _put_source(source):
-    source = Source() if source is None else source
     if not isinstance(source, Source):
         got = type(source).__name__
         raise TypeError(f"source must be a thresher.Source, got {got}; other information can be put into its notes")
@@ -180,7 +182,7 @@ def _model(reader, document):
     estimator._set_selection(selection)
     _set_attributes(reader, estimator, document["fitted"])
     reader.check_all_read()
-    return Model(estimator, None if names is None else tuple(names), source, document), left_out
+    return Model(estimator, names, source, document), left_out
 
 
 def _names(reader, document, estimator):
@@ -192,7 +194,7 @@ def _names(reader, document, estimator):
     names = get_strings(reader, all_names, estimator.n_features_in_, "all_names")
     if named:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    return names
+    return tuple(names)
 
 
 def _fitted_features(reader, document, estimator):

@@ -61,7 +61,7 @@ def save(
         its ``notes`` may contain any JSON-serializable values.
     """
     writer = ArrayWriter()
-    document = put_model(writer, estimator, names, source)
+    document = put_model(writer, estimator, names, source).document
     _replace(replaceable(path), document, writer.members)
 
 
@@ -78,8 +78,7 @@ def unsaved(estimator: FeatureEstimator, *, names: Sequence[str] | None = None, 
     model : Model
         The estimator itself, with column names, source and the document.
     """
-    document = put_model(ArrayWriter(), estimator, names, source)
-    return Model(estimator, None if names is None else tuple(names), source or Source(), document)
+    return put_model(ArrayWriter(), estimator, names, source)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

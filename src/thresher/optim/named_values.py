@@ -14,7 +14,8 @@ class LossOrMeasure(ABC):
     """What a fit minimises. Its ``name`` is that of the class, unless the class sets another one.
 
     ``judges``: whether models are scored by it, else by accuracy. ``is_weighted``: whether it takes all sample weights.
-    ``selects_all``: whether models of all features can be asked for. ``overshoot``: as in ``thresher.targets.Target``.
+    ``selects_all``: whether models of all features can be fitted. ``overshoot``: with how many times as many candidates
+    as features elimination starts; None: the general rule.
     """
 
     name: ClassVar[str]

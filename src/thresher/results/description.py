@@ -139,8 +139,8 @@ class Description:
             rows.append([str(row + 1), listing.names[row], *importance, *listing.cells(row, self.classes)])
         lines = [f"<caption>{html.escape(listing.title)}</caption>", _table_row(heads, "th")]
         lines += [_table_row(cells, "td") for cells in rows]
-        said = "<br>".join(html.escape(sentence) for sentence in self.sentences)
-        return f"<table>{''.join(lines)}</table><p>{said}</p>"
+        sentences = "<br>".join(html.escape(sentence) for sentence in self.sentences)
+        return f"<table>{''.join(lines)}</table><p>{sentences}</p>"
 
 
 def _table_row(cells: Sequence[str], tag: str) -> str:

@@ -8,7 +8,7 @@ from thresher.estimators.shared.cv_results import cv_results
 from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.features.kernels.sorted_columns import SortedColumns
 from thresher.results import AlignmentPath
-from thresher.state import Damaged, fields, get_begins, increasing, integer, need, real, required, steps_inside
+from thresher.state import fields, get_begins, increasing, integer, need, real, reported, required, steps_inside
 
 ARRAYS = {"p": "<f8", "begins": "<i8", "ids": "<i8", "values": "<f8", "objective": "<f8", "deviation_bound": "<f8",
           "alignments": "<f8"}  # fmt: skip
@@ -38,10 +38,8 @@ def get_path(reader, value, n_features):
         parts["cv_score"] = reader.get(value["cv_score"], "<f8", (None,), "cv_score of path_", finite=False)
     need(parts["alignments"].size == n_features, "path_ and n_features_in do not agree")
     path = AlignmentPath(**parts)
-    try:
+    with reported("its parts are inconsistent", InconsistentResultError):
         path.check()
-    except InconsistentResultError as error:
-        raise Damaged(f"its parts are inconsistent ({error})") from error
     return path
 
 

@@ -35,6 +35,10 @@ class Measure(LossOrMeasure):
         Whether what it is the measure of are ranks instead of labels. False by default.
     is_weighted : bool
         Whether sample weights other than 0 and 1 have a meaning. False by default.
+    judges : bool
+        Whether cross-validation scores models by it, else by accuracy. True by default.
+    overshoot : float
+        With how many times as many candidates as features elimination starts. 1.2 by default.
 
     See Also
     --------
