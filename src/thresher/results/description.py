@@ -80,14 +80,36 @@ class Listing:
             rows.append(row | {"importance": known, "weight": self.weights[rank].tolist()})
         return rows
 
-    def heads(self, classes: Sequence[Any]) -> list[str]:
-        """Heads of the columns of weights."""
-        if self.weight is not None:
-            return [self.weight]
-        return ["weight", "favours class"] if self.weights.ndim == 1 else [str(label) for label in classes]
+    def table(self, classes: Sequence[Any], head: str, most: int | None = None) -> list[tuple[list[str], ...]]:
+        """The heads of a table and its rows as text.
 
-    def cells(self, row: int, classes: Sequence[Any]) -> list[str]:
-        """The weights of a row as text, one for each of ``heads``."""
+        Parameters
+        ----------
+        classes : sequence
+            The class labels.
+        head : str
+            What one is called in the head, unless the listing itself says it.
+        most : int, default=None
+            The largest number of rows; None: all.
+
+        Returns
+        -------
+        list of tuple of three lists of str
+            What comes before the weights, the weights, and what comes after them.
+        """
+        known = ["importance"] * (self.importance is not None)
+        heads = ["weight", "favours class"] if self.weights.ndim == 1 else [str(label) for label in classes]
+        heads = heads if self.weight is None else [self.weight]
+        after = ["values"] * (self.details is not None)
+        rows: list[tuple[list[str], ...]] = [(["rank", self.head or head, *known], heads, after)]
+        for row in range(self.size if most is None else min(most, self.size)):
+            importance = [] if self.importance is None else [f"{self.importance[row]:.4g}"]
+            details = [] if self.details is None else [self.details[row]]
+            rows.append(([str(row + 1), self.names[row], *importance], self._cells(row, classes), details))
+        return rows
+
+    def _cells(self, row: int, classes: Sequence[Any]) -> list[str]:
+        """The weights of a row as text."""
         weights = self.weights[row]
         if self.weight is not None:
             return [f"{weights:.6g}"]
@@ -130,14 +152,8 @@ class Description:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        listing = self.listing
-        known = ["importance"] * (listing.importance is not None)
-        heads = ["rank", listing.head or "feature", *known, *listing.heads(self.classes)]
-        rows = []
-        for row in range(min(SHOWN, listing.size)):
-            importance = [] if listing.importance is None else [f"{listing.importance[row]:.4g}"]
-            rows.append([str(row + 1), listing.names[row], *importance, *listing.cells(row, self.classes)])
-        lines = [f"<caption>{html.escape(listing.title)}</caption>", _table_row(heads, "th")]
+        heads, *rows = [[*left, *weights] for left, weights, _ in self.listing.table(self.classes, "feature", SHOWN)]
+        lines = [f"<caption>{html.escape(self.listing.title)}</caption>", _table_row(heads, "th")]
         lines += [_table_row(cells, "td") for cells in rows]
         sentences = "<br>".join(html.escape(sentence) for sentence in self.sentences)
         return f"<table>{''.join(lines)}</table><p>{sentences}</p>"

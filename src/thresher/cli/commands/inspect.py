@@ -50,17 +50,9 @@ def describe(reporter, model, top=None):
     """Show what was selected, by importance, why the fit ended, and what is proven."""
     description = description_of(model)
     listing, classes = description.listing, description.classes
-    head = listing.head or Names(model.names, model.source.index_base).head
-    shown = listing.size if top is None else min(top, listing.size)
-    heads, n_weights = listing.heads(classes), None
-    known: list[str] = ["importance"] if listing.importance is not None else []
-    before: list[list[str]] = [["rank", head, *known]]
-    weights, after = [heads], [["values"] * (listing.details is not None)]
-    for row in range(shown):
-        importance = [] if listing.importance is None else [f"{listing.importance[row]:.4g}"]
-        before.append([str(row + 1), listing.names[row], *importance])
-        weights.append(listing.cells(row, classes))
-        after.append([] if listing.details is None else [listing.details[row]])
+    head = Names(model.names, model.source.index_base).head
+    before, weights, after = zip(*listing.table(classes, head, top), strict=True)
+    n_weights = len(weights[0])
     if listing.weights.ndim > 1:
         others = [*zip(*before, strict=True), *zip(*after, strict=True)]
         n_weights = number_that_fit(list(zip(*weights, strict=True)), others, reporter.console.width)
@@ -69,10 +61,10 @@ def describe(reporter, model, top=None):
     for cells in rows[1:]:
         add(table, *cells)
     reporter.table(table)
-    if shown < listing.size:
-        reporter.say(f"... and {listing.size - shown} more")
-    if n_weights is not None and n_weights < len(heads):
-        reporter.say(f"... and {counted(len(heads) - n_weights, 'more class')} (--json has all)")
+    if len(rows) - 1 < listing.size:
+        reporter.say(f"... and {listing.size - len(rows) + 1} more")
+    if n_weights < len(weights[0]):
+        reporter.say(f"... and {counted(len(weights[0]) - n_weights, 'more class')} (--json has all)")
     reporter.say(f"{listing.ranked_by}\n")
     for sentence in [*description.sentences, *filter(None, [description.score])]:
         reporter.say(sentence)
