@@ -192,6 +192,7 @@ class AlignmentPath:
         rising = (np.diff(self.ids) > 0)[steps_inside(begins)]
         consistent(bool(rising.all()), "features of a point are not sorted and unique")
         for ids, more_ids in pairwise(self.feature_sets()):
-            consistent(bool(np.isin(ids, more_ids, assume_unique=True).all()), "a feature that was left out returns to the path")
+            kept = bool(np.isin(ids, more_ids, assume_unique=True).all())
+            consistent(kept, "a feature that was left out returns to the path")
         scored = self.cv_score is None or self.cv_score.shape == (n,)
         consistent(scored, "the scores of the path have a different length")
