@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thresher.data.blocks.base import ArrayBlock, Block
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.dense import ArrayBlock
 
 
 class RepeatedBlock(Block):
@@ -14,9 +15,10 @@ class RepeatedBlock(Block):
     """
 
     def __init__(self, base: Block, classes: int):
-        self.base, self.classes, self.workers = base, classes, base.workers
-        self.shape = (classes * base.shape[0], classes * base.shape[1])
-        self.dtype, self.nbytes, self.entry_cost = base.dtype, base.nbytes, base.entry_cost
+        shape = classes * base.shape[0], classes * base.shape[1]
+        super().__init__(shape, base.dtype, base.nbytes, base.workers)
+        self.base, self.classes = base, classes
+        self.entry_cost = base.entry_cost
 
     def of_a_class(self) -> Block:
         """See Block."""

@@ -45,8 +45,8 @@ class ScaledBlock(Block):
     """X[i, j] = (base[i, j] - shift[j]) * factor[j]."""
 
     def __init__(self, base: Block, scaling: Scaling):
+        super().__init__(base.shape, base.dtype, base.nbytes, base.workers)
         self.base, self.scaling = base, scaling
-        self.shape, self.dtype, self.nbytes, self.workers = base.shape, base.dtype, base.nbytes, base.workers
         self.entry_cost = base.entry_cost
 
     @property
