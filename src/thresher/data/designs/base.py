@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.native import put_columns
+from thresher.data.blocks.scaled import Scaling
 from thresher.data.blocks.sides import Sides
 from thresher.data.scan.pieces import Cost, Job, OutOfTime, Piece, Stage
 from thresher.data.scan.reducers import Collect, Reducer
-from thresher.data.scan.scores import ColumnScaling, Moments, Score, Statistics
+from thresher.data.scan.scores import Moments, Score, Statistics
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 
@@ -39,7 +40,7 @@ class Design(ABC):
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
     prunes: bool = False  # whether a scan takes longer the more scores are kept
-    scaling: ColumnScaling | None = None
+    scaling: Scaling | None = None
 
     @property
     def width(self) -> int:
@@ -175,7 +176,9 @@ class Design(ABC):
         """
         if deadline is not None and time.perf_counter() >= deadline and self.width:
             raise OutOfTime(0.0)
-        total, begun, merged, late = reducer, 0, False, False  # begun: columns of the pieces handed out so far
+        total: Reducer | None = None
+        begun = 0  # columns of the pieces handed out so far
+        late = False
 
         def jobs(pieces: Iterable[Job]) -> Iterator[tuple]:
             nonlocal begun
@@ -183,15 +186,16 @@ class Design(ABC):
                 if late:  # not when all are handed out: a finished scan is not thrown away
                     raise OutOfTime(begun / self.width)
                 begun = max(begun, piece.first + piece.width)
-                scaling = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
-                yield piece, score, scaling, reducer, total.bar
+                columns = slice(piece.first, piece.first + piece.width)
+                scaling = None if self.scaling is None else self.scaling.take(columns)
+                yield piece, score, scaling, reducer, bar()
 
         def bar() -> np.ndarray:
-            return total.bar
+            return (total or reducer).bar
 
         def merge(part: Reducer) -> None:
-            nonlocal total, merged, late
-            total, merged = (total.merged(part) if merged else part), True
+            nonlocal total, late
+            total = part if total is None else total.merged(part)
             late = deadline is not None and time.perf_counter() >= deadline
 
         for stage in self.stages(score, reducer, bar, deadline):
@@ -201,7 +205,7 @@ class Design(ABC):
             with closing(self.workers.stream(_reduced, jobs(stage.pieces), entries=stage.work)) as parts:
                 for part in parts:
                     merge(part)
-        if not merged:  # no column at all
+        if total is None:  # no column at all
             total = reducer.started(0, np.zeros((score.vectors, 0)))
         return total.result()
 

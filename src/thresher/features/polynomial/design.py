@@ -15,7 +15,7 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.kept import learnt
 from thresher.data.scan.pieces import Cost, Generated, Piece, Stage
 from thresher.data.scan.reducers import Reducer, distinct
-from thresher.data.scan.scores import ColumnScaling, Correlation, Score
+from thresher.data.scan.scores import Correlation, Score
 from thresher.data.scan.sources import reference
 from thresher.errors import UnsupportedDesignError
 from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
@@ -212,7 +212,7 @@ class ProductDesign(Design):
 
 def product_block(
     columns: Block,
-    scaling: ColumnScaling | None,
+    scaling: Scaling | None,
     inputs: np.ndarray,
     pairs: np.ndarray,
     factors: np.ndarray,
