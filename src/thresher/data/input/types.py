@@ -110,7 +110,8 @@ def _check_names(names: Any) -> None:
 
 def _check_types(X: Any, names: Any, types: list) -> None:
     """Raise if a column holds dates or text, naming the first such column and counting the others."""
-    kinds = {kind: str(kind) for kind in _unique(types)}
+    # types cannot all be compared with each other, but hashed
+    kinds = {kind: str(kind) for kind in dict.fromkeys(types)}
     odd = {kind for kind, name in kinds.items() if not NUMERIC.match(name)}
     if not odd:
         return
@@ -123,11 +124,6 @@ def _check_types(X: Any, names: Any, types: list) -> None:
         shown = ", ".join(others[:MOST_NAMED]) + (" and more" if len(others) > MOST_NAMED else "")
         more = f" {len(others)} more columns of X are not numeric: {shown}." if others else ""
         raise InvalidDataError(f"column {labels[first]!r} of X {what}; all columns must be numeric. {advice}.{more}")
-
-
-def _unique(types: list) -> list:
-    """The different types; not all types of columns can be compared with each other, but all can be hashed."""
-    return list(dict.fromkeys(types))
 
 
 def _column(X: Any, j: int) -> Any:

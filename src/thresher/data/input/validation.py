@@ -83,12 +83,11 @@ def _looked_at(indptr: np.ndarray, indices: np.ndarray, width: int, first: int, 
 def _check_arrays(X: Any, major: int) -> None:
     for name in ("indptr", "indices"):
         array = getattr(X, name)
-        if array.ndim != 1 or array.dtype.kind not in "iu":
+        if array.ndim != 1 or array.dtype not in (np.int32, np.int64):
             raise InvalidDataTypeError(
-                f"X.{name} must be a 1-D integer array, got dtype {array.dtype} and shape {array.shape}"
+                f"X.{name} must be a 1-D array of int32 or int64 in native byte order, got dtype {array.dtype} and shape "
+                f"{array.shape}"
             )
-        if array.dtype.kind == "u" or array.dtype.itemsize not in (4, 8) or not array.dtype.isnative:
-            raise InvalidDataTypeError(f"X.{name} must be int32 or int64 in native byte order, got {array.dtype}")
     if X.data.ndim != 1 or X.data.size != X.indices.size:
         raise InvalidDataError(
             f"X.data has shape {X.data.shape} and X.indices {X.indices.shape}; they must have the same length"
@@ -179,23 +178,19 @@ def check_finite(table: np.ndarray, design: Design, called: Callable[[int], str]
     bad = np.flatnonzero(table[NOT_FINITE])
     if bad.size:
         column = int(design.ids_in_X(bad[:1])[0])
-        rows = _rows_not_finite(design.as_given(np.array([column])))
-        raise InvalidDataError(
-            f"Input X contains NaN or infinity, first in column {called(column)}; "
-            f"{bad.size} of {table.shape[1]} columns are affected. {_told(rows)} Impute or drop them before fitting."
-        )
+        rows, _ = _not_finite(design.as_given(np.array([column])))
+        found = _where(rows, called(column), bad.size, table.shape[1])
+        raise InvalidDataError(f"{found} Impute or drop them before fitting.")
 
 
 def check_columns(X: Any, called: Callable[[int], str]) -> None:
     """Raise if an array or a sparse matrix contains a NaN or an infinity; ``called`` names a column of it."""
     if all_finite(X):
         return
-    bad = _columns_not_finite(X)
-    rows = _rows_not_finite(X[:, [int(bad[0])]])
-    raise InvalidDataError(
-        f"Input X contains NaN or infinity, first in column {called(int(bad[0]))}; {bad.size} of {X.shape[1]} columns "
-        f"are affected. {_told(rows)} Impute or drop them."
-    )
+    rows, columns = _not_finite(X)
+    bad = np.unique(columns)
+    found = _where(rows[columns == bad[0]], called(int(bad[0])), bad.size, X.shape[1])
+    raise InvalidDataError(f"{found} Impute or drop them.")
 
 
 def all_finite(X: Any) -> bool:
@@ -207,25 +202,24 @@ def all_finite(X: Any) -> bool:
         return bool(np.isfinite(values.sum(dtype=np.float64))) or bool(np.isfinite(values).all())
 
 
-def _columns_not_finite(X: Any) -> np.ndarray:
-    """Numbers of the columns with NaN or infinity, sorted."""
-    if sparse.issparse(X):
-        X = X.tocoo()
-        return np.unique(X.col[~np.isfinite(X.data)])
-    return np.flatnonzero(~np.isfinite(X).all(axis=0))
+def _not_finite(X: Any) -> tuple[np.ndarray, ...]:
+    """(rows, columns) of the entries of an array or a sparse matrix that are not finite."""
+    if not sparse.issparse(X):
+        return np.nonzero(~np.isfinite(X))
+    X = X.tocoo()
+    bad = ~np.isfinite(X.data)
+    return X.row[bad], X.col[bad]
 
 
-def _rows_not_finite(column: Any) -> np.ndarray:
-    """Rows of a matrix of one column in which it is not finite."""
-    if sparse.issparse(column):
-        column = column.tocoo()
-        return np.sort(column.row[~np.isfinite(column.data)])
-    return np.flatnonzero(~np.isfinite(column[:, 0]))
-
-
-def _told(rows: np.ndarray) -> str:
-    one = rows.size == 1
-    return f"That column has {rows.size} such value{'' if one else 's'}, {'' if one else 'first '}in row {rows[0]}."
+def _where(rows: np.ndarray, column: str, count: int, n_columns: int) -> str:
+    """Where values are not finite: in these rows of the first such column."""
+    in_column = (
+        f"1 such value, in row {rows[0]}" if rows.size == 1 else f"{rows.size} such values, first in row {rows.min()}"
+    )
+    return (
+        f"Input X contains NaN or infinity, first in column {column}; {count} of {n_columns} columns are affected. "
+        f"That column has {in_column}."
+    )
 
 
 def stored_block(columns: Any) -> CscBlock | DenseBlock:
