@@ -85,8 +85,8 @@ def _check_arrays(X: Any, major: int) -> None:
         array = getattr(X, name)
         if array.ndim != 1 or array.dtype not in (np.int32, np.int64):
             raise InvalidDataTypeError(
-                f"X.{name} must be a 1-D array of int32 or int64 in native byte order, got dtype {array.dtype} and shape "
-                f"{array.shape}"
+                f"X.{name} must be a 1-D array of int32 or int64 in native byte order, got {array.dtype} and "
+                f"shape {array.shape}"
             )
     if X.data.ndim != 1 or X.data.size != X.indices.size:
         raise InvalidDataError(
@@ -213,12 +213,11 @@ def _not_finite(X: Any) -> tuple[np.ndarray, ...]:
 
 def _where(rows: np.ndarray, column: str, count: int, n_columns: int) -> str:
     """Where values are not finite: in these rows of the first such column."""
-    in_column = (
-        f"1 such value, in row {rows[0]}" if rows.size == 1 else f"{rows.size} such values, first in row {rows.min()}"
-    )
+    count_here = f"{rows.size} such value{'' if rows.size == 1 else 's'}"
+    place = f"{'' if rows.size == 1 else 'first '}in row {rows.min()}"
     return (
         f"Input X contains NaN or infinity, first in column {column}; {count} of {n_columns} columns are affected. "
-        f"That column has {in_column}."
+        f"That column has {count_here}, {place}."
     )
 
 
