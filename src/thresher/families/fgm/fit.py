@@ -7,11 +7,11 @@ import numpy as np
 from thresher.engine.growing import Grown, is_large
 from thresher.engine.growth import grow
 from thresher.engine.plans import Plan
-from thresher.engine.threshing import refitted, stops, thresh
+from thresher.engine.threshing import Elimination, refitted, stops, thresh
 from thresher.engine.working_set import Taken
 from thresher.families.fgm import path as module_path
 from thresher.families.fgm.all_features import fit_all, held_out_scores_of_all
-from thresher.families.fgm.path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
+from thresher.families.fgm.path import InX, Later, Whole, forced_columns, members, path, station
 from thresher.families.fgm.spec import MOST_COLUMNS, FitPlan
 from thresher.features.base import Earlier, Features
 from thresher.optim.dispatch import eliminator_for
@@ -54,7 +54,8 @@ def select(
         watch,
     )
     models = [_Model(problem, grown[index::count], growths, trace) for index, problem in enumerate(problems)]
-    interrupted, in_X = grown[0].interrupted, Whole(features, models, trace)
+    interrupted = grown[0].stop.reason is StopReason.INTERRUPTED
+    in_X = Whole(features, models, trace)
     later: Later | None = None
     more: list[Station] = []
     try:
@@ -92,7 +93,7 @@ def held_out_scores(
     plans = [plan.rough(units) for units in excluded]
     apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
     grown = grow(features.design, problems, plans, apart)
-    if grown[0].interrupted:  # nothing is selected yet, so there is no model to return
+    if grown[0].stop.reason is StopReason.INTERRUPTED:  # nothing is selected yet, so there is no model to return
         raise KeyboardInterrupt
     for problem, growth, result in zip(problems, plans, grown, strict=True):
         model = _Model(problem, [result], [growth], apart)
@@ -190,11 +191,8 @@ class _Model:
 
     def eliminate(self, pool: Taken, counts: Sequence[int], exact: int | None = None) -> None:
         """Eliminate to each of ``counts``; the pick is the last station."""
-        plan, number = self.plan, None
-        for left in thresh(
-            pool, self.problem, self.grown.at_zero, counts, self.trace, needs=needs_of(plan), exact=exact,
-            rough=plan.rough, deadline=plan.deadline,
-        ):  # fmt: skip
+        number = None
+        for left in thresh(self._elimination(pool, counts, exact=exact), self.trace, self.plan.deadline):
             number = left.units.size
             self.stations[number] = left
         if number != counts[-1]:
@@ -204,24 +202,28 @@ class _Model:
         self.last = pool.like(self.stations[min(self.stations)])
         self.pick = self.last.heaviest(self.problem, counts[-1])
 
-    def rest(self) -> list[Rest]:
+    def rest(self) -> list[Elimination]:
         """What remains to be eliminated for the path: above the pool, and below the pick."""
         if self.stop.reason is StopReason.MAX_TIME or not self.pick.units.size:
             return []
-        taken, wanted, reach, needs = self.grown.taken, self.plan.wanted, self.plan.reach, needs_of(self.plan)
+        taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
         below, least = (self.pick if wanted is None else self.last), max(1, taken.forced)
         counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
         copies = np.isin(below.units, self.grown.copies)
         first = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
-        rests = [Rest(below, self.problem, self.grown.at_zero, counts if wanted is None else counts[1:], first, needs)]
+        rests = [self._elimination(below, counts if wanted is None else counts[1:], first)]
         if wanted is not None and (self.is_coarse or self.stride > 1):
             pool = self.pool
             counts = stops(pool.units.size, min(2 * wanted, pool.units.size), min(wanted, pool.units.size))[:-1]
-            rests.append(Rest(pool, self.problem, self.grown.at_zero, counts, None, needs))
+            rests.append(self._elimination(pool, counts))
         if wanted is not None and reach is not None and taken.units.size > reach:
-            counts = stops(taken.units.size, 2 * wanted, reach)[:-1]
-            rests.append(Rest(taken, self.problem, self.grown.at_zero, counts, reach, needs))
+            rests.append(self._elimination(taken, stops(taken.units.size, 2 * wanted, reach)[:-1], reach))
         return rests
+
+    def _elimination(
+        self, taken: Taken, counts: Sequence[int], pool: int | None = None, exact: int | None = None
+    ) -> Elimination:
+        return Elimination(taken, self.problem, self.grown.at_zero, self.plan, counts, pool, exact)
 
     def refit(self) -> None:
         """Refit the pick with the plain penalty 1/2 ||w||^2."""

@@ -4,7 +4,7 @@ A fit eliminates down to the number of features requested and no further. The re
 to one, is computed when it is first asked for, from the columns that are kept in memory until then.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,12 +14,10 @@ from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.engine.growing import Grown
 from thresher.engine.plans import Plan
-from thresher.engine.threshing import thresh
+from thresher.engine.threshing import Elimination, thresh
 from thresher.engine.working_set import Taken
 from thresher.features.base import Features
 from thresher.features.fitted import FittedFeatures
-from thresher.optim.elimination.needs import Needs
-from thresher.optim.problems.margins import Problem
 from thresher.results import Path, Station, Trace
 
 KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once
@@ -47,7 +45,7 @@ class Model(Protocol):
     pick: Taken
     stations: dict[int, Taken]
 
-    def rest(self) -> "list[Rest]":
+    def rest(self) -> list[Elimination]:
         """What remains to be eliminated for the path."""
 
 
@@ -61,41 +59,6 @@ class Member:
     def bound(self, number: int) -> float:
         """A lower bound of the objective over all subsets of ``number`` units."""
         return max(bound(number) for bound in self.bounds)
-
-
-@dataclass(frozen=True)
-class Rest:
-    """Elimination that is left for later: from ``taken`` to each of ``counts``; see ``thresh`` for the others."""
-
-    taken: Taken
-    problem: Problem
-    at_zero: float
-    counts: list[int]
-    pool: int | None = None
-    needs: Callable[[np.ndarray], Needs | None] | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the columns that it needs."""
-        return self.taken.in_memory.nbytes
-
-    def stations(self, deadline: float | None = None) -> Iterator[Taken]:
-        """What is left at each of the counts."""
-        with self.taken.in_memory.workers, ONE_BLAS_THREAD:
-            yield from thresh(
-                self.taken, self.problem, self.at_zero, self.counts, Trace(), pool=self.pool, needs=self.needs,
-                deadline=deadline,
-            )  # fmt: skip
-
-
-def needs_of(plan: Plan) -> Callable[[np.ndarray], Needs | None]:
-    """The function that tells elimination which of some units need others."""
-
-    def needs(units: np.ndarray) -> Needs | None:
-        found = plan.units.needed(units)
-        return None if found is None else Needs(*found)
-
-    return needs
 
 
 class Whole:
@@ -147,14 +110,17 @@ class Later:
     @property
     def nbytes(self) -> int:
         """Bytes of the columns that are kept for it."""
-        return sum(rest.nbytes for rests in self.rests for rest in rests)
+        return sum(rest.taken.in_memory.nbytes for rests in self.rests for rest in rests)
 
     def __call__(self, deadline: float | None = None) -> list[Station]:
         """The stations that all models have and the fit has not."""
-        found = [
-            {left.units.size: left for rest in rests for left in rest.stations(deadline)} | known
-            for rests, known in zip(self.rests, self.known, strict=True)
-        ]
+        found = []
+        for rests, known in zip(self.rests, self.known, strict=True):
+            stations: dict[int, Taken] = {}
+            for rest in rests:
+                with rest.taken.in_memory.workers, ONE_BLAS_THREAD:
+                    stations |= {left.units.size: left for left in thresh(rest, Trace(), deadline)}
+            found.append(stations | known)
         there = self.there | set.intersection(*map(set, self.known))
         numbers = sorted(set.intersection(*map(set, found)) - there, reverse=True)
         return [station(self.in_X, self.members, "thresh", [stations[n] for stations in found]) for n in numbers]
