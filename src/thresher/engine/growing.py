@@ -29,12 +29,13 @@ NOTHING = 1e-6  # an objective below this share of the one without units counts 
 
 @dataclass(frozen=True)
 class Grown:
-    """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it stopped.
+    """What growth under a plan took, the model after each turn, bounds for the budget and for picks, why it stopped.
 
     ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units. ``copies`` are those of the units
     taken, always the last ones, that are equal to others: there were not enough without them.
     """
 
+    plan: Plan
     taken: Taken
     turns: tuple[Taken, ...]
     budget: int
@@ -275,6 +276,7 @@ class Machine(ABC):
     def result(self) -> Grown:
         """The result of this machine, when it has stopped."""
         return Grown(
+            self.plan,
             self.taken,
             tuple(self.turns),
             self.budget,
