@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.native import put_columns
@@ -29,7 +29,7 @@ class Design(ABC):
     omits columns of zeros. ``workers`` run the pieces of a scan; ``entries`` is the number of stored values, which
     determines the cost of a pass, and ``entry_cost`` the time that each of them takes, in that of a dense one.
     ``scaling`` (None: columns as they are) is passed to scores for the columns of each piece, so that pieces do not
-    depend on it.
+    depend on it. By default every entry is stored.
     """
 
     shape: tuple[int, int]
@@ -41,6 +41,23 @@ class Design(ABC):
     workers: Runner = SERIAL
     prunes: bool = False  # whether a scan takes longer the more scores are kept
     scaling: Scaling | None = None
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: DTypeLike = np.float64,
+        *,
+        entries: int | None = None,
+        nbytes: int | None = None,
+        workers: Runner = SERIAL,
+        ids: np.ndarray | None = None,
+    ):
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.entries = shape[0] * shape[1] if entries is None else entries
+        self.nbytes = self.entries * self.dtype.itemsize if nbytes is None else nbytes
+        self.workers = workers
+        self.ids = ids
 
     @property
     def width(self) -> int:
