@@ -32,13 +32,13 @@ def fingerprints(block: Block, rows: np.ndarray | None) -> np.ndarray:
 class Copies:
     """The copies that one machine knows: ``units``, and the unit ``of`` which each is a copy.
 
-    ``allowed``: no others are left, so copies are taken as other columns are. ``extra`` more candidates than needed
-    should be looked at, because many were copies in the last turn.
+    ``allowed``: copies are taken as other columns are, since no others are left or units are groups. ``extra`` more
+    candidates than needed should be looked at, because many were copies in the last turn.
     """
 
-    def __init__(self, rows: np.ndarray | None):
+    def __init__(self, rows: np.ndarray | None, *, allowed: bool = False):
         self.rows = None if rows is None or rows.all() else rows
-        self.units, self.of, self.extra, self.allowed = NONE, NONE, 0, False
+        self.units, self.of, self.extra, self.allowed = NONE, NONE, 0, allowed
         self._seen, self._prints = NONE, np.zeros(0)  # fingerprints of the units that were taken, by unit
 
     def left_out(self, taken: Taken) -> tuple[np.ndarray, np.ndarray]:
@@ -73,9 +73,12 @@ class Copies:
 
         Of equal ones that with the lowest id stands at the place of the best; the others are remembered as its copies.
         """
+        if self.allowed:
+            self.extra = 0
+            return np.arange(min(number, units.size))
         prints = fingerprints(block, self.rows)
         leader = units.copy()  # of each candidate: the unit of which it is a copy, or itself
-        for places in [] if self.allowed else self._groups(prints, block, taken):
+        for places in self._groups(prints, block, taken):
             inside = places[places >= taken.units.size] - taken.units.size
             is_taken = inside.size < places.size
             leader[inside] = taken.units[places[0]] if is_taken else units[inside].min()

@@ -78,7 +78,7 @@ class Machine(ABC):
         self.has_scanned = False
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
-        self.copies, self.filled_with = Copies(problem.samples_that_count()), NONE
+        self.copies, self.filled_with = Copies(problem.samples_that_count(), allowed=plan.units.grouped), NONE
         self._number, self.has_grown = 0, True  # units to be taken, whether any were
 
     # the steps of a turn
@@ -144,16 +144,14 @@ class Machine(ABC):
         """The units to look at now: those to take or, where there may be copies, some more."""
         positions, self._number = self.candidates()
         units = self.last_scan.best[positions]
-        if self.plan.units.grouped:
-            return units[: self._number]
         return units[: self.copies.window(units, self.last_scan.best_squares[positions], self._number)]
 
     def accept(self, units: np.ndarray, block: Block) -> None:
         """Take of ``units``, which were requested, those that are not copies; ``block`` has their columns."""
-        if not self.plan.units.grouped:
-            keep = self.copies.distinct(units, block, self.taken, self._number)
-            if not np.array_equal(keep, np.arange(units.size)):
-                units, block = units[keep], block.take(keep)
+        keep = self.copies.distinct(units, block, self.taken, self._number)
+        if not np.array_equal(keep, np.arange(units.size)):
+            units = units[keep]
+            block = block.take(keep)
         self.has_grown = units.size > 0
         if self.has_grown:
             self.taken = self.taken.joined(units, self.plan.units.members(units), block)

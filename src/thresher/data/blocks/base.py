@@ -27,9 +27,9 @@ def as_rows(V: ArrayLike) -> np.ndarray:
     return np.ascontiguousarray(V[None] if V.ndim == 1 else V.T)
 
 
-def like_given(rows: np.ndarray, V: ArrayLike) -> np.ndarray:
-    """The result ``rows`` in the shape in which the vectors were given: (m,) or (m, k)."""
-    return rows[0] if np.ndim(V) == 1 else rows.T
+def count_vectors(V: ArrayLike) -> int:
+    """How many vectors of length n were given, as (n,) or (n, k)."""
+    return 1 if np.ndim(V) == 1 else np.shape(V)[1]
 
 
 class StoredColumns(NamedTuple):
@@ -213,41 +213,38 @@ class Block(Scannable):
 
         ``work`` is the number of entries that will be read, if known to be fewer than all.
         """
-        rows = as_rows(V)
-        out = np.zeros((rows.shape[0], self.shape[1]))
-        cost = self.work(len(rows), work)
-        self._in_ranges(self.correlate_into, rows, self.column_ranges(work=cost), cost, out)
-        return like_given(out, V)
+        cost = self.work(count_vectors(V), work)
+        return self._in_ranges(self.correlate_into, V, self.shape[1], self.column_ranges(work=cost), cost)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """XW: result[i] = sum_j X[i, j] W[j]; W is (m,) or (m, k), the result (n,) or (n, k)."""
-        rows = as_rows(W)
-        out = np.zeros((rows.shape[0], self.shape[0]))
-        cost = self.work(len(rows))
+        cost = self.work(count_vectors(W))
         ranges = self.workers.cut(self.shape[0], threads=self._threads(cost), grain=64)
-        self._in_ranges(self.combine_into, rows, ranges, cost, out)
-        return like_given(out, W)
+        return self._in_ranges(self.combine_into, W, self.shape[0], ranges, cost)
 
     def _in_ranges(
         self,
         product: Callable[[np.ndarray, int, int, np.ndarray], None],
         V: np.ndarray,
+        length: int,
         ranges: list[tuple[int, int]],
         work: float,
-        out: np.ndarray,
-    ) -> None:
-        """Let ``product(V, lo, hi, part)`` fill each range of ``out`` (k, length), which is zero."""
+    ) -> np.ndarray:
+        """A product of this length with V, one vector or several: ``product(rows, lo, hi, part)`` fills each range."""
+        rows = as_rows(V)
+        out = np.zeros((len(rows), length))
 
         def fill(lo: int, hi: int) -> None:
             part = out[:, lo:hi]
             if part.flags.c_contiguous:
-                product(V, lo, hi, part)
+                product(rows, lo, hi, part)
             else:  # loops vectorise over contiguous sums, and are compiled for one layout
                 separate = np.zeros(part.shape)
-                product(V, lo, hi, separate)
+                product(rows, lo, hi, separate)
                 part[:] = separate
 
         self.workers.map(fill, ranges, entries=work)
+        return out[0] if np.ndim(V) == 1 else out.T
 
     def native(self) -> Any:
         """The columns as a numpy array or a scipy sparse array."""

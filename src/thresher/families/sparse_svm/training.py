@@ -47,15 +47,15 @@ class SvmTraining:
         self.spread = spread
         self.svms = self.problems(weights)
 
-    def problems(self, weights, like=None):
+    def problems(self, weights):
         """One Svm for each class (of two: one), with these weights of the samples."""
-        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift, like)
+        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift)
 
     def without(self, rows):
         """The problems in which the samples ``rows`` have weight zero: held out, but with margins."""
         weights = self.weights.copy()
         weights[rows] = 0.0
-        return self.problems(weights, self.svms[0])
+        return self.problems(weights)
 
     def spread_of(self, features):
         """The Spread of columns of X, sorted; None if it is not known."""
