@@ -135,16 +135,18 @@ class TopK:
     def _best(self, scores: np.ndarray, excluded: np.ndarray, ids: int | np.ndarray) -> Ranked:
         """The best of one list, by the sum of squares over the rows."""
         found, squares = np.empty(0, dtype=np.int64), np.empty(0)  # positions, ascending
+        bar = self._bar(squares)  # of tied scores the first is kept
         cuts = [0, *range(min(FIRST, scores.shape[1]), scores.shape[1], SLICE), scores.shape[1]]
         for start, stop in itertools.pairwise(cuts):
             part = sum_of_squares(scores[:, start:stop])
             begin, end = np.searchsorted(excluded, [start, stop])
             part[excluded[begin:end] - start] = 0.0
-            top = np.flatnonzero(part > self._bar(squares))  # of tied scores the first is kept
+            top = np.flatnonzero(part > bar)
             if top.size:
                 found, squares = np.concatenate([found, top + start]), np.concatenate([squares, part[top]])
                 keep = largest(squares, self.size)
                 found, squares = found[keep], squares[keep]
+                bar = self._bar(squares)
         found_ids = ids[found] if isinstance(ids, np.ndarray) else found + ids
         order = best_first(squares, found_ids)
         return found_ids[order], squares[order]
