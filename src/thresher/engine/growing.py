@@ -22,7 +22,7 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
 COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over cuts
-LARGE = 1 << 20  # entries above which the columns taken are a large block
+LARGE_BLOCK = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
 
@@ -62,7 +62,7 @@ class PickBound:
 
 def is_large(block: Block) -> bool:
     """Whether the block is so large that accuracy is expensive."""
-    return block.shape[0] * block.shape[1] > LARGE
+    return block.shape[0] * block.shape[1] > LARGE_BLOCK
 
 
 class Machine(ABC):

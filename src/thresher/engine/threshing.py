@@ -18,7 +18,7 @@ from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution, evaluated, out_of_time
 from thresher.results import Trace
 
-STEP = 0.1  # share of the units that are removed at a time while far above the number wanted
+REMOVED_SHARE = 0.1  # share of the units that are removed at a time while far above the number wanted
 FIRST_TOL, STATION_TOL = 1e-12, 1e-11  # of the objective without features: gaps of the first and the other stations
 LARGE_TOL = 1e-2  # ... of all stations of large blocks, where accuracy is expensive, and with ``rough``
 
@@ -27,7 +27,7 @@ def stops(most: int, fine: int, least: int = 1) -> list[int]:
     """Numbers of units of the stations, decreasing to ``least``: all from ``fine`` on, ever fewer above."""
     counts = [most]
     while counts[-1] > max(fine, least):
-        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - STEP) * counts[-1]))))
+        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - REMOVED_SHARE) * counts[-1]))))
     return counts + list(range(counts[-1] - 1, least - 1, -1))
 
 
