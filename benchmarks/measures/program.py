@@ -14,7 +14,7 @@ from scipy import sparse
 from benchmarks.book import table
 from benchmarks.timing import seconds_of
 from thresher import F1
-from thresher.data.blocks.base import ArrayBlock
+from thresher.data.blocks.dense import ArrayBlock
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport

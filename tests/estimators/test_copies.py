@@ -9,7 +9,7 @@ from scipy import sparse
 from tests.problems import many_classes
 from thresher import FGMClassifier
 from thresher.data.input.validation import as_design
-from thresher.engine.copies import Copies, alike
+from thresher.engine.copies import Copies, are_equal
 
 rng = np.random.default_rng(0)
 BASE = rng.standard_normal((80, 30))
@@ -134,11 +134,11 @@ def test_a_warm_start_from_a_selection_with_copies():
     np.testing.assert_array_equal(clf.selection_.features, [0, 2, 4])
 
 
-def test_what_is_alike():
+def test_which_columns_are_equal():
     x = rng.standard_normal(50)
-    assert alike(x, -x * (1.0 + 1e-15))
-    assert not alike(x, x * (1.0 + 1e-9))
-    assert not alike(x, np.roll(x, 1))
+    assert are_equal(x, -x * (1.0 + 1e-15))
+    assert not are_equal(x, x * (1.0 + 1e-9))
+    assert not are_equal(x, np.roll(x, 1))
 
 
 def test_the_window_reaches_for_a_tie_with_a_lower_number():

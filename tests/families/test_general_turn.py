@@ -176,9 +176,6 @@ class GroupReducer:
     def gates(self, vectors):
         return np.array([vectors])
 
-    def may_keep(self, bounds, bar):
-        return np.ones(bounds.shape[1], dtype=bool)
-
     def started(self, ids, scores):
         squares = np.zeros(self.units.n_columns)
         squares[ids if np.ndim(ids) else slice(ids, ids + scores.shape[1])] = (scores**2).sum(axis=0)

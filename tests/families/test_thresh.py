@@ -354,7 +354,7 @@ def test_a_deadline_in_the_past_returns_what_there_is():
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.parametrize("posed", POSED)
 def test_interrupted_in_elimination_the_model_so_far_comes_back(at, posed, monkeypatch):
-    from thresher.families.fgm import fit as module
+    from thresher.families.fgm import model as module
 
     def interrupted(*args, **options):
         for number, station in enumerate(real(*args, **options), 1):

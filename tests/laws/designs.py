@@ -47,9 +47,7 @@ class PiecewiseDesign(Design):
     """Pieces of WIDTH columns, each opened by ``opened(first, last)``; ``column_block(ids)`` takes."""
 
     def __init__(self, shape, workers=SERIAL, dtype=np.float64):
-        self.shape, self.workers, self.dtype = shape, workers, np.dtype(dtype)
-        self.entries = shape[0] * shape[1]
-        self.nbytes = self.entries * self.dtype.itemsize
+        super().__init__(shape, dtype, workers=workers)
 
     def cuts(self):
         return itertools.pairwise([*range(0, self.width, WIDTH), self.width])

@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 from scipy import sparse
 
-from thresher.data.blocks.base import ArrayBlock
 from thresher.data.blocks.compressed import CscBlock, CsrBlock
-from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.dense import ArrayBlock, DenseBlock
 from thresher.data.blocks.repeated import RepeatedBlock
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.blocks.stacked import StackedBlock

@@ -30,7 +30,7 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.scaling import scaled
 from thresher.data.input.validation import as_design, checked_sparse
 from thresher.data.scan.pieces import OutOfTime
-from thresher.data.scan.reducers import Collect, Split, TopK
+from thresher.data.scan.reducers import Collect, Split, TopK, passing
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
@@ -168,7 +168,7 @@ def test_a_used_design_can_be_pickled(monkeypatch):
         design = MemoryDesign(STORED["csc_int32"](SMALL_X, workers))
         reference = design.scan(Correlation(v), TopK(3))
         copy = pickle.loads(pickle.dumps(design))
-    assert copy.workers.count == 2
+    assert copy.workers.parallelism == 2
     assert same_lists(reference, copy.scan(Correlation(v), TopK(3)))
     copy.workers.close()
 
@@ -186,19 +186,19 @@ def test_scalings_join_with_and_without_shifts(shifts):
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
 def test_what_may_not_be_kept_is_not_among_the_best(seed, summed):
-    """Bounds on scores alone: features that ``may_keep`` rules out are left out, and the result stays the same."""
+    """Bounds on scores alone: features that are not ``passing`` are left out, and the result stays the same."""
     random = np.random.default_rng(seed)
     scores = random.integers(-4, 5, (3, 30)).astype(float)
     bounds = np.abs(scores) + random.integers(0, 2, scores.shape)
     root = Split([TopK(4, summed=summed), TopK(2)], [2, 1])
     whole, total = root.started(0, scores), root
     for index, part in enumerate(np.array_split(np.arange(30), 5)):
-        kept = part[root.may_keep(bounds[:, part], total.bar)]
+        kept = part[passing(bounds[:, part], root.gates(3), total.bar)]
         more = root.started(kept, scores[:, kept])
         total = total.merged(more) if index else more
     pairs = zip(whole.result(), total.result(), strict=True)
     assert all(same_lists(one, other) for one, other in pairs)
-    assert Collect(30).may_keep(bounds, Collect(30).bar).all()
+    assert passing(bounds, Collect(30).gates(3), Collect(30).bar).all()
 
 
 def test_sides_are_there_or_missed_by_name(made):

@@ -284,7 +284,7 @@ def test_messages_say_what_and_where():
         checked_sparse(broken("csr", np.int32, "index_equals_width"))
     with pytest.raises(InvalidDataError, match="must not decrease, but does so at position 5"):
         checked_sparse(broken("csr", np.int32, "indptr_decreases"))
-    with pytest.raises(InvalidDataTypeError, match="must be a 1-D integer array, got dtype float64"):
+    with pytest.raises(InvalidDataTypeError, match=r"must be a 1-D array of int32 or int64 .*, got float64"):
         checked_sparse(broken("csr", np.int32, "indices_float"))
 
 

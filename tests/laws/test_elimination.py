@@ -13,8 +13,7 @@ from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data import workers
 from thresher.data.blocks import base as block_module
-from thresher.data.blocks.base import ArrayBlock
-from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.dense import ArrayBlock, DenseBlock, densified
 from thresher.engine.threshing import stops
 from thresher.optim.elimination import by_curvature as elimination
 from thresher.optim.elimination.by_curvature import eliminate
@@ -309,7 +308,7 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, count, 
     block, numbers = BLOCKS[storage](X), range(X.shape[1], 0, -1)
     small = down(block, problems, numbers)
     monkeypatch.setattr(elimination, "DENSE_ENTRIES", 0)
-    assert block.densified(elimination.DENSE_ENTRIES) is block
+    assert densified(block, elimination.DENSE_ENTRIES) is block
     for one, other in zip(small, down(block, problems, numbers), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, rel=1e-9)
@@ -323,7 +322,7 @@ def test_products_of_columns(storage, kind, monkeypatch):
     """combine, correlate, gram and take are those of numpy, also on some of the columns."""
     monkeypatch.setattr(block_module, "DENSE_COLUMNS", 5)
     X, rng = matrix(), np.random.default_rng(3)
-    whole, keep = BLOCKS[storage](X).densified(1 << 20 if kind == "array" else 0), np.array([0, 2, 4, 5, 11, 20])
+    whole, keep = densified(BLOCKS[storage](X), 1 << 20 if kind == "array" else 0), np.array([0, 2, 4, 5, 11, 20])
     assert isinstance(whole, ArrayBlock) == (kind == "array" or storage == "array")
     for found, A in ((whole, X), (whole.take(keep), X[:, keep]), (whole.take(keep).take([1, 3]), X[:, [2, 5]])):
         assert found.shape == A.shape
@@ -343,9 +342,9 @@ def test_products_of_columns_do_not_depend_on_the_number_of_threads(shape, monke
     rng = np.random.default_rng(0)
     X, W, V = rng.standard_normal(shape), rng.standard_normal((shape[1], 5)), rng.standard_normal((shape[0], 5))
     d = rng.standard_normal(shape[0]) * (rng.random(shape[0]) < 0.7)
-    one = DenseBlock(np.asfortranarray(X)).densified(X.size)
+    one = densified(DenseBlock(np.asfortranarray(X)), X.size)
     with workers.Workers(3) as three, workers.ONE_BLAS_THREAD:
-        many = DenseBlock(np.asfortranarray(X), three).densified(X.size)
+        many = densified(DenseBlock(np.asfortranarray(X), three), X.size)
         for product, given, plain in (("combine", W, X @ W), ("correlate", V, X.T @ V), ("gram", d, (X.T * d) @ X)):
             found = getattr(many, product)(given)
             assert np.array_equal(found, getattr(one, product)(given))

@@ -13,7 +13,7 @@ from tests.oracles import kernels as oracle
 from thresher import AdditiveChi2, AdditiveGaussian, Intersection, InvalidDataError
 from thresher.data import workers as workers_module
 from thresher.data.blocks.compressed import CscBlock
-from thresher.data.blocks.dense import DenseBlock
+from thresher.data.blocks.dense import DenseBlock, densified
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import as_design
 from thresher.data.scan.scores import Correlation
@@ -177,8 +177,8 @@ def test_parts_of_step_blocks(ids):
     np.testing.assert_array_equal(block.take_rows(rows).toarray(), A[rows])
     joined = block.take(np.arange(9)).joined(block.take(np.arange(27, 45)))
     np.testing.assert_array_equal(joined.toarray(), np.concatenate([A[:, :9], A[:, 27:45]], axis=1))
-    np.testing.assert_array_equal(block.densified(10**6).toarray(), A)
-    assert block.densified(10) is block
+    np.testing.assert_array_equal(densified(block, 10**6).toarray(), A)
+    assert densified(block, 10) is block
 
 
 # designs and units

@@ -15,12 +15,11 @@ from tests.laws.designs import DESIGNS, Processes, bag_design, processes, unpick
 from tests.laws.storages import STORED, matrix
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.units import SumOfSquares
-from thresher.data.scan import kept as kept_module
-from thresher.data.scan.kept import Kept, learnt
+from thresher.data.scan import sources as sources_module
 from thresher.data.scan.pieces import Generated, Slice
 from thresher.data.scan.reducers import AtLeast, Collect, Split, TopK
 from thresher.data.scan.scores import Correlation, Moments, Pearson
-from thresher.data.scan.sources import MOST_OPEN, Reference, opened_once, reference
+from thresher.data.scan.sources import MOST_OPEN, Kept, Reference, learnt, opened_once, reference
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
 from thresher.features.additive.units import SumOfInputs
@@ -303,7 +302,7 @@ def test_a_reference_is_the_source_where_that_is():
 def test_sources_go_with_their_designs(tmp_path):
     """Neither references nor what was learnt hold them; no garbage has to be collected."""
     gc.collect()
-    before = kept_module._memory.nbytes
+    before = sources_module._process.nbytes
     gc.disable()
     try:
         for name, make in DESIGNS.items():
@@ -314,7 +313,7 @@ def test_sources_go_with_their_designs(tmp_path):
             assert not any(part() for part in gone), name
     finally:
         gc.enable()
-    assert kept_module._memory.nbytes == before
+    assert sources_module._process.nbytes == before
 
 
 def test_what_is_shipped_is_removed_when_its_source_goes(tmp_path):
@@ -341,16 +340,16 @@ def test_what_is_shipped_is_removed_when_its_source_goes(tmp_path):
 def test_without_room_nothing_is_kept_and_no_bit_changes(make, monkeypatch):
     design = make(SERIAL)
     V = rng.standard_normal((design.shape[0], 2))
-    before = kept_module._memory.nbytes
+    before = sources_module._process.nbytes
     expected = [design.scan(Correlation(V), TopK(4)) for _ in range(2)]
-    assert kept_module._memory.nbytes > before
+    assert sources_module._process.nbytes > before
     del design
-    assert kept_module._memory.nbytes == before
-    monkeypatch.setattr(kept_module, "MOST_KEPT", before)
+    assert sources_module._process.nbytes == before
+    monkeypatch.setattr(sources_module, "MOST_KEPT", before)
     free = make(SERIAL)
     for reference_scan in expected:
         assert same(reference_scan, free.scan(Correlation(V), TopK(4)))
-    assert kept_module._memory.nbytes == before
+    assert sources_module._process.nbytes == before
 
 
 def test_rows_are_computed_once_by_any_number_of_threads():

@@ -121,20 +121,15 @@ class Runner(Protocol):
 
 
 class Workers:
-    """At most ``count`` threads, which exist from the first large task to ``close()``.
+    """At most ``parallelism`` threads, which exist from the first large task to ``close()``.
 
     How many of them a task gets depends on its work alone, so that a small task takes no longer on a large machine.
     """
 
-    def __init__(self, count: int = 1):
-        self.count = count
+    def __init__(self, parallelism: int = 1):
+        self.parallelism = parallelism
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-
-    @property
-    def parallelism(self) -> int:
-        """See Runner: all threads."""
-        return self.count
 
     def ship(self, source: Any) -> None:
         """See Runner: threads have what this process has."""
@@ -145,11 +140,7 @@ class Workers:
 
         They are woken one after the other, so t threads take entries / t + t * SMALL, least at the root of the ratio.
         """
-        return max(1, int(min(self.count, math.sqrt(entries / max(1, SMALL)))))
-
-    def pays(self, entries: float) -> bool:
-        """Whether distributing this many entries over threads pays off."""
-        return self.share(entries) > 1
+        return max(1, int(min(self.parallelism, math.sqrt(entries / max(1, SMALL)))))
 
     def map(self, function: Callable[..., Any], tasks: Sequence[tuple], *, entries: float) -> list[Any]:
         """[function(*task) for task in tasks], on as many threads as ``entries`` pay for, this one among them."""
@@ -185,7 +176,7 @@ class Workers:
     def _threads(self) -> ThreadPoolExecutor:
         with self._lock:  # two fits may share a design, and so its threads
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="thresher")
+                self._pool = ThreadPoolExecutor(self.parallelism, thread_name_prefix="thresher")
             return self._pool
 
     def stream(
@@ -201,7 +192,7 @@ class Workers:
             for task in tasks:
                 yield function(*task)
             return
-        window = WINDOW * threads if threads == self.count else threads
+        window = WINDOW * threads if threads == self.parallelism else threads
         futures: collections.deque[Future[Any]] = collections.deque()
         try:
             for task in tasks:
@@ -215,15 +206,14 @@ class Workers:
                 future.cancel()
 
     def cut(
-        self, length: int, *, threads: int | None = None, per_worker: int = 1, grain: int = 1, at_least: int = 1
+        self, length: int, *, threads: int, per_worker: int = 1, grain: int = 1, at_least: int = 1
     ) -> list[tuple[int, int]]:
         """[0, length) in at most ``threads * per_worker`` ranges of about equal length, multiples of ``grain``.
 
-        ``threads`` is ``count`` unless told. There are ``at_least`` ranges if that is more; the grain then gets finer.
+        There are ``at_least`` ranges if that is more; the grain then gets finer.
         """
         grain = min(grain, max(1, length // at_least))
-        wanted = (self.count if threads is None else threads) * per_worker
-        pieces = max(1, min(max(wanted, at_least), -(-length // grain)))
+        pieces = max(1, min(max(threads * per_worker, at_least), -(-length // grain)))
         step = max(grain, -(-length // pieces // grain) * grain)
         return [(lo, min(lo + step, length)) for lo in range(0, length, step)]
 
@@ -236,7 +226,7 @@ class Workers:
 
     def __reduce__(self) -> tuple:
         """A copy elsewhere starts threads of its own."""
-        return Workers, (self.count,)
+        return Workers, (self.parallelism,)
 
     def __enter__(self) -> Self:
         return self

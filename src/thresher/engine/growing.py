@@ -3,14 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import RankingRequest
-from thresher.data.scan.reducers import Ranked, Reducer
+from thresher.data.scan.reducers import Ranked
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.working_set import ScanResult, Taken
@@ -23,19 +22,20 @@ from thresher.results import Stop, StopReason, Trace, reached_text, relative
 FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
 COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over cuts
-LARGE = 1 << 20  # entries above which the columns taken are a large block
+LARGE_BLOCK = 1 << 20  # entries above which the columns taken are a large block
 WITHIN = 0.3  # of the gap at which growth ends: the inner accuracy must be better
 NOTHING = 1e-6  # an objective below this share of the one without units counts as zero
 
 
 @dataclass(frozen=True)
 class Grown:
-    """The result: what was taken, the model after each turn, bounds for the budget and for picks, why it stopped.
+    """What growth under a plan took, the model after each turn, bounds for the budget and for picks, why it stopped.
 
     ``pick_bound(n)`` is a lower bound of the objective over all subsets of n units. ``copies`` are those of the units
     taken, always the last ones, that are equal to others: there were not enough without them.
     """
 
+    plan: Plan
     taken: Taken
     turns: tuple[Taken, ...]
     budget: int
@@ -43,7 +43,6 @@ class Grown:
     pick_bound: Callable[[int], float]
     at_zero: float
     stop: Stop
-    interrupted: bool = False
     copies: np.ndarray = field(default_factory=lambda: NONE)
 
 
@@ -63,7 +62,7 @@ class PickBound:
 
 def is_large(block: Block) -> bool:
     """Whether the block is so large that accuracy is expensive."""
-    return block.shape[0] * block.shape[1] > LARGE
+    return block.shape[0] * block.shape[1] > LARGE_BLOCK
 
 
 class Machine(ABC):
@@ -71,21 +70,18 @@ class Machine(ABC):
 
     def __init__(self, design: Design, problem: Problem, plan: Plan, trace: Trace):
         self.design, self.problem, self.plan, self.trace = design, problem, plan, trace
-        self.budget, self.forced = plan.budget, len(plan.forced)
+        self.budget = plan.budget
         self.at_zero = problem.at_zero()
         self.lower_bound, self.best_pick_bound, self.gap = 0.0, 0.0, np.inf
         self.taken = Taken.nothing(problem, grouped=plan.units.grouped)
-        self._last_scan: ScanResult | None = None
+        self.last_scan: ScanResult  # once there was one: see ``has_scanned``
+        self.has_scanned = False
         self.stop: Stop | None = None
         self.turns: list[Taken] = []
-        self.copies, self.filled_with = Copies(problem.samples_that_count()), NONE
+        self.copies, self.filled_with = Copies(problem.samples_that_count(), allowed=plan.units.grouped), NONE
         self._number, self.has_grown = 0, True  # units to be taken, whether any were
 
     # the steps of a turn
-
-    def vectors(self) -> np.ndarray:
-        """The vectors to be scanned, as rows: one for each class."""
-        return self.problem.by_class(self.taken.solution.dual_point.vector)
 
     @property
     def kept(self) -> int:
@@ -96,39 +92,32 @@ class Machine(ABC):
         least = max(self.budget, self.plan.wanted or 0)
         return least if self.design.prunes else max(least, self.taken.units.size + self.budget)
 
-    @property
-    def asked(self) -> tuple[int, np.ndarray]:
-        """(how many units a scan must rank, those that it must not)."""
-        exclude = np.union1d(self.taken.units, np.asarray(self.plan.exclude, dtype=np.int64))
-        if self.plan.units.grouped:
-            return self.kept, exclude
-        return self.kept + MARGIN + self.copies.extra, np.union1d(exclude, self.copies.left_out(self.taken)[0])
-
-    def reducer(self) -> Reducer:
-        """The reducer of the scan."""
-        return self.plan.units.reducer(*self.asked)
-
     def ranking_request(self) -> RankingRequest:
-        """What is asked of the next scan."""
-        return RankingRequest(self.vectors(), self.taken.units, self.taken.block, *self.asked)
+        """What is asked of the next scan: the vectors of all classes, and which units it must rank."""
+        size, copies = self.kept, self.copies
+        exclude = np.union1d(self.taken.units, np.asarray(self.plan.exclude, dtype=np.int64))
+        if not self.plan.units.grouped:
+            size += MARGIN + copies.extra
+            exclude = np.union1d(exclude, copies.left_out(self.taken)[0])
+        V = self.problem.by_class(self.taken.solution.dual_point.vector)
+        return RankingRequest(V, self.taken.units, self.taken.block, size, exclude)
 
-    def record_scan(self, result: Any, eligible: Ranked | None) -> None:
-        """Keep the result of the reducer; of ``eligible`` units alone some are taken, None: of all."""
-        units, squares = self.plan.units.ranked(result, *self.asked)
-        best = (units, squares) if eligible is None else eligible
-        known = self.taken.squares
-        kept = squares[: self.kept]
-        free = np.sort(np.concatenate([known[self.forced :], kept]))[::-1]
+    def record_scan(self, ranked: Ranked, eligible: Ranked | None) -> None:
+        """Keep the best units of a scan and their scores; of ``eligible`` units alone some are taken, None: of all."""
+        known, kept, forced = self.taken.squares, ranked[1][: self.kept], self.taken.forced
+        free = np.sort(np.concatenate([known[forced:], kept]))[::-1]
         rest = float(kept[-1]) if kept.size == self.kept else 0.0  # else no other unit has a score
-        forced = float(known[: self.forced].sum())
         copies = known[self.copies.left_out(self.taken)[1]]
-        self._last_scan = ScanResult(self.taken.solution.dual_point, forced, free, *best, rest, copies)
+        best = ranked if eligible is None else eligible
+        dual, of_forced = self.taken.solution.dual_point, float(known[:forced].sum())
+        self.last_scan = ScanResult(dual, of_forced, free, *best, rest, copies)
+        self.has_scanned = True
 
     def certify(self) -> None:
         """Keep the best bounds seen so far."""
         self.lower_bound = max(self.lower_bound, self.last_scan.bound(self.budget))
         if self.plan.wanted is not None:
-            bound = self.last_scan.bound(self.plan.wanted - self.forced, copies=True)
+            bound = self.last_scan.bound(self.plan.wanted - self.taken.forced, copies=True)
             self.best_pick_bound = max(self.best_pick_bound, bound)
         self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
         self.turns.append(self.taken)
@@ -136,18 +125,6 @@ class Machine(ABC):
     def judge(self) -> None:
         """Check whether there is a reason to stop."""
         self.stop = self.reason_to_stop()
-
-    @property
-    def has_scanned(self) -> bool:
-        """Whether a scan has been completed."""
-        return self._last_scan is not None
-
-    @property
-    def last_scan(self) -> ScanResult:
-        """Result of the last scan; ValueError before the first."""
-        if self._last_scan is None:
-            raise ValueError("no scan has been completed yet")
-        return self._last_scan
 
     @property
     def has_model(self) -> bool:
@@ -167,16 +144,14 @@ class Machine(ABC):
         """The units to look at now: those to take or, where there may be copies, some more."""
         positions, self._number = self.candidates()
         units = self.last_scan.best[positions]
-        if self.plan.units.grouped:
-            return units[: self._number]
         return units[: self.copies.window(units, self.last_scan.best_squares[positions], self._number)]
 
     def accept(self, units: np.ndarray, block: Block) -> None:
         """Take of ``units``, which were requested, those that are not copies; ``block`` has their columns."""
-        if not self.plan.units.grouped:
-            keep = self.copies.distinct(units, block, self.taken, self._number)
-            if not np.array_equal(keep, np.arange(units.size)):
-                units, block = units[keep], block.take(keep)
+        keep = self.copies.distinct(units, block, self.taken, self._number)
+        if not np.array_equal(keep, np.arange(units.size)):
+            units = units[keep]
+            block = block.take(keep)
         self.has_grown = units.size > 0
         if self.has_grown:
             self.taken = self.taken.joined(units, self.plan.units.members(units), block)
@@ -200,12 +175,7 @@ class Machine(ABC):
     def is_optimal(self) -> bool:
         """Whether the gap is so small that more turns would gain nothing."""
 
-    default_tol: float
-
-    @property
-    def growing_tol(self) -> float:
-        """Inner accuracy while growing."""
-        return self.default_tol if self.plan.inner_tol is None else self.plan.inner_tol
+    default_tol: float  # inner accuracy while growing
 
     def reason_to_stop(self) -> Stop | None:
         """Why to stop now, or None."""
@@ -236,11 +206,6 @@ class Machine(ABC):
             return StopReason.NO_LOSS
         return StopReason.NO_SCORE if self.last_scan.best.size == 0 else None
 
-    @property
-    def final_tol(self) -> float:
-        """Inner accuracy of the model that is returned."""
-        return FINAL_TOL if self.plan.inner_tol is None else self.plan.inner_tol
-
     def is_rough(self, taken: Taken) -> bool:
         """Whether a coarse solution is sufficient."""
         return self.plan.rough
@@ -264,58 +229,58 @@ class Machine(ABC):
                 self.accept(earlier, self._read(earlier))
             there = np.isin(start[0], self.taken.units)  # all but copies, which are single columns
             if self.taken.units.size:
+                W = np.zeros((self.taken.columns.size, self.problem.classes))
                 weights = start[1] if there.all() else start[1][there]
-                self.taken = self.taken.at(self._spread(start[0][there], weights))
-        self.solve(self.growing_tol)
+                W[self.taken.layout.columns(self.taken.places(start[0][there]))] = weights
+                self.taken = self.taken.at(W)
+        self.solve()
 
     def _read(self, units: np.ndarray) -> Block:
         """The columns of ``units``, in memory."""
         with self.trace.step("take", *self.design.take_cost(self.plan.units.members(units).columns)):
             return self.plan.units.take(self.design, units)
 
-    def _spread(self, units: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Weights of some units on all columns taken."""
-        W = np.zeros((self.taken.columns.size, self.problem.classes))
-        order = np.argsort(self.taken.units)
-        positions = order[np.searchsorted(self.taken.units[order], units)]
-        W[self.taken.layout.columns(positions)] = weights
-        return W
-
-    def solve(self, tol: float, taken: Taken | None = None, *, final: bool = False) -> None:
+    def solve(self, taken: Taken | None = None, *, final: bool = False) -> None:
         """Solve the problem on the units taken (or on ``taken``), from where the last solve ended.
 
-        When the deadline has passed, a model that there is stays as it is; the first one gets a single step.
+        ``final`` is the accuracy of the model that is returned. When the deadline has passed, a model that there is
+        stays as it is; the first one gets a single step.
         """
-        late = out_of_time(self.plan.deadline)
-        if taken is None and late and self.taken.used > self.forced:
+        if taken is None and out_of_time(self.plan.deadline) and self.taken.used > self.taken.forced:
             return
         taken = self.taken if taken is None else taken
         if taken.units.size == 0:
             return
-        if self.is_rough(taken) and self.plan.inner_tol is None:
-            compared = self.plan.rough and self.problem.accuracy > 0.0
-            tol = (COMPARED_TOL if compared else COARSE_TOL) * self.at_zero
-        else:
-            tol *= max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
-        if self.plan.inner_tol is None and not final:  # but below the gap that growth is to reach
-            tol = max(tol, min(self.problem.accuracy, WITHIN * self.plan.tol) * self.at_zero)
         penalty = self.plan.penalty(taken, self.budget)
         block = taken.columns_of_classes
         solver = solver_for(block, self.problem, penalty)
+        start, tol = taken.solution.start, self.inner_tol(taken, final=final)
         with self.trace.step("solve"):
-            solution = solver.solve(block, self.problem, penalty, taken.start, tol=tol, deadline=self.plan.deadline)
-        self.taken = taken.solved(solution)
+            solution = solver.solve(block, self.problem, penalty, start, tol=tol, deadline=self.plan.deadline)
+        self.taken = replace(taken, solution=solution)
 
-    def result(self, interrupted: bool) -> Grown:
-        """The result of this machine."""
+    def inner_tol(self, taken: Taken, *, final: bool) -> float:
+        """The accuracy to which the problem on ``taken`` is solved: of its objective, or of that without units."""
+        plan, accuracy = self.plan, self.problem.accuracy
+        scale = max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
+        if plan.inner_tol is not None:
+            return plan.inner_tol * scale
+        tol = (FINAL_TOL if final else self.default_tol) * scale
+        if self.is_rough(taken):
+            tol = (COMPARED_TOL if plan.rough and accuracy > 0.0 else COARSE_TOL) * self.at_zero
+        # below the gap that growth is to reach
+        return tol if final else max(tol, min(accuracy, WITHIN * plan.tol) * self.at_zero)
+
+    def result(self) -> Grown:
+        """The result of this machine, when it has stopped."""
         return Grown(
+            self.plan,
             self.taken,
             tuple(self.turns),
             self.budget,
             self.lower_bound,
-            PickBound(self.plan.wanted, self.forced, self.best_pick_bound, self.last_scan),
+            PickBound(self.plan.wanted, self.taken.forced, self.best_pick_bound, self.last_scan),
             self.at_zero,
-            Stop(StopReason.INTERRUPTED) if interrupted or self.stop is None else self.stop,
-            interrupted,
+            self.stop or Stop(StopReason.INTERRUPTED),
             self.filled_with,
         )

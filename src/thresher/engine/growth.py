@@ -8,21 +8,27 @@ one scan serves them all.
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
-from thresher.data.scan.reducers import Reducer, Split
+from thresher.data.scan.reducers import Ranked, Reducer, Split
 from thresher.data.scan.scores import Correlation, Score
-from thresher.engine.growing import Earlier, Grown, Machine
-from thresher.engine.plans import GatherPlan, Plan
-from thresher.engine.strategies import Gatherer, Grower
+from thresher.engine.growing import Earlier, Grown, Machine, is_large
+from thresher.engine.plans import GatherPlan, GrowthPlan, Plan
+from thresher.engine.working_set import Taken
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
-from thresher.results import Step, Trace, Turn, relative
+from thresher.results import Step, Stop, StopReason, Trace, Turn, relative
+
+GROWING_TOL = 1e-3  # of the objective: inner accuracy while growing under inner_tol="auto"
+GATHERING_TOL = 1e-5  # ... if elimination follows: what is taken should not depend on the solver
+GATHERED = 1e-2  # of tol: the gap at which gathering stops, since further units would be noise
+PATIENCE = 3  # turns below the wanted number of units after which the budget is considered too small
 
 
 def grow(
@@ -39,42 +45,45 @@ def grow(
     weights (columns, classes)) of an earlier fit to start from, or None.
     """
     plans = [plans] * len(problems) if isinstance(plans, Plan) else plans
-    machines = [machine_for(plan)(design, problem, plan, trace) for problem, plan in zip(problems, plans, strict=True)]
+    kinds: list[type[Machine]] = [Gatherer if isinstance(plan, GatherPlan) else Grower for plan in plans]
+    asked = zip(kinds, problems, plans, strict=True)
+    machines = [kind(design, problem, plan, trace) for kind, problem, plan in asked]
     traced = [machine for machine in machines if machine.plan is plans[-1]]
-    interrupted = False
     try:
         for machine, start in zip(machines, starts or [None] * len(machines), strict=True):
             machine.begin(start)
-        while any(not machine.stop for machine in machines):
-            growing = [machine for machine in machines if not machine.stop]
-            try:
-                scan(design, growing, trace)
-            except OutOfTime:
-                for machine in growing:
-                    machine.cut_short()
-                watch(recorded(traced, trace))
-                take(design, growing, trace)
-                break
-            with trace.step("certify"):
-                for machine in growing:
-                    machine.certify()
+        growing = machines
+        while growing:
+            scan_and_certify(design, growing, trace)
             watch(recorded(traced, trace))
             for machine in growing:
-                machine.judge()
+                if not machine.stop:
+                    machine.judge()
             take(design, growing, trace)
-            solve([machine for machine in growing if not machine.stop], plans[-1])
+            growing = [machine for machine in growing if not machine.stop]
+            solve_all(growing, plans[-1])
+            growing = [machine for machine in growing if not machine.stop]
         for machine in machines:
             machine.finish()
     except KeyboardInterrupt:
         if not all(machine.has_scanned for machine in machines):
             raise
-        interrupted = True
-    return [machine.result(interrupted) for machine in machines]
+        for machine in machines:
+            machine.stop = Stop(StopReason.INTERRUPTED)
+    return [machine.result() for machine in machines]
 
 
-def machine_for(plan: Plan) -> type[Machine]:
-    """The strategy of a plan."""
-    return Gatherer if isinstance(plan, GatherPlan) else Grower
+def scan_and_certify(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
+    """A scan and the certificates that follow from it; when the deadline passes, all end with what they have."""
+    try:
+        scan(design, machines, trace)
+    except OutOfTime:
+        for machine in machines:
+            machine.cut_short()
+        return
+    with trace.step("certify"):
+        for machine in machines:
+            machine.certify()
 
 
 def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
@@ -83,16 +92,16 @@ def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
     Units that need others are found by further scans, again for all. Once each machine has a model, any scan may be
     stopped by a deadline.
     """
-    V = [machine.vectors() for machine in machines]
-    reducers = [machine.reducer() for machine in machines]
-    deadlines = [machine.plan.deadline for machine in machines if machine.plan.deadline is not None]
-    may_end = len(deadlines) == len(machines) and all(machine.has_model for machine in machines)
-    read = functools.partial(scan_on_record, trace, max(deadlines) if may_end else None)
-    results = read(design, Correlation(np.concatenate(V).T), Split(reducers, [len(rows) for rows in V]))
+    units, deadline = machines[0].plan.units, machines[0].plan.deadline
     requests = [machine.ranking_request() for machine in machines]
-    eligible = machines[0].plan.units.eligible(design, requests, read)
-    for number, machine in enumerate(machines):
-        machine.record_scan(results[number], None if eligible is None else eligible[number])
+    reducers = [units.reducer(request.size, request.exclude) for request in requests]
+    has_models = all(machine.has_model for machine in machines)
+    read = functools.partial(scan_on_record, trace, deadline if has_models else None)
+    vectors = np.concatenate([request.V for request in requests])
+    results = read(design, Correlation(vectors.T), Split(reducers, [len(request.V) for request in requests]))
+    eligible: Sequence[Ranked | None] = units.eligible(design, requests, read) or [None] * len(machines)
+    for machine, request, result, best in zip(machines, requests, results, eligible, strict=True):
+        machine.record_scan(units.ranked(result, request.size, request.exclude), best)
 
 
 def scan_on_record(trace: Trace, deadline: float | None, design: Design, score: Score, reducer: Reducer) -> Any:
@@ -127,7 +136,7 @@ def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
                 machine.accept(units, part)
 
 
-def solve(machines: Sequence[Machine], last: Plan) -> None:
+def solve_all(machines: Sequence[Machine], last: Plan) -> None:
     """Solve on what was taken. There may be hundreds: when the deadline passes, only those without a model go on.
 
     The pick comes from the models of the ``last`` plan, unless others are better: those are solved first, and the
@@ -152,3 +161,188 @@ def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
         sum(machine.taken.solution.cuts for machine in machines),
         max(relative(machine.taken.solution.gap, machine.at_zero) for machine in machines),
     )
+
+
+class Gatherer(Machine):
+    """Gathers units for thresh(): see GatherPlan."""
+
+    plan: GatherPlan
+    default_tol = GATHERING_TOL
+
+    @property
+    def kept(self) -> int:
+        """See Machine; includes the units that are added in the end."""
+        missing = self.taken.units.size if self.design.prunes else 0  # those that are taken need not be added
+        return max(super().kept, self.plan.at_least - missing)
+
+    @property
+    def has_reached(self) -> bool:
+        """Whether ``reach`` units, at least one, are taken."""
+        return self.taken.units.size >= max(self.plan.reach, 1)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether further units would be noise."""
+        return self.taken.units.size >= self.plan.wanted and self.gap <= GATHERED * self.plan.tol
+
+    def is_rough(self, taken: Taken) -> bool:
+        """See Machine; where accuracy is expensive, as for large blocks, it does not improve the picks."""
+        return self.plan.rough or is_large(taken.in_memory) or self.problem.accuracy > 0.0
+
+    def candidates(self) -> tuple[np.ndarray, int]:
+        """See Machine; after the last turn those up to ``at_least``."""
+        best, taken = self.last_scan.best, self.taken.units
+        if self.stop:
+            known = np.concatenate([taken, self.copies.units])
+            left = np.flatnonzero(~np.isin(best, known))  # a scan that was cut short knows nothing of the last turn
+            return left, max(0, self.plan.at_least - taken.size)
+        return np.arange(best.size), max(0, min(self.budget, self.plan.reach - taken.size))
+
+    def finish(self) -> None:
+        """See Machine; where too few columns have a score, copies of them fill the rest."""
+        copies = np.sort(self.copies.left_out(self.taken)[0])
+        copies = copies[: max(0, self.plan.wanted - self.taken.units.size)]
+        if copies.size:
+            self.taken = self.taken.joined(copies, self.plan.units.members(copies), self._read(copies))
+            self.filled_with = copies
+
+    def grown(self) -> None:
+        """See Machine."""
+        self.solve()
+
+
+class Grower(Machine):
+    """Grows to the end: see GrowthPlan."""
+
+    plan: GrowthPlan
+    default_tol = GROWING_TOL
+
+    def __init__(self, design: Design, problem: Problem, plan: GrowthPlan, trace: Trace):
+        super().__init__(design, problem, plan, trace)
+        self.last_objective, self.misses, self.filled = np.inf, 0, False
+
+    @property
+    def has_reached(self) -> bool:
+        """Whether as many units as wanted have weight."""
+        return self.plan.wanted is not None and self.taken.used >= self.plan.wanted
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the gap is at most the tolerance; no reason to stop if the budget may be raised."""
+        return self.gap <= self.plan.tol and not (self.plan.wanted is not None and self.plan.may_raise)
+
+    def reason_to_stop(self) -> Stop | None:
+        """See Machine; if ``wanted`` is None, also stops when the objective hardly decreases."""
+        stop, plan = super().reason_to_stop(), self.plan
+        decrease = self.last_objective - self.taken.solution.objective
+        # a turn whose candidates are all copies takes nothing, which says nothing about the next one
+        stalled = self.has_grown and decrease <= plan.min_decrease * self.at_zero
+        if stop is None and plan.wanted is None and self.taken.used and stalled:
+            text = f"converged: the objective decreased by less than {plan.min_decrease:g} of its value at zero weights"
+            return Stop(StopReason.SMALL_DECREASE, text)
+        return stop
+
+    def judge(self) -> None:
+        """Raise the budget if it is too small, or fill up; else check whether there is a reason to stop."""
+        if self.is_stuck():
+            if self.budget < self.largest_budget:
+                self.raise_budget()
+            else:
+                self.fill_up()
+        elif self.needs_copies():
+            self.allow_copies()
+        else:
+            super().judge()
+
+    def candidates(self) -> tuple[np.ndarray, int]:
+        """See Machine."""
+        if self.stop:
+            return np.arange(0), 0
+        missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
+        return np.arange(self.last_scan.best.size), int(min(self.budget, max(missing, 0)))
+
+    def begin(self, start: Earlier | None) -> None:
+        """See Machine."""
+        super().begin(start)
+        if self.has_reached and self.taken.units.size:
+            self.settle()
+
+    def grown(self) -> None:
+        """See Machine; as soon as enough units have weight, the model is solved to the final accuracy."""
+        self.last_objective = self.taken.solution.objective
+        near = self.gap <= self.plan.tol
+        self.solve(final=near)
+        wanted = self.plan.wanted
+        if wanted is not None and self.taken.used >= wanted:
+            self.settle()
+            self.misses += self.taken.used < wanted
+
+    def finish(self) -> None:
+        """See Machine; where nothing was left to take, the final accuracy may be what the gap still needed."""
+        if self.plan.wanted is None and not out_of_time(self.plan.deadline):
+            self.settle()
+            self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
+            if self.stop is not None and self.stop.reason is StopReason.NO_SCORE and self.is_optimal:
+                self.stop = self.reason_to_stop()
+
+    def settle(self) -> None:
+        """Solve to the final accuracy; if more units than wanted have weight, keep the largest and solve again."""
+        self.solve(final=True)
+        wanted = self.plan.wanted
+        if wanted is not None and self.taken.used > wanted:
+            self.solve(self.taken.heaviest(self.problem, wanted), final=True)
+
+    def is_stuck(self) -> bool:
+        """Whether the optimum under this budget seems to have fewer units than wanted, and ``judge`` can help."""
+        plan, taken, best = self.plan, self.taken, self.last_scan.best
+        if plan.wanted is None or not plan.may_raise or self.has_reached or out_of_time(plan.deadline):
+            return False
+        no_progress = self.gap <= plan.tol or self.misses >= PATIENCE or best.size == 0
+        can_raise = self.budget < self.largest_budget and taken.units.size + best.size > 0
+        can_fill = self.budget == self.largest_budget and taken.units.size >= plan.wanted and not self.filled
+        return no_progress and (can_raise or can_fill) and len(self.turns) <= plan.max_turns
+
+    def needs_copies(self) -> bool:
+        """Whether more features are wanted than columns other than copies have a score."""
+        plan, unable = self.plan, out_of_time(self.plan.deadline) or len(self.turns) > self.plan.max_turns
+        if plan.wanted is None or self.has_reached or unable or self.last_scan.best.size:
+            return False
+        return self.copies.left_out(self.taken)[0].size > 0
+
+    def allow_copies(self) -> None:
+        """Take copies, too, from now on; the bound is then about models with copies."""
+        copies, places = self.copies.left_out(self.taken)
+        order = np.lexsort((copies, -self.taken.squares[places]))
+        squares = self.taken.squares[places][order]
+        self.last_scan = replace(self.last_scan, best=copies[order], best_squares=squares)
+        self.copies.allowed = True
+        self.lower_bound = self.last_scan.bound(self.budget, copies=True)
+
+    @property
+    def largest_budget(self) -> int:
+        """With as many units as wanted, the penalty under this budget is the plain square: all of them get weight.
+
+        0 if ``wanted`` is None.
+        """
+        return 0 if self.plan.wanted is None else self.plan.wanted - self.taken.forced
+
+    def raise_budget(self) -> None:
+        """Double the budget, and solve again."""
+        self.budget, self.misses = min(2 * self.budget, self.largest_budget), 0
+        self.lower_bound = self.last_scan.bound(self.budget, copies=self.copies.allowed)
+        self.solve()
+        if self.has_reached:
+            self.settle()
+
+    def fill_up(self) -> None:
+        """Keep the units in the model and those with the best scores among the others, as many as wanted."""
+        self.filled = True
+        rank = np.sqrt(self.taken.squares)
+        rank[self.taken.positions] = np.inf
+        keep = np.sort(np.argsort(-rank, kind="stable")[: self.plan.wanted])
+        self.solve(self.taken.restricted(self.problem, keep), final=True)
+
+    def result(self) -> Grown:
+        """See Machine; if ``wanted`` is None, the final model is the last turn."""
+        grown = super().result()
+        return grown if self.plan.wanted is not None else replace(grown, turns=(*grown.turns, self.taken))

@@ -1,23 +1,24 @@
 """thresh(): backward elimination on the columns that growth has taken, without reading X again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from thresher.engine.growing import is_large
+from thresher.engine.plans import Plan
 from thresher.engine.working_set import Taken
 from thresher.optim.dispatch import eliminator_for, solver_for
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.margins import Problem
-from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution, Start, evaluated, out_of_time
+from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution, evaluated, out_of_time
 from thresher.results import Trace
 
-STEP = 0.1  # share of the units that are removed at a time while far above the number wanted
+REMOVED_SHARE = 0.1  # share of the units that are removed at a time while far above the number wanted
 FIRST_TOL, STATION_TOL = 1e-12, 1e-11  # of the objective without features: gaps of the first and the other stations
 LARGE_TOL = 1e-2  # ... of all stations of large blocks, where accuracy is expensive, and with ``rough``
 
@@ -26,45 +27,59 @@ def stops(most: int, fine: int, least: int = 1) -> list[int]:
     """Numbers of units of the stations, decreasing to ``least``: all from ``fine`` on, ever fewer above."""
     counts = [most]
     while counts[-1] > max(fine, least):
-        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - STEP) * counts[-1]))))
+        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - REMOVED_SHARE) * counts[-1]))))
     return counts + list(range(counts[-1] - 1, least - 1, -1))
 
 
-def thresh(
-    taken: Taken,
-    problem: Problem,
-    at_zero: float,
-    counts: Sequence[int],
-    trace: Trace,
-    *,
-    pool: int | None = None,
-    needs: Callable[[np.ndarray], Needs | None] | None = None,
-    exact: int | None = None,
-    rough: bool = False,
-    deadline: float | None = None,
-) -> Iterator[Taken]:
-    """Yield what is left of ``taken`` at each of ``counts`` units, decreasing: a Taken without block and scores.
+@dataclass(frozen=True)
+class Elimination:
+    """Backward elimination from ``taken`` to each of ``counts`` units, decreasing, on columns in memory.
 
     The penalty is the plain 1/2 ||w||^2, and units with the smallest weights are removed first; the first ``pool``
-    units taken only when no later ones are left; ``needs(units)`` says which stay as long as others do. The station
-    with ``exact`` units is solved up to rounding, the others to the tolerances above. Stops early when ``deadline``
-    passes: if it has already passed, nothing is yielded.
+    units taken only when no later ones are left, and units that others need not as long as these stay. The station with
+    ``exact`` units is solved up to rounding, the others to the tolerances above.
+    """
+
+    taken: Taken
+    problem: Problem
+    at_zero: float
+    plan: Plan
+    counts: Sequence[int]
+    pool: int | None = None
+    exact: int | None = None
+
+
+def thresh(task: Elimination, trace: Trace, deadline: float | None = None) -> Iterator[Taken]:
+    """Yield what is left at each of the counts: a Taken without block and scores.
+
+    Stops early when ``deadline`` passes: if it has already passed, nothing is yielded.
     """
     if out_of_time(deadline):
         return
-    eliminate = eliminator_for(problem, taken.in_memory).eliminate
-    solutions = apart(taken.solution, taken.layout.classes)
-    starts = [Start(solution.w, solution.z, solution.b, solution.memory) for solution in solutions]
-    first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
-    first_tol, tol = max(first_tol, problem.accuracy), max(tol, problem.accuracy)
-    options: dict[str, Any] = {"forced": taken.forced, "pool": pool, "layout": Layout(taken.layout.sizes)}
-    options["needs"] = None if needs is None else needs(taken.units)
-    options |= {"tol": tol * at_zero, "first_tol": first_tol * at_zero, "deadline": deadline}
+    taken, problem = task.taken, task.problem
+    block, needed = taken.in_memory, task.plan.units.needed(taken.units)
+    needs = None if needed is None else Needs(*needed)
+    rough = task.plan.rough or is_large(block)
+    first_tol = LARGE_TOL if rough else FIRST_TOL
+    tol = LARGE_TOL if rough else STATION_TOL
+    stations = eliminator_for(problem, block).eliminate(
+        block,
+        problem.per_class(),
+        [solution.start for solution in apart(taken.solution, taken.layout.classes)],
+        task.counts,
+        layout=Layout(taken.layout.sizes),
+        forced=taken.forced,
+        pool=task.pool,
+        needs=needs,
+        tol=max(tol, problem.accuracy) * task.at_zero,
+        first_tol=max(first_tol, problem.accuracy) * task.at_zero,
+        deadline=deadline,
+    )
     with trace.step("thresh"), suppress(DeadlinePassed):
-        for station in eliminate(taken.in_memory, problem.per_class(), starts, counts, **options):
-            left = taken.fewer(station.units).solved(end_to_end(station.solutions))
-            if station.units.size == exact and not out_of_time(deadline):
-                left = refitted(replace(left, block=taken.in_memory.take(station.kept)), problem, deadline)
+        for station in stations:
+            left = replace(taken.fewer(station.units), solution=end_to_end(station.solutions))
+            if station.units.size == task.exact and not out_of_time(deadline):
+                left = refitted(replace(left, block=block.take(station.kept)), problem, deadline)
             nothing = np.zeros(0)  # vectors of all stations would take more memory than the columns
             solution = replace(left.solution, z=nothing, dual=None, scores=nothing, memory=None)
             yield replace(left, block=None, solution=solution)
@@ -77,13 +92,12 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
     """
     penalty, solutions = KSupport(taken.columns.size), []
     for part, old in zip(problem.per_class(), apart(taken.solution, taken.layout.classes), strict=True):
-        start = Start(old.w, old.z, old.b, old.memory)
         if out_of_time(deadline):
             solutions.append(evaluated(taken.in_memory, part, penalty, old.w, old.z, old.b))
             continue
         solver = solver_for(taken.in_memory, part, penalty)
-        solutions.append(solver.solve(taken.in_memory, part, penalty, start, tol=-np.inf, deadline=deadline))
-    return taken.solved(end_to_end(solutions))
+        solutions.append(solver.solve(taken.in_memory, part, penalty, old.start, tol=-np.inf, deadline=deadline))
+    return replace(taken, solution=end_to_end(solutions))
 
 
 def apart(solution: Solution, classes: int) -> list[Solution]:

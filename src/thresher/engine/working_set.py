@@ -10,7 +10,7 @@ from thresher.data.blocks.stacked import stack
 from thresher.data.designs.units import Members
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.problems.margins import DualPoint, Problem
-from thresher.optim.solvers.solution import Divisible, Solution, Start
+from thresher.optim.solvers.solution import Divisible, Solution
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,6 @@ class Taken:
         return self.forced + int(np.count_nonzero(self.lengths[self.forced :]))
 
     @property
-    def start(self) -> Start:
-        """Where the next solve starts."""
-        return Start(self.solution.w, self.solution.z, self.solution.b, self.solution.memory)
-
-    @property
     def in_memory(self) -> Block:
         """``block``; ValueError if it was dropped, as in the stations of elimination."""
         if self.block is None:
@@ -91,9 +86,10 @@ class Taken:
             solution=replace(self.solution, w=W.T.ravel()),
         )
 
-    def solved(self, solution: Solution) -> "Taken":
-        """A copy with another solution on the same columns."""
-        return replace(self, solution=solution)
+    def places(self, units: np.ndarray) -> np.ndarray:
+        """The positions of some of the units."""
+        order = np.argsort(self.units)
+        return order[np.searchsorted(self.units[order], units)]
 
     def at(self, W: np.ndarray) -> "Taken":
         """A copy with the weights W (columns, classes)."""
@@ -117,9 +113,9 @@ class Taken:
         memory = self.solution.memory
         memory = memory.fewer_columns(columns) if isinstance(memory, Divisible) else None
         fewer = self.fewer(keep, self.in_memory.take(columns))
-        fewer = fewer.solved(replace(self.solution, memory=memory)).at(self.weights[columns])
+        fewer = replace(fewer, solution=replace(self.solution, memory=memory)).at(self.weights[columns])
         b, loss, dual = problem.at(fewer.solution.z, self.solution.b)
-        return fewer.solved(replace(fewer.solution, b=b, loss=loss, dual=dual))
+        return replace(fewer, solution=replace(fewer.solution, b=b, loss=loss, dual=dual))
 
     def heaviest(self, problem: Problem, n_units: int) -> "Taken":
         """At most ``n_units`` units: the forced ones and those with the largest non-zero weights."""
@@ -130,9 +126,8 @@ class Taken:
 
     def like(self, other: "Taken") -> "Taken":
         """``other``, which has a subset of these units without block and scores, with both filled in."""
-        order = np.argsort(self.units)
-        keep = order[np.searchsorted(self.units[order], other.units)]
-        return replace(other, block=self.in_memory.take(self.layout.columns(keep))).at(other.weights)
+        columns = self.layout.columns(self.places(other.units))
+        return replace(other, block=self.in_memory.take(columns)).at(other.weights)
 
 
 @dataclass(frozen=True)

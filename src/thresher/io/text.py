@@ -169,16 +169,16 @@ def parsed(parse, stream, name, workers, line=1):
 
 def _ahead(attempt, all_pieces, workers):
     """(line, piece, function that returns ``attempt(line, piece)``), a few pieces ahead on threads."""
-    if workers.count == 1:
+    if workers.parallelism == 1:
         for begin, piece in all_pieces:
             yield begin, piece, partial(attempt, begin, piece)
         return
-    with ThreadPoolExecutor(workers.count, thread_name_prefix="thresher-text") as pool:
+    with ThreadPoolExecutor(workers.parallelism, thread_name_prefix="thresher-text") as pool:
         ahead: deque[tuple[int, bytes, Future]] = deque()
         try:
             for begin, piece in all_pieces:
                 ahead.append((begin, piece, pool.submit(attempt, begin, piece)))
-                if len(ahead) > workers.count:
+                if len(ahead) > workers.parallelism:
                     begin, piece, future = ahead.popleft()
                     yield begin, piece, future.result
             while ahead:

@@ -11,6 +11,7 @@ from thresher.data.blocks.base import Block
 from thresher.optim.elimination import by_curvature as elimination
 from thresher.optim.elimination import by_cuts as cut_elimination
 from thresher.optim.elimination.leaving import Station
+from thresher.optim.elimination.needs import Needs
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import Budgeted, Penalty, Piecewise, Proximal
 from thresher.optim.problems.cuts import CutProblem
@@ -51,6 +52,7 @@ class Eliminate(Protocol):
         layout: Layout,
         forced: int,
         pool: int | None,
+        needs: Needs | None,
         tol: float,
         first_tol: float | None,
         deadline: float | None,

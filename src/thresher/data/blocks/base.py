@@ -8,14 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.workers import SERIAL, Workers
-from thresher.loops import dense, moments
+from thresher.loops import moments
 
-# ``densified`` always makes arrays of up to SMALL_ARRAY entries; larger ones must have at least MIN_DENSITY non-zeros
-SMALL_ARRAY, MIN_DENSITY = 1 << 22, 0.05
 DENSE_COLUMNS = 64  # columns that are converted to a dense array at a time
 PART_VALUES = 1 << 20  # stored values of a part of the columns
-# BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
-BLAS_ROWS, BLAS_COLUMNS = 4096, 128
 
 
 def readonly(array: ArrayLike) -> np.ndarray:
@@ -31,9 +27,9 @@ def as_rows(V: ArrayLike) -> np.ndarray:
     return np.ascontiguousarray(V[None] if V.ndim == 1 else V.T)
 
 
-def like_given(rows: np.ndarray, V: ArrayLike) -> np.ndarray:
-    """The result ``rows`` in the shape in which the vectors were given: (m,) or (m, k)."""
-    return rows[0] if np.ndim(V) == 1 else rows.T
+def count_vectors(V: ArrayLike) -> int:
+    """How many vectors of length n were given, as (n,) or (n, k)."""
+    return 1 if np.ndim(V) == 1 else np.shape(V)[1]
 
 
 class StoredColumns(NamedTuple):
@@ -81,10 +77,21 @@ class Block(Scannable):
     entry_cost: int = 1  # time that a stored value takes in a product, in that of a dense one
     sparse: bool = False  # whether zeros are not stored
 
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype, nbytes: int, workers: Workers = SERIAL):
+        self.shape = shape
+        self.dtype = dtype
+        self.nbytes = nbytes
+        self.workers = workers
+
     @property
-    @abstractmethod
     def entries(self) -> int:
-        """Number of stored values: the cost of a product."""
+        """Number of stored values, the cost of a product: all, unless a format omits some."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def non_zeros(self) -> int:
+        """About how many values are not zero: ``entries``, unless a format knows better."""
+        return self.entries
 
     @property
     def row_entries(self) -> np.ndarray | None:
@@ -111,12 +118,17 @@ class Block(Scannable):
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable; converts a few columns at a time to dense. Formats that are scanned in full override this."""
         first = int(np.argmax(weights > 0))
+        for ids, A in self._dense_parts(lo, hi):
+            part, origins = np.zeros((moments.ROWS, ids.size)), A[first].copy()
+            moments.row_statistics(readonly(A.T), weights, origins, 0, ids.size, part)
+            anchor[ids - lo] = origins
+            out[:, ids - lo] = part
+
+    def _dense_parts(self, lo: int, hi: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(ids, dense array) of the columns lo <= j < hi, a few at a time."""
         for start in range(lo, hi, DENSE_COLUMNS):
-            stop = min(start + DENSE_COLUMNS, hi)
-            A, part = self.take(np.arange(start, stop)).toarray().T, np.zeros((moments.ROWS, stop - start))
-            anchor[start - lo : stop - lo] = A[:, first]
-            moments.row_statistics(readonly(A), weights, anchor[start - lo : stop - lo].copy(), 0, stop - start, part)
-            out[:, start - lo : stop - lo] = part
+            ids = np.arange(start, min(start + DENSE_COLUMNS, hi))
+            yield ids, self.take(ids).toarray()
 
     @abstractmethod
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
@@ -158,29 +170,18 @@ class Block(Scannable):
     def joined(self, other: Self) -> "Block":
         """One block with the columns of both; ``other`` is of the same kind."""
 
-    def densified(self, most: int) -> "Block":
-        """The same columns as one dense float64 array, copied, if that has at most ``most`` entries; else itself.
-
-        Very sparse columns stay as they are unless they are small: most of the array would be zeros.
-        """
-        size = self.shape[0] * self.shape[1]
-        dense_enough = size <= SMALL_ARRAY or self.entries >= MIN_DENSITY * size
-        return ArrayBlock(self.toarray(), self.workers) if size <= most and dense_enough else self
-
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """X' diag(weights) X, (m, m), computed a few columns at a time."""
         m = self.shape[1]
         out = np.empty((m, m))
-        for lo in range(0, m, DENSE_COLUMNS):
-            ids = np.arange(lo, min(lo + DENSE_COLUMNS, m))
-            out[:, ids] = self.correlate(weights[:, None] * self.take(ids).toarray())
+        for ids, A in self._dense_parts(0, m):
+            out[:, ids] = self.correlate(weights[:, None] * A)
         return out
 
     def row_gram(self) -> np.ndarray:
         """XX', (n, n), computed a few columns at a time."""
         out = np.zeros((self.shape[0],) * 2)
-        for lo in range(0, self.shape[1], DENSE_COLUMNS):
-            A = self.take(np.arange(lo, min(lo + DENSE_COLUMNS, self.shape[1]))).toarray()
+        for _, A in self._dense_parts(0, self.shape[1]):
             out += A @ A.T
         return out
 
@@ -192,8 +193,7 @@ class Block(Scannable):
         ``work`` (default: that of one product) decides how many threads pay off. Storage formats may override this to
         balance it better.
         """
-        threads = self._threads(work)
-        cuts = self._cuts(most)
+        threads, cuts = self._threads(work), self._cuts(most)
         return self.workers.cut(self.shape[1], threads=threads, per_worker=per_worker, grain=16, at_least=cuts)
 
     def work(self, vectors: int, entries: float | None = None) -> float:
@@ -213,41 +213,38 @@ class Block(Scannable):
 
         ``work`` is the number of entries that will be read, if known to be fewer than all.
         """
-        rows = as_rows(V)
-        out = np.zeros((rows.shape[0], self.shape[1]))
-        cost = self.work(len(rows), work)
-        self._in_ranges(self.correlate_into, rows, self.column_ranges(work=cost), cost, out)
-        return like_given(out, V)
+        cost = self.work(count_vectors(V), work)
+        return self._in_ranges(self.correlate_into, V, self.shape[1], self.column_ranges(work=cost), cost)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
         """XW: result[i] = sum_j X[i, j] W[j]; W is (m,) or (m, k), the result (n,) or (n, k)."""
-        rows = as_rows(W)
-        out = np.zeros((rows.shape[0], self.shape[0]))
-        cost = self.work(len(rows))
+        cost = self.work(count_vectors(W))
         ranges = self.workers.cut(self.shape[0], threads=self._threads(cost), grain=64)
-        self._in_ranges(self.combine_into, rows, ranges, cost, out)
-        return like_given(out, W)
+        return self._in_ranges(self.combine_into, W, self.shape[0], ranges, cost)
 
     def _in_ranges(
         self,
         product: Callable[[np.ndarray, int, int, np.ndarray], None],
         V: np.ndarray,
+        length: int,
         ranges: list[tuple[int, int]],
         work: float,
-        out: np.ndarray,
-    ) -> None:
-        """Let ``product(V, lo, hi, part)`` fill each range of ``out`` (k, length), which is zero."""
+    ) -> np.ndarray:
+        """A product of this length with V, one vector or several: ``product(rows, lo, hi, part)`` fills each range."""
+        rows = as_rows(V)
+        out = np.zeros((len(rows), length))
 
         def fill(lo: int, hi: int) -> None:
             part = out[:, lo:hi]
             if part.flags.c_contiguous:
-                product(V, lo, hi, part)
+                product(rows, lo, hi, part)
             else:  # loops vectorise over contiguous sums, and are compiled for one layout
                 separate = np.zeros(part.shape)
-                product(V, lo, hi, separate)
+                product(rows, lo, hi, separate)
                 part[:] = separate
 
         self.workers.map(fill, ranges, entries=work)
+        return out[0] if np.ndim(V) == 1 else out.T
 
     def native(self) -> Any:
         """The columns as a numpy array or a scipy sparse array."""
@@ -256,91 +253,3 @@ class Block(Scannable):
     @abstractmethod
     def toarray(self) -> np.ndarray:
         """The block as a dense float64 array in Fortran order, copied: for small blocks."""
-
-
-class ArrayBlock(Block):
-    """Columns as one float64 array in Fortran order, for dense linear algebra.
-
-    Full products use BLAS on fixed tiles; products over a range use the compiled loops, since the rounding of BLAS
-    depends on the range.
-    """
-
-    def __init__(self, X: ArrayLike, workers: Workers = SERIAL):
-        self.X, self.workers = np.asfortranarray(X, dtype=np.float64), workers
-        self.shape, self.dtype, self.nbytes = self.X.shape, self.X.dtype, self.X.nbytes
-
-    @property
-    def entries(self) -> int:
-        """Number of stored values."""
-        return self.X.size
-
-    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        dense.row_dots(readonly(self.X.T), V, lo, hi, out)
-
-    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        dense.row_sums(readonly(self.X.T), W, np.flatnonzero(W.any(axis=0)), lo, hi, out)
-
-    def combine(self, W: np.ndarray) -> np.ndarray:
-        """See Block."""
-        out = np.empty((self.shape[0], *W.shape[1:]))
-        products = self.shape[0] * W.size
-        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], BLAS_ROWS, products)
-        return out
-
-    def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
-        """See Block."""
-        out = np.empty((self.shape[1], *V.shape[1:]))
-        m = self.shape[1]
-        products = m * V.size if V.ndim > 1 else 0  # threads gained nothing on one vector, with 2 to 16 of them
-        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, BLAS_COLUMNS, products)
-        return out
-
-    def gram(self, weights: np.ndarray) -> np.ndarray:
-        """See Block; rows without weight cost nothing."""
-        m, rows = self.shape[1], np.flatnonzero(weights)
-        out = np.empty((m, m))
-        A = self.X if rows.size == weights.size else self.X[rows]
-        B = A * weights[rows, None]
-
-        def below(lo: int, hi: int) -> None:
-            """Columns lo..hi from the diagonal down, and their mirror image above the diagonal."""
-            out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
-            out[lo:hi, hi:] = out[hi:, lo:hi].T
-
-        self._tiles(below, m, BLAS_COLUMNS, A.size * m // 2)
-        return out
-
-    def row_gram(self) -> np.ndarray:
-        """See Block."""
-        return self.X @ self.X.T
-
-    def _tiles(self, function: Callable[[int, int], Any], length: int, step: int, products: int) -> None:
-        """Call ``function(lo, hi)`` on all tiles, on as many threads as the number of ``products`` pays for."""
-        tiles = [(lo, min(lo + step, length)) for lo in range(0, length, step)]
-        self.workers.map(function, tiles, entries=products)
-
-    def take(self, ids: np.ndarray) -> "Block":
-        """See Block."""
-        return ArrayBlock(self.X[:, ids], self.workers)
-
-    def take_rows(self, ids: np.ndarray) -> "Block":
-        """See Block."""
-        return ArrayBlock(self.X[ids], self.workers)
-
-    def column_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block."""
-        return weights @ np.square(self.X)
-
-    def row_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block."""
-        return np.square(self.X) @ weights
-
-    def joined(self, other: Self) -> "Block":
-        """One block with the columns of both."""
-        return ArrayBlock(np.concatenate([self.X, other.X], axis=1), self.workers)
-
-    def toarray(self) -> np.ndarray:
-        """See Block."""
-        return self.X.copy(order="F")

@@ -1,8 +1,9 @@
 """Sparse columns: CSC and CSR, used without copying, with 32- or 64-bit indices."""
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Self
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -21,10 +22,14 @@ MOVE_COST = 64  # moving an entry to another place takes as long as this many pr
 
 
 class _CompressedBlock(Block):
-    """Shared by both orders: three arrays, validated and canonical (indices sorted, no duplicates)."""
+    """Both orders: three arrays, validated and canonical (indices sorted, no duplicates).
+
+    Lines are what is stored contiguously: rows if ``by_rows``, else columns.
+    """
 
     entry_cost = 8
     sparse = True
+    by_rows: bool
 
     def __init__(
         self,
@@ -34,68 +39,93 @@ class _CompressedBlock(Block):
         values: np.ndarray,
         workers: Workers = SERIAL,
     ):
-        self.shape, self.workers = (int(shape[0]), int(shape[1])), workers
+        nbytes = indptr.nbytes + indices.nbytes + values.nbytes
+        super().__init__((int(shape[0]), int(shape[1])), values.dtype, nbytes, workers)
         self.indptr, self.indices, self.values = readonly(indptr), readonly(indices), readonly(values)
-        self.dtype = self.values.dtype
-        self.nbytes = self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
         self.structure_bytes = self.indices.nbytes
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.indptr, self.indices, self.values
 
     @property
     def entries(self) -> int:
         """Number of stored values."""
         return self.values.size
 
+    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """See Block."""
+        (self._scattered if self.by_rows else self._gathered)(V, lo, hi, out)
+
+    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
+        """See Block."""
+        (self._gathered if self.by_rows else self._scattered)(W, lo, hi, out)
+
     def _gathered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """Products of the stored lines lo <= i < hi with the rows of V."""
-        arrays, k = (self.indptr, self.indices, self.values), len(V)
-        if k == 1:
-            compressed.gather(*arrays, V[0], lo, hi, out[0])
+        if len(V) == 1:
+            compressed.gather(*self._arrays, V[0], lo, hi, out[0])
             return
-        for r in range(0, k, 8):  # of all at once fewer stay in the second-level cache
+        for r in range(0, len(V), 8):  # of all at once fewer stay in the second-level cache
             part = V[r : r + 8]
             loop, width = (compressed.gather_four, 4) if len(part) <= 4 else (compressed.gather_eight, 8)
             side_by_side = np.zeros((V.shape[1], width))
             side_by_side[:, : len(part)] = part.T
-            loop(*arrays, side_by_side, lo, hi, out[r : r + 8])
+            loop(*self._arrays, side_by_side, lo, hi, out[r : r + 8])
 
     def _scattered(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """Sums of the stored lines times the entries of each row of V, at the places lo <= l < hi."""
-        arrays, k = (self.indptr, self.indices, self.values), len(V)
+        k = len(V)
         if k == 1:
             used = np.flatnonzero(V[0])  # lines whose coefficient is zero are not read
-            compressed.scatter(*arrays, used, V[0, used], lo, hi, False, out[0])
+            compressed.scatter(*self._arrays, used, V[0, used], lo, hi, False, out[0])
             return
-        lines = self.indptr.size - 1
-        at, tile = np.empty(lines, dtype=np.int64), np.empty((self._tile_width(k, hi - lo), k))
-        compressed.scatter_many(*arrays, np.ascontiguousarray(V.T), lo, hi, at, tile, out)
+        at, tile = np.empty(self.indptr.size - 1, dtype=np.int64), np.empty((self._tile_width(k, hi - lo), k))
+        compressed.scatter_many(*self._arrays, np.ascontiguousarray(V.T), lo, hi, at, tile, out)
 
     def _tile_width(self, k: int, width: int) -> int:
         """Places whose sums for k vectors are held at a time: TILE_SUMS in all, but lines have entries in a tile."""
         full_enough = TILE_ENTRIES * self.shape[0] * self.shape[1] // max(1, self.entries)
         return max(1, min(width, max(TILE_SUMS // k, full_enough)))
 
-    def _transposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(indptr, indices, values) in the other storage order: each thread writes a range of the new lines."""
+    def reordered(self) -> "_CompressedBlock":
+        """The same values in the other storage order, copied: each thread writes a range of the new lines."""
         lines = self.indptr.size - 1
-        across = CsrBlock((lines, sum(self.shape) - lines), self.indptr, self.indices, self.values, self.workers)
+        across = CsrBlock((lines, sum(self.shape) - lines), *self._arrays, self.workers)
         work = MOVE_COST * self.entries
-        ranges = across.column_ranges(work=work)
-        indptr = np.zeros(across.shape[1] + 1, dtype=self.indptr.dtype)
+        kind = CscBlock if self.by_rows else CsrBlock
+        return kind(self.shape, *across._transposed(across.column_ranges(work=work), work), self.workers)
 
-        def write(at: np.ndarray, indices: np.ndarray, values: np.ndarray) -> None:
-            arrays = self.indptr, self.indices, self.values
+    def _transposed(
+        self, ranges: list[tuple[int, int]], work: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, indices, values) in the other storage order, of the places in adjacent ranges."""
+        first, last = ranges[0][0], ranges[-1][1]
+        indptr = np.zeros(last - first + 1, dtype=self.indptr.dtype)
+        places = index_dtype(self.indptr.size - 1)
+
+        def write(at: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+            indices, values = np.empty(size, places), np.empty(size, self.dtype)
             self.workers.map(
-                lambda lo, hi: compressed.transpose_range(*arrays, lo, hi, at[lo:hi], indices, values),
+                lambda lo, hi: compressed.transpose_range(
+                    *self._arrays, lo, hi, at[lo - first : hi - first], indices, values
+                ),
                 ranges,
                 entries=work,
             )
+            return indices, values
 
-        places, numbers = np.dtype(index_dtype(lines)), self.dtype
-        write(indptr[1:], np.empty(0, places), np.empty(0, numbers))  # counts them
+        write(indptr[1:], 0)  # counts them
         np.cumsum(indptr, out=indptr)
-        indices, values = np.empty(self.entries, places), np.empty(self.entries, numbers)
-        write(indptr[:-1].copy(), indices, values)
-        return indptr, indices, values
+        return indptr, *write(indptr[:-1].copy(), int(indptr[-1]))
+
+    def column_squares(self, weights: np.ndarray) -> np.ndarray:
+        """See Block; in CSR rows without weight are not read."""
+        return self._place_squares(weights, self.shape[1]) if self.by_rows else self._line_squares(weights)
+
+    def row_squares(self, weights: np.ndarray) -> np.ndarray:
+        """See Block; in CSC columns without weight are not read."""
+        return self._line_squares(weights) if self.by_rows else self._place_squares(weights, self.shape[0])
 
     def _line_squares(self, weights: np.ndarray) -> np.ndarray:
         """sum_l A[i, l]^2 weights[l] of each stored line: products of the squares, of some lines at a time."""
@@ -111,8 +141,8 @@ class _CompressedBlock(Block):
     def _place_squares(self, weights: np.ndarray, size: int) -> np.ndarray:
         """sum_i A[i, l]^2 weights[i] over the stored lines, at each place; lines without weight are not read."""
         weights, out = np.asarray(weights, dtype=np.float64), np.zeros(size)
-        arrays, used = (self.indptr, self.indices, self.values), np.flatnonzero(weights)
-        compressed.scatter(*arrays, used, weights[used], 0, size, True, out)
+        used = np.flatnonzero(weights)
+        compressed.scatter(*self._arrays, used, weights[used], 0, size, True, out)
         return out
 
     def _picked(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,32 +152,40 @@ class _CompressedBlock(Block):
         np.cumsum(self.indptr[ids + 1] - self.indptr[ids], out=indptr[1:])
         indices = np.empty(int(indptr[-1]), dtype=self.indices.dtype)
         values = np.empty(indices.size, dtype=self.dtype)
-        compressed.pick_rows(self.indptr, self.indices, self.values, ids, indices, values)
+        compressed.pick_rows(*self._arrays, ids, indices, values)
         return indptr, indices, values
 
-    def _filtered(self, lines: np.ndarray, ids: np.ndarray, across: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(indptr, indices, values) of the stored ``lines``, restricted to the sorted ``ids`` out of ``across``."""
-        place = np.full(across, -1, dtype=np.int32 if across < 2**31 else np.int64)
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
+        """See Block."""
+        lines, ids = (rows, columns) if self.by_rows else (columns, rows)
+        across = self.shape[1 if self.by_rows else 0]
+        place = np.full(across, -1, dtype=index_dtype(across))
         place[ids] = np.arange(len(ids))
         lines = np.asarray(lines, dtype=np.int64)
         indptr = np.zeros(lines.size + 1, dtype=self.indptr.dtype)
         most = int((self.indptr[lines + 1] - self.indptr[lines]).sum())  # an upper bound: unused pages are free
         indices, values = np.empty(most, dtype=self.indices.dtype), np.empty(most, dtype=self.dtype)
-        compressed.pick_kept(self.indptr, self.indices, self.values, lines, place, indptr, indices, values)
-        return indptr, indices[: indptr[-1]], values[: indptr[-1]]
+        compressed.pick_kept(*self._arrays, lines, place, indptr, indices, values)
+        stored = indptr[-1]
+        return type(self)((len(rows), len(columns)), indptr, indices[:stored], values[:stored], self.workers)
 
-    def _filled(self, shape: tuple[int, int]) -> np.ndarray:
-        """The stored values in a dense array of that shape, whose rows are the stored lines."""
-        X = np.zeros(shape)
-        X[np.repeat(np.arange(shape[0]), np.diff(self.indptr)), self.indices] = self.values
-        return X
+    def native(self) -> Any:
+        """See Block."""
+        kind = sparse.csr_array if self.by_rows else sparse.csc_array
+        return kind((self.values, self.indices, self.indptr), shape=self.shape)
 
-    def _statistics(
-        self, loop: Callable[..., None], weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray
-    ) -> None:
+    def toarray(self) -> np.ndarray:
+        """See Block."""
+        X = np.zeros(self.shape if self.by_rows else self.shape[::-1])
+        X[np.repeat(np.arange(len(X)), np.diff(self.indptr)), self.indices] = self.values
+        return np.asfortranarray(X if self.by_rows else X.T)
+
+    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
+        """See Scannable."""
         stored = np.zeros((moments.ROWS + 1, hi - lo))
         anchor[:] = np.nan
-        loop(self.indptr, self.indices, self.values, weights, lo, hi, anchor, stored)
+        loop = moments.of_stored_columns if self.by_rows else moments.of_stored_rows
+        loop(*self._arrays, weights, lo, hi, anchor, stored)
         anchor[np.isnan(anchor)] = 0.0
         # Weight of the entries that are not stored, which are zero. The total is summed in the same order as in the
         # loop, so that it is exactly zero for a column with every entry stored.
@@ -160,7 +198,7 @@ class _CompressedBlock(Block):
 class CscBlock(_CompressedBlock):
     """X by columns: indptr has m + 1 entries."""
 
-    _rows: "CsrBlock | None" = None  # the same by rows, once it was needed
+    by_rows = False
 
     @property
     def column_entries(self) -> np.ndarray:
@@ -179,26 +217,6 @@ class CscBlock(_CompressedBlock):
         for first, last in ranges_between(splits, hi - lo):
             yield self.stored_columns(lo + first, lo + last)
 
-    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        self._gathered(V, lo, hi, out)
-
-    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        self._scattered(W, lo, hi, out)
-
-    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
-        """See Scannable."""
-        self._statistics(moments.of_stored_rows, weights, lo, hi, anchor, out)
-
-    def native(self) -> sparse.csc_array:
-        """See Block."""
-        return sparse.csc_array((self.values, self.indices, self.indptr), shape=self.shape)
-
-    def toarray(self) -> np.ndarray:
-        """See Block."""
-        return self._filled((self.shape[1], self.shape[0])).T
-
     def column_ranges(
         self, per_worker: int = 1, most: int | None = None, work: float | None = None
     ) -> list[tuple[int, int]]:
@@ -213,17 +231,13 @@ class CscBlock(_CompressedBlock):
         """See Block."""
         return CscBlock((self.shape[0], len(ids)), *self._picked(ids), workers=self.workers)
 
-    def column_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block."""
-        return self._line_squares(weights)
-
-    def row_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block; columns without weight are not read."""
-        return self._place_squares(weights, self.shape[0])
+    @cached_property
+    def _rows(self) -> _CompressedBlock:
+        """The same by rows."""
+        return self.reordered()
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """See Block; row by row, by a copy that is kept: the work is that of the entries that rows have in common."""
-        self._rows = self.reordered() if self._rows is None else self._rows
         m, rows = self.shape[1], self._rows
         out, weights = np.zeros((m, m)), np.asarray(weights, dtype=np.float64)
 
@@ -242,23 +256,14 @@ class CscBlock(_CompressedBlock):
         out[np.diag_indices(m)] = self.column_squares(weights)
         return out
 
-    def reordered(self) -> "CsrBlock":
-        """The same values stored by rows, copied."""
-        return CsrBlock(self.shape, *self._transposed(), workers=self.workers)
-
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block. Reads every index once."""
         return self.part(ids, np.arange(self.shape[1]))
 
-    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
-        """See Block."""
-        return CscBlock((len(rows), len(columns)), *self._filtered(columns, rows, self.shape[0]), workers=self.workers)
-
     def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block; only those columns are read."""
         out = np.zeros(self.shape[0])
-        arrays, ids = (self.indptr, self.indices, self.values), np.asarray(ids, dtype=np.int64)
-        compressed.scatter(*arrays, ids, w, 0, self.shape[0], False, out)
+        compressed.scatter(*self._arrays, np.asarray(ids, dtype=np.int64), w, 0, self.shape[0], False, out)
         return out
 
     def joined(self, other: Self) -> "CscBlock":
@@ -276,7 +281,12 @@ class CscBlock(_CompressedBlock):
 class CsrBlock(_CompressedBlock):
     """X by rows: indptr has n + 1 entries. Columns are found by search in the sorted rows."""
 
-    _sample: np.ndarray | None = None  # some of the column indices, sorted, once they were needed
+    by_rows = True
+
+    @cached_property
+    def _sample(self) -> np.ndarray:
+        """Some of the column indices, sorted."""
+        return np.sort(self.indices[:: max(1, self.entries // SAMPLED_INDICES)])
 
     @property
     def row_entries(self) -> np.ndarray:
@@ -285,34 +295,7 @@ class CsrBlock(_CompressedBlock):
 
     def stored_columns(self, lo: int, hi: int) -> StoredColumns:
         """See Block; copied, by a search in every row."""
-        arrays = self.indptr, self.indices, self.values
-        indptr = np.zeros(hi - lo + 1, dtype=self.indptr.dtype)
-        rows, values = np.empty(0, index_dtype(self.shape[0])), np.empty(0, self.dtype)
-        compressed.transpose_range(*arrays, lo, hi, indptr[1:], rows, values)  # counts them
-        np.cumsum(indptr, out=indptr)
-        rows, values = np.empty(indptr[-1], rows.dtype), np.empty(indptr[-1], self.dtype)
-        compressed.transpose_range(*arrays, lo, hi, indptr[:-1].copy(), rows, values)
-        return StoredColumns(lo, indptr, rows, values)
-
-    def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        self._scattered(V, lo, hi, out)
-
-    def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        self._gathered(W, lo, hi, out)
-
-    def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
-        """See Scannable."""
-        self._statistics(moments.of_stored_columns, weights, lo, hi, anchor, out)
-
-    def native(self) -> sparse.csr_array:
-        """See Block."""
-        return sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape)
-
-    def toarray(self) -> np.ndarray:
-        """See Block."""
-        return np.asfortranarray(self._filled(self.shape))
+        return StoredColumns(lo, *self._transposed([(lo, hi)]))
 
     def column_ranges(
         self, per_worker: int = 1, most: int | None = None, work: float | None = None
@@ -324,16 +307,12 @@ class CsrBlock(_CompressedBlock):
         """
         count = self._threads(work)
         pieces = count * max(1, -(-self._cuts(most) // count))
-        if pieces == 1:
-            return [(0, self.shape[1])]
-        if self._sample is None:
-            self._sample = np.sort(self.indices[:: max(1, self.entries // SAMPLED_INDICES)])
-        if self._sample.size < pieces:
+        if pieces == 1 or self._sample.size < pieces:
             return [(0, self.shape[1])]
         cuts = self._sample[np.arange(1, pieces) * self._sample.size // pieces].astype(np.int64) + 1
         return ranges_between(cuts, self.shape[1])
 
-    def take(self, ids: np.ndarray) -> CscBlock:
+    def take(self, ids: np.ndarray) -> Block:
         """See Block; the copy is stored by columns. Reads every index once; each thread some of the rows."""
         ids = np.asarray(ids, dtype=np.int64)
         if 2 * ids.size > self.shape[1]:
@@ -351,44 +330,31 @@ class CsrBlock(_CompressedBlock):
         most = max(1, self.entries // (8 * max(1, wanted.size)))  # so that counts stay small beside X
         cuts = np.linspace(0, self.entries, min(self._threads(None), most) + 1)[1:-1]
         ranges = ranges_between(np.searchsorted(self.indptr, cuts), self.shape[0])
+        parts = [(part, *rows) for part, rows in enumerate(ranges)]
         counts = np.zeros((len(ranges), wanted.size), dtype=np.int64)
         self.workers.map(
             lambda part, first, last: compressed.count_columns(
                 self.indptr, self.indices, place, first, last, counts[part]
             ),
-            [(part, *rows) for part, rows in enumerate(ranges)],
+            parts,
             entries=self.work(1),
         )
         indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
         at = indptr[:-1] + np.cumsum(counts, axis=0) - counts  # where each range of rows writes
         indices = np.empty(int(indptr[-1]), dtype=index_dtype(self.shape[0]))
-        values, arrays = np.empty(indices.size, dtype=self.dtype), (self.indptr, self.indices, self.values)
+        values = np.empty(indices.size, dtype=self.dtype)
         self.workers.map(
-            lambda part, first, last: compressed.pick_columns(*arrays, place, first, last, at[part], indices, values),
-            [(part, *rows) for part, rows in enumerate(ranges)],
+            lambda part, first, last: compressed.pick_columns(
+                *self._arrays, place, first, last, at[part], indices, values
+            ),
+            parts,
             entries=self.work(1),
         )
         return indptr, indices, values
 
-    def column_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block; rows without weight are not read."""
-        return self._place_squares(weights, self.shape[1])
-
-    def row_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block."""
-        return self._line_squares(weights)
-
-    def reordered(self) -> CscBlock:
-        """The same values stored by columns, copied."""
-        return CscBlock(self.shape, *self._transposed(), workers=self.workers)
-
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block."""
         return CsrBlock((len(ids), self.shape[1]), *self._picked(ids), workers=self.workers)
-
-    def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
-        """See Block."""
-        return CsrBlock((len(rows), len(columns)), *self._filtered(rows, columns, self.shape[1]), workers=self.workers)
 
     def joined(self, other: Self) -> Block:
         """One block with the columns of both, by columns."""

@@ -1,8 +1,10 @@
 """Dense columns, in C or Fortran order, used without copying."""
 
-from typing import Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block, readonly
 from thresher.data.workers import SERIAL, Workers
@@ -12,6 +14,10 @@ WIDEST_RANGE = 8192  # columns of a range in C order
 COPY_COST = 8  # copying an entry takes as long as reading this many
 SQUARED_ROWS, SQUARED_VALUES = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
 LEAST_PAIRED = 4  # vectors from which on they are taken two at a time
+# BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
+BLAS_ROWS, BLAS_COLUMNS = 4096, 128
+# ``densified`` always makes arrays of up to SMALL_ARRAY entries; larger ones must have at least MIN_DENSITY non-zeros
+SMALL_ARRAY, MIN_DENSITY = 1 << 22, 0.05
 BLAS_GRAIN = 16  # rows or columns: BLAS sums in the same order if ranges begin at multiples of this and are no narrower
 
 
@@ -19,16 +25,11 @@ class DenseBlock(Block):
     """X as a two-dimensional array: ``by_rows`` (C order) or by columns (Fortran order)."""
 
     def __init__(self, X: np.ndarray, workers: Workers = SERIAL):
+        super().__init__(X.shape, X.dtype, X.nbytes, workers)
         self.by_rows = X.flags.c_contiguous
         if not (self.by_rows or X.flags.f_contiguous):
             raise ValueError("X must be a C- or Fortran-contiguous array")
-        self.shape, self.dtype, self.nbytes, self.workers = X.shape, X.dtype, X.nbytes, workers
         self.major = readonly(X if self.by_rows else X.T)  # rows of this array are contiguous
-
-    @property
-    def entries(self) -> int:
-        """Number of stored values."""
-        return self.shape[0] * self.shape[1]
 
     def column_ranges(
         self, per_worker: int = 1, most: int | None = None, work: float | None = None
@@ -67,13 +68,13 @@ class DenseBlock(Block):
 
     def take(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in Fortran order, which solvers read fastest."""
-        chosen = self.major[:, ids] if self.by_rows else self.major[ids]
-        return DenseBlock(np.asfortranarray(chosen) if self.by_rows else chosen.T, self.workers)
+        chosen = np.asfortranarray(self.major[:, ids]) if self.by_rows else self.major[ids].T
+        return type(self)(chosen, self.workers)
 
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in the order of this block."""
-        chosen = self.major[ids] if self.by_rows else self.major[:, ids]
-        return DenseBlock(chosen if self.by_rows else chosen.T, self.workers)
+        chosen = self.major[ids] if self.by_rows else self.major[:, ids].T
+        return type(self)(chosen, self.workers)
 
     def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block; in C order few columns are copied, else all columns are read."""
@@ -85,8 +86,8 @@ class DenseBlock(Block):
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Block:
         """See Block."""
-        index = np.ix_(rows, columns) if self.by_rows else np.ix_(columns, rows)
-        return DenseBlock(self.major[index] if self.by_rows else self.major[index].T, self.workers)
+        chosen = self.major[np.ix_(rows, columns)] if self.by_rows else self.major[np.ix_(columns, rows)].T
+        return type(self)(chosen, self.workers)
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
@@ -121,15 +122,76 @@ class DenseBlock(Block):
 
     def toarray(self) -> np.ndarray:
         """See Block."""
-        return np.array(self.major if self.by_rows else self.major.T, dtype=np.float64, order="F")
+        return np.array(self.native(), dtype=np.float64, order="F")
 
     def joined(self, other: Self) -> Block:
         """One block with the columns of both, in Fortran order."""
+        X = np.empty((self.shape[0], self.shape[1] + other.shape[1]), dtype=self.dtype, order="F")
+        np.concatenate([self.native(), other.native()], axis=1, out=X)
+        return type(self)(X, self.workers)
+
+
+class ArrayBlock(DenseBlock):
+    """Columns as one float64 array in Fortran order, for dense linear algebra.
+
+    Full products use BLAS on fixed tiles; products over a range use the compiled loops, since the rounding of BLAS
+    depends on the range.
+    """
+
+    def __init__(self, X: ArrayLike, workers: Workers = SERIAL):
+        self.X = np.asfortranarray(X, dtype=np.float64)
+        super().__init__(self.X, workers)
+        self.by_rows = False  # an array of one row or column has both orders
+        self.major = readonly(self.X.T)
+
+    def combine(self, W: np.ndarray) -> np.ndarray:
+        """See Block."""
+        out = np.empty((self.shape[0], *W.shape[1:]))
+        products = self.shape[0] * W.size
+        self._tiles(lambda lo, hi: np.matmul(self.X[lo:hi], W, out=out[lo:hi]), self.shape[0], BLAS_ROWS, products)
+        return out
+
+    def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
+        """See Block."""
+        out = np.empty((self.shape[1], *V.shape[1:]))
         m = self.shape[1]
-        X = np.empty((self.shape[0], m + other.shape[1]), dtype=self.dtype, order="F")
-        for part, where in ((self, slice(None, m)), (other, slice(m, None))):
-            X[:, where] = part.major if part.by_rows else part.major.T
-        return DenseBlock(X, self.workers)
+        products = m * V.size if V.ndim > 1 else 0  # threads gained nothing on one vector, with 2 to 16 of them
+        self._tiles(lambda lo, hi: np.matmul(self.X[:, lo:hi].T, V, out=out[lo:hi]), m, BLAS_COLUMNS, products)
+        return out
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """See Block; rows without weight cost nothing."""
+        m, rows = self.shape[1], np.flatnonzero(weights)
+        out = np.empty((m, m))
+        A = self.X if rows.size == weights.size else self.X[rows]
+        B = A * weights[rows, None]
+
+        def below(lo: int, hi: int) -> None:
+            """Columns lo..hi from the diagonal down, and their mirror image above the diagonal."""
+            out[lo:, lo:hi] = B[:, lo:].T @ A[:, lo:hi]
+            out[lo:hi, hi:] = out[hi:, lo:hi].T
+
+        self._tiles(below, m, BLAS_COLUMNS, A.size * m // 2)
+        return out
+
+    def row_gram(self) -> np.ndarray:
+        """See Block."""
+        return self.X @ self.X.T
+
+    def _tiles(self, function: Callable[[int, int], Any], length: int, step: int, products: int) -> None:
+        """Call ``function(lo, hi)`` on all tiles, on as many threads as the number of ``products`` pays for."""
+        tiles = [(lo, min(lo + step, length)) for lo in range(0, length, step)]
+        self.workers.map(function, tiles, entries=products)
+
+
+def densified(block: Block, most: int) -> Block:
+    """The same columns as one dense float64 array, copied, if that has at most ``most`` entries; else the block itself.
+
+    Very sparse columns stay as they are unless they are small: most of the array would be zeros.
+    """
+    size = block.shape[0] * block.shape[1]
+    dense_enough = size <= SMALL_ARRAY or block.non_zeros >= MIN_DENSITY * size
+    return ArrayBlock(block.toarray(), block.workers) if size <= most and dense_enough else block
 
 
 def _equal_ranges(begin: int, end: int, width: int) -> list[tuple[int, int]]:

@@ -1,10 +1,11 @@
 """A block shared by several classes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 
-from thresher.data.blocks.base import ArrayBlock, Block
+from thresher.data.blocks.base import Block
+from thresher.data.blocks.dense import ArrayBlock
 
 
 class RepeatedBlock(Block):
@@ -14,9 +15,10 @@ class RepeatedBlock(Block):
     """
 
     def __init__(self, base: Block, classes: int):
-        self.base, self.classes, self.workers = base, classes, base.workers
-        self.shape = (classes * base.shape[0], classes * base.shape[1])
-        self.dtype, self.nbytes, self.entry_cost = base.dtype, base.nbytes, base.entry_cost
+        shape = classes * base.shape[0], classes * base.shape[1]
+        super().__init__(shape, base.dtype, base.nbytes, base.workers)
+        self.base, self.classes = base, classes
+        self.entry_cost = base.entry_cost
 
     def of_a_class(self) -> Block:
         """See Block."""
@@ -28,37 +30,26 @@ class RepeatedBlock(Block):
         return self.classes * self.base.entries
 
     def correlate(self, V: np.ndarray, work: float | None = None) -> np.ndarray:
-        """See Block; one vector is one product of all classes."""
-        if np.ndim(V) == 1:
-            return self.base.correlate(V.reshape(self.classes, -1).T).T.ravel()
-        return super().correlate(V, work)
+        """See Block; one product of the base for all classes."""
+        return self._of_classes(self.base.correlate, V)
 
     def combine(self, W: np.ndarray) -> np.ndarray:
-        """See Block; one vector is one product of all classes."""
-        if np.ndim(W) == 1:
-            return self.base.combine(W.reshape(self.classes, -1).T).T.ravel()
-        return super().combine(W)
+        """See Block; one product of the base for all classes."""
+        return self._of_classes(self.base.combine, W)
+
+    def _of_classes(self, product: Callable[[np.ndarray], np.ndarray], V: np.ndarray) -> np.ndarray:
+        by_class = np.reshape(V, (self.classes, -1, *V.shape[1:]))
+        side_by_side = np.moveaxis(by_class, 0, 1)
+        found = product(side_by_side.reshape(len(side_by_side), -1))
+        return np.moveaxis(found.reshape(-1, *side_by_side.shape[1:]), 1, 0).reshape(-1, *V.shape[1:])
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        n, m = self.base.shape
-        for c, a, b in self._overlaps(lo, hi, m):
-            rows = np.ascontiguousarray(V[:, c * n : (c + 1) * n])
-            self.base.correlate_into(rows, a - c * m, b - c * m, out[:, a - lo : b - lo])
+        """See Block; the whole product, since this block is for solvers and never scanned."""
+        out += self.correlate(V.T).T[:, lo:hi]
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        """See Block."""
-        n, m = self.base.shape
-        for c, a, b in self._overlaps(lo, hi, n):
-            rows = np.ascontiguousarray(W[:, c * m : (c + 1) * m])
-            self.base.combine_into(rows, a - c * n, b - c * n, out[:, a - lo : b - lo])
-
-    def _overlaps(self, lo: int, hi: int, length: int) -> Iterator[tuple[int, int, int]]:
-        """(class, start, stop): the intersection of the range with each class."""
-        for c in range(self.classes):
-            a, b = max(lo, c * length), min(hi, (c + 1) * length)
-            if a < b:
-                yield c, a, b
+        """See Block; the whole product."""
+        out += self.combine(W.T).T[:, lo:hi]
 
     def take(self, ids: np.ndarray) -> Block:
         """See Block; copied, and no longer repeated."""

@@ -22,10 +22,6 @@ class Scaling:
         """The scaling of the columns ``ids``."""
         return Scaling(self.factor[ids], None if self.shift is None else self.shift[ids])
 
-    def range(self, lo: int, hi: int) -> "Scaling":
-        """The scaling of the columns lo <= j < hi."""
-        return self.take(slice(lo, hi))
-
     def apply_to_products(self, V: np.ndarray, out: np.ndarray) -> None:
         """Convert out = X'V of the unscaled columns, (k, columns), to that of the scaled ones; V is (k, n)."""
         if self.shift is not None:
@@ -45,8 +41,8 @@ class ScaledBlock(Block):
     """X[i, j] = (base[i, j] - shift[j]) * factor[j]."""
 
     def __init__(self, base: Block, scaling: Scaling):
+        super().__init__(base.shape, base.dtype, base.nbytes, base.workers)
         self.base, self.scaling = base, scaling
-        self.shape, self.dtype, self.nbytes, self.workers = base.shape, base.dtype, base.nbytes, base.workers
         self.entry_cost = base.entry_cost
 
     @property
@@ -73,7 +69,7 @@ class ScaledBlock(Block):
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
         self.base.correlate_into(V, lo, hi, out)
-        self.scaling.range(lo, hi).apply_to_products(V, out)
+        self.scaling.take(slice(lo, hi)).apply_to_products(V, out)
 
     def combine_into(self, W: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""

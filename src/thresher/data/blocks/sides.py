@@ -1,5 +1,7 @@
 """Sides: X stored both by rows and by columns, for solvers that read only some rows or some columns."""
 
+from functools import cached_property
+
 import numpy as np
 
 from thresher.data.blocks.base import Block
@@ -61,6 +63,11 @@ class Sides:
         """sum_i weights[i] X[i, j]^2."""
         self._meter[0] += self.entries_of(rows=weights != 0.0)
         return self.rows.column_squares(weights)
+
+    @cached_property
+    def all_row_squares(self) -> np.ndarray:
+        """sum_j X[i, j]^2 over all columns, read once."""
+        return self.row_squares()
 
     def row_squares(self, columns: np.ndarray | None = None) -> np.ndarray:
         """sum_j X[i, j]^2 over all columns, or over those in a mask."""

@@ -1,7 +1,7 @@
 """Blocks side by side: the columns taken so far."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -13,14 +13,12 @@ JOIN_BELOW = 1 << 26  # bytes; neighbouring parts up to this size in total are c
 class StackedBlock(Block):
     """X = [part_0, part_1, ...], without copying the parts into one array."""
 
-    _joined: Block | None = None  # one block with all columns, once it was needed
-
     def __init__(self, parts: Iterable[Block]):
         self.parts = list(parts)
-        first = self.parts[0]
         self.bounds = np.cumsum([0] + [part.shape[1] for part in self.parts])
-        self.shape, self.dtype, self.workers = (first.shape[0], int(self.bounds[-1])), first.dtype, first.workers
-        self.nbytes, self.entry_cost = sum(part.nbytes for part in self.parts), first.entry_cost
+        first, nbytes = self.parts[0], sum(part.nbytes for part in self.parts)
+        super().__init__((first.shape[0], int(self.bounds[-1])), first.dtype, nbytes, first.workers)
+        self.entry_cost = first.entry_cost
 
     @property
     def entries(self) -> int:
@@ -77,16 +75,17 @@ class StackedBlock(Block):
         """See Block; sparse parts are copied into one, which is kept."""
         if not all(part.column_entries is not None for part in self.parts):
             return super().gram(weights)
-        if self._joined is None:
-            self._joined = reduce(lambda one, other: one.joined(other), self.parts)
         return self._joined.gram(weights)
+
+    @cached_property
+    def _joined(self) -> Block:
+        """One block with all columns."""
+        return reduce(lambda one, other: one.joined(other), self.parts)
 
     def toarray(self) -> np.ndarray:
         """See Block."""
         X = np.empty(self.shape, order="F")
-        for part, start, stop in zip(self.parts, self.bounds[:-1], self.bounds[1:], strict=True):
-            X[:, start:stop] = part.toarray()
-        return X
+        return np.concatenate([part.toarray() for part in self.parts], axis=1, out=X)
 
     def joined(self, other: Block) -> Block:
         """One stack with the parts of both."""

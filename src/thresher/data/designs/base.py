@@ -7,14 +7,15 @@ from contextlib import closing
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.native import put_columns
+from thresher.data.blocks.scaled import Scaling
 from thresher.data.blocks.sides import Sides
 from thresher.data.scan.pieces import Cost, Job, OutOfTime, Piece, Stage
 from thresher.data.scan.reducers import Collect, Reducer
-from thresher.data.scan.scores import ColumnScaling, Moments, Score, Statistics
+from thresher.data.scan.scores import Moments, Score, Statistics
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 
@@ -28,7 +29,7 @@ class Design(ABC):
     omits columns of zeros. ``workers`` run the pieces of a scan; ``entries`` is the number of stored values, which
     determines the cost of a pass, and ``entry_cost`` the time that each of them takes, in that of a dense one.
     ``scaling`` (None: columns as they are) is passed to scores for the columns of each piece, so that pieces do not
-    depend on it.
+    depend on it. By default every entry is stored.
     """
 
     shape: tuple[int, int]
@@ -39,7 +40,24 @@ class Design(ABC):
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
     prunes: bool = False  # whether a scan takes longer the more scores are kept
-    scaling: ColumnScaling | None = None
+    scaling: Scaling | None = None
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: DTypeLike = np.float64,
+        *,
+        entries: int | None = None,
+        nbytes: int | None = None,
+        workers: Runner = SERIAL,
+        ids: np.ndarray | None = None,
+    ):
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.entries = shape[0] * shape[1] if entries is None else entries
+        self.nbytes = self.entries * self.dtype.itemsize if nbytes is None else nbytes
+        self.workers = workers
+        self.ids = ids
 
     @property
     def width(self) -> int:
@@ -175,7 +193,9 @@ class Design(ABC):
         """
         if deadline is not None and time.perf_counter() >= deadline and self.width:
             raise OutOfTime(0.0)
-        total, begun, merged, late = reducer, 0, False, False  # begun: columns of the pieces handed out so far
+        total: Reducer | None = None
+        begun = 0  # columns of the pieces handed out so far
+        late = False
 
         def jobs(pieces: Iterable[Job]) -> Iterator[tuple]:
             nonlocal begun
@@ -183,15 +203,16 @@ class Design(ABC):
                 if late:  # not when all are handed out: a finished scan is not thrown away
                     raise OutOfTime(begun / self.width)
                 begun = max(begun, piece.first + piece.width)
-                scaling = None if self.scaling is None else self.scaling.range(piece.first, piece.first + piece.width)
-                yield piece, score, scaling, reducer, total.bar
+                columns = slice(piece.first, piece.first + piece.width)
+                scaling = None if self.scaling is None else self.scaling.take(columns)
+                yield piece, score, scaling, reducer, bar()
 
         def bar() -> np.ndarray:
-            return total.bar
+            return (total or reducer).bar
 
         def merge(part: Reducer) -> None:
-            nonlocal total, merged, late
-            total, merged = (total.merged(part) if merged else part), True
+            nonlocal total, late
+            total = part if total is None else total.merged(part)
             late = deadline is not None and time.perf_counter() >= deadline
 
         for stage in self.stages(score, reducer, bar, deadline):
@@ -201,7 +222,7 @@ class Design(ABC):
             with closing(self.workers.stream(_reduced, jobs(stage.pieces), entries=stage.work)) as parts:
                 for part in parts:
                     merge(part)
-        if not merged:  # no column at all
+        if total is None:  # no column at all
             total = reducer.started(0, np.zeros((score.vectors, 0)))
         return total.result()
 

@@ -18,10 +18,10 @@ class MemoryDesign(Design):
     """One block with all columns of X, or of a copy of it (``copied``), which costs a pass."""
 
     def __init__(self, block: Block, ids: np.ndarray | None = None, copied: bool = False, n_columns: int | None = None):
-        self.block, self.ids, self.workers, self.copied = block, ids, block.workers, copied
+        stored = {"entries": block.entries, "nbytes": block.nbytes}
+        super().__init__(block.shape, block.dtype, **stored, workers=block.workers, ids=ids)
+        self.block, self.copied, self.entry_cost = block, copied, block.entry_cost
         self._n_columns = block.shape[1] if n_columns is None else n_columns
-        self.shape, self.dtype, self.nbytes, self.entries = block.shape, block.dtype, block.nbytes, block.entries
-        self.entry_cost = block.entry_cost
 
     @property
     def n_columns(self) -> int:

@@ -9,7 +9,6 @@ from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Cost, Piece
-from thresher.data.scan.scores import Statistics
 
 
 class ScaledDesign(Design):
@@ -18,17 +17,13 @@ class ScaledDesign(Design):
     scaling: Scaling
 
     def __init__(self, base: Design, scaling: Scaling):
-        self.base, self.scaling = base, scaling
-        self.shape, self.dtype, self.nbytes, self.entries = base.shape, base.dtype, base.nbytes, base.entries
-        self.workers, self.ids, self.entry_cost = base.workers, base.ids, base.entry_cost
+        stored = {"entries": base.entries, "nbytes": base.nbytes}
+        super().__init__(base.shape, base.dtype, **stored, workers=base.workers, ids=base.ids)
+        self.base, self.scaling, self.entry_cost = base, scaling, base.entry_cost
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; scores get the scaling of each piece."""
         return self.base.pieces(vectors)
-
-    def statistics(self, weights: np.ndarray) -> Statistics:
-        """See Design."""
-        return self.base.statistics(weights)
 
     def scan_cost(self) -> Cost:
         """See Design."""

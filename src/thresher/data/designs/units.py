@@ -9,7 +9,7 @@ import numpy as np
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
-from thresher.data.scan.reducers import Collect, Ranked, Reducer, TopK, best_first, largest
+from thresher.data.scan.reducers import Collect, Ranked, Reducer, TopK, best_first, largest, sum_of_squares
 from thresher.data.scan.scores import Score
 
 Scan = Callable[[Design, Score, Reducer], Any]  # ``Design.scan``, with a deadline and recorded in the trace
@@ -116,10 +116,7 @@ class SumOfSquares(Collect):
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "SumOfSquares":
         """See Reducer."""
-        squares = np.zeros((1, scores.shape[1]))
-        for row in scores:  # one by one: the order of np.sum depends on the width
-            squares += row * row
-        return SumOfSquares(self.width, (ids, squares))
+        return SumOfSquares(self.width, (ids, sum_of_squares(scores)[None]))
 
     def result(self) -> np.ndarray:
         """All squares."""

@@ -25,8 +25,9 @@ def entries_of(X: Any, bits: int | None = None) -> Entries:
 
     A CSR matrix without explicit zeros is not copied.
     """
-    entries = _of_sparse(X) if sparse.issparse(X) else _of_dense(X)
-    return entries if bits is None else _hashed(entries, bits)
+    if bits is not None:
+        X = hashed_matrix(X, bits)
+    return _of_sparse(X) if sparse.issparse(X) else _of_dense(X)
 
 
 def check_size(X: Any) -> None:
@@ -62,15 +63,11 @@ def _of_dense(X: np.ndarray) -> Entries:
     return Entries(np.cumsum(np.concatenate(counts)), np.concatenate(ids), np.concatenate(values))
 
 
-def _hashed(entries: Entries, bits: int) -> Entries:
-    """Entries with ids hashed below 2^bits; values of a row that collide are summed."""
-    shape = (len(entries.begins) - 1, 1 << bits)
-    X = sparse.csr_array((entries.values.copy(), hashed(entries.ids, bits), entries.begins.copy()), shape=shape)
-    X.sum_duplicates()  # in place, hence the copies
-    return _of_sparse(X)
-
-
 def hashed_matrix(X: Any, bits: int) -> sparse.csr_array:
-    """X, validated, as a CSR matrix of 2^bits columns."""
-    entries = entries_of(X, bits)
-    return sparse.csr_array((entries.values, entries.ids, entries.begins), shape=(X.shape[0], 1 << bits))
+    """X, validated, as a CSR matrix of 2^bits columns; values of a row whose ids collide are summed."""
+    begins, ids, values = entries_of(X)
+    arrays = values.copy(), hashed(ids, bits), begins.copy()  # duplicates are summed in place
+    matrix = sparse.csr_array(arrays, shape=(X.shape[0], 1 << bits))
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from thresher.data.blocks.base import Scannable
+from thresher.data.blocks.scaled import Scaling
 from thresher.data.scan.reducers import Reducer
-from thresher.data.scan.scores import ColumnScaling, Score
+from thresher.data.scan.scores import Score
 from thresher.data.scan.sources import Reference
 
 MOST_WORK = 1 << 27  # entries and scores (times SCORE_COST), times vectors, of a piece: at most about half a second
@@ -41,18 +42,18 @@ class Job(ABC):
     """What a scan hands to a worker: it reduces the scores of some features.
 
     ``first`` and ``width`` are the range of these, which tells how far the scan has come. Pickled, a job is small,
-    however large X is.
+    however large X is: it has a Reference to what a worker opens once, or a path.
     """
 
     first: int
     width: int
 
     @abstractmethod
-    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any) -> Reducer:
+    def reduced(self, score: Score, scaling: Scaling | None, reducer: Reducer, bar: Any) -> Reducer:
         """A new reducer of the scores of this job.
 
         ``scaling`` holds shift and factor of the columns, or is None. A job that prunes may omit the features that
-        ``reducer.may_keep(bounds, bar)`` rules out.
+        are not ``passing`` this bar.
         """
 
 
@@ -63,19 +64,13 @@ class Scattered(Job):
 
 
 class Piece(Job):
-    """The ``width`` features first, first + 1, ..., opened by the worker that scores them.
-
-    Pickled, a piece is small, however large X is: it has a Reference to what a worker opens once, or a path.
-    """
-
-    first: int
-    width: int
+    """The ``width`` features first, first + 1, ..., opened by the worker that scores them."""
 
     @abstractmethod
     def open(self) -> Opened:
         """The columns, for as long as they are being scored."""
 
-    def reduced(self, score: Score, scaling: ColumnScaling | None, reducer: Reducer, bar: Any) -> Reducer:
+    def reduced(self, score: Score, scaling: Scaling | None, reducer: Reducer, bar: Any) -> Reducer:
         """See Job: all scores."""
         block, lo, hi = self.open()
         return reducer.started(self.first, score.of(block, lo, hi, scaling))

@@ -13,12 +13,6 @@ FIRST = 4096  # scores of the first slice: cheap to rank, and few of the others 
 Ranked = tuple[np.ndarray, np.ndarray]  # ids and squared scores, best first
 
 
-def _slices(width: int) -> list[tuple[int, int]]:
-    """[0, width) in slices: the first one short."""
-    cuts = [0, *range(min(FIRST, width), width, SLICE), width]
-    return list(itertools.pairwise(cuts))
-
-
 def distinct(values: np.ndarray) -> np.ndarray:
     """The distinct values, ascending: np.unique by sorting, since its hashing takes ten times as long for millions."""
     values = np.sort(values)
@@ -40,14 +34,22 @@ def largest(scores: np.ndarray, size: int) -> np.ndarray:
     return np.flatnonzero(keep)
 
 
+def sum_of_squares(scores: np.ndarray) -> np.ndarray:
+    """The squares of scores (k, width), summed over k: one by one, since the order of np.sum depends on the width."""
+    total = scores[0] * scores[0]
+    for row in scores[1:]:
+        total += row * row
+    return total
+
+
 def passing(bounds: np.ndarray, gates: np.ndarray, bar: np.ndarray) -> np.ndarray:
-    """Which features, of which ``bounds`` (k, width) on |score| are known, reach the bar of one of the gates."""
+    """Which features, of which ``bounds`` (k, width) on |score| are known, reach the bar of one of the gates.
+
+    A design that prunes computes the others no further; ties are kept.
+    """
     kept, first = np.zeros(bounds.shape[1], dtype=bool), 0
     for count, least in zip(gates.tolist(), np.broadcast_to(bar, gates.shape).tolist(), strict=True):
-        total = np.zeros(bounds.shape[1])
-        for row in bounds[first : first + count]:  # one by one: the order of np.sum depends on the width
-            total += row * row
-        kept |= total >= least
+        kept |= sum_of_squares(bounds[first : first + count]) >= least
         first += count
     return kept
 
@@ -64,12 +66,6 @@ class Reducer(Protocol):
 
     def gates(self, vectors: int) -> np.ndarray:
         """How many of the vectors each gate has, one after the other: it keeps features by their sum of squares."""
-
-    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
-        """Which features can still be kept, of which ``bounds`` (k, width) on |score| are known and nothing else.
-
-        ``bar`` is that of the scan so far. A design that prunes computes the others no further; ties are kept.
-        """
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> Self:
         """A new reducer of ``scores`` (k, width) of the features ``ids``: ascending ids, or the first of a range."""
@@ -89,41 +85,31 @@ class TopK:
     one list. ``exclude`` is a sorted int64 array.
     """
 
-    def __init__(self, size: int, exclude: ArrayLike = (), *, summed: bool = False, lists: list[Ranked] | None = None):
+    def __init__(self, size: int, exclude: ArrayLike = (), *, summed: bool = False, lists: Sequence[Ranked] = ()):
         self.size, self.summed = int(size), summed
         self.exclude = np.asarray(exclude, dtype=np.int64)
-        self.lists = lists
+        self.lists = list(lists)
 
     @property
     def bar(self) -> np.ndarray:
         """See Reducer."""
-        if self.lists is None:
-            return np.zeros(1)
+        return np.array([self._bar(scores) for _, scores in self.lists] or [0.0])
+
+    def _bar(self, scores: np.ndarray) -> float:
+        """What a score must exceed to join a list with these."""
         if self.size == 0:
-            return np.full(len(self.lists), np.inf)
-        return np.array([scores[-1] if ids.size == self.size else 0.0 for ids, scores in self.lists])
+            return np.inf
+        return scores.min() if scores.size == self.size else 0.0
 
     def gates(self, vectors: int) -> np.ndarray:
         """See Reducer."""
         return np.array([vectors]) if self.summed else np.ones(vectors, dtype=np.int64)
 
-    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
-        """See Reducer."""
-        return passing(bounds, self.gates(len(bounds)), bar)
-
-    def _squares(self, scores: np.ndarray) -> np.ndarray:
-        if not self.summed:
-            return scores * scores
-        total = np.zeros((1, scores.shape[1]))
-        for row in scores:  # one by one: the order of np.sum depends on the width
-            total += row * row
-        return total
-
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "TopK":
         """See Reducer."""
         excluded = self._excluded(ids, scores.shape[1])
-        lists = [scores] if self.summed else [scores[r : r + 1] for r in range(len(scores))]
-        return self._with([self._best(rows, excluded, ids) for rows in lists])
+        of_lists = [scores] if self.summed else [scores[r : r + 1] for r in range(len(scores))]
+        return self._with([self._best(rows, excluded, ids) for rows in of_lists])
 
     def _excluded(self, ids: int | np.ndarray, width: int) -> np.ndarray:
         """Positions of the excluded features, sorted."""
@@ -141,17 +127,18 @@ class TopK:
 
     def result(self) -> list[Ranked]:
         """[(ids, squared scores)] for each column of V."""
-        return [] if self.lists is None else self.lists
+        return self.lists
 
     def _with(self, lists: list[Ranked]) -> "TopK":
         return TopK(self.size, self.exclude, summed=self.summed, lists=lists)
 
     def _best(self, scores: np.ndarray, excluded: np.ndarray, ids: int | np.ndarray) -> Ranked:
-        """The best of one list: of a row of scores, or of the sum over all rows."""
+        """The best of one list, by the sum of squares over the rows."""
         found, squares = np.empty(0, dtype=np.int64), np.empty(0)  # positions, ascending
-        bar = 0.0 if self.size else np.inf  # a score must exceed it; of tied scores the first is kept
-        for start, stop in _slices(scores.shape[1]):
-            part = self._squares(scores[:, start:stop])[0]
+        bar = self._bar(squares)  # of tied scores the first is kept
+        cuts = [0, *range(min(FIRST, scores.shape[1]), scores.shape[1], SLICE), scores.shape[1]]
+        for start, stop in itertools.pairwise(cuts):
+            part = sum_of_squares(scores[:, start:stop])
             begin, end = np.searchsorted(excluded, [start, stop])
             part[excluded[begin:end] - start] = 0.0
             top = np.flatnonzero(part > bar)
@@ -159,7 +146,7 @@ class TopK:
                 found, squares = np.concatenate([found, top + start]), np.concatenate([squares, part[top]])
                 keep = largest(squares, self.size)
                 found, squares = found[keep], squares[keep]
-                bar = squares.min() if squares.size == self.size else 0.0
+                bar = self._bar(squares)
         found_ids = ids[found] if isinstance(ids, np.ndarray) else found + ids
         order = best_first(squares, found_ids)
         return found_ids[order], squares[order]
@@ -186,10 +173,6 @@ class Split:
     def gates(self, vectors: int) -> np.ndarray:
         """See Reducer: those of all."""
         return np.concatenate([one.gates(width) for one, width in zip(self.reducers, self.widths, strict=True)])
-
-    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
-        """See Reducer: those that any of them can keep."""
-        return passing(bounds, self.gates(len(bounds)), bar)
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Split":
         """See Reducer."""
@@ -224,10 +207,6 @@ class AtLeast:
     def gates(self, vectors: int) -> np.ndarray:
         """See Reducer."""
         return np.ones(vectors, dtype=np.int64)
-
-    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
-        """See Reducer."""
-        return np.any(np.abs(bounds) >= self.least, axis=0)
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "AtLeast":
         """See Reducer."""
@@ -265,10 +244,6 @@ class Collect:
     def gates(self, vectors: int) -> np.ndarray:
         """See Reducer."""
         return np.array([vectors])
-
-    def may_keep(self, bounds: np.ndarray, bar: np.ndarray) -> np.ndarray:
-        """See Reducer: all of them."""
-        return np.ones(bounds.shape[1], dtype=bool)
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Collect":
         """See Reducer."""

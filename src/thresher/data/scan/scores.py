@@ -1,34 +1,14 @@
 """Scores: what a scan computes for each column, for several vectors in one pass."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Scannable, as_rows
+from thresher.data.blocks.scaled import Scaling
 from thresher.loops import moments
-
-
-class ColumnScaling(Protocol):
-    """Columns x become (x - shift) * factor; a range of columns or some ids are requested, never all of them."""
-
-    @property
-    def factor(self) -> np.ndarray:
-        """Factor of each column."""
-
-    @property
-    def shift(self) -> np.ndarray | None:
-        """Shift of each column; None if nothing is shifted."""
-
-    def take(self, ids: np.ndarray) -> "ColumnScaling":
-        """The scaling of the columns ``ids``."""
-
-    def range(self, lo: int, hi: int) -> "ColumnScaling":
-        """The scaling of the columns lo <= j < hi."""
-
-    def apply_to_products(self, V: np.ndarray, out: np.ndarray) -> None:
-        """Convert out = X'V of the unscaled columns, (k, columns), to that of the scaled ones; V is (k, n)."""
 
 
 class Score(ABC):
@@ -42,7 +22,7 @@ class Score(ABC):
         return self.vectors
 
     @abstractmethod
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """Scores (k, hi - lo) of the columns lo <= j < hi of the block.
 
         ``scaling`` has ``shift`` and ``factor`` of these columns, each of length hi - lo, which become
@@ -57,7 +37,7 @@ class Correlation(Score):
         self.V = as_rows(V)
         self.vectors = len(self.V)
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score; scaling is applied after the product."""
         out = np.zeros((self.vectors, hi - lo))
         block.correlate_into(self.V, lo, hi, out)
@@ -84,7 +64,7 @@ class Pearson(Score):
         self.V = np.divide(self.weights * centred, length, out=np.zeros_like(centred), where=length > 1e-14)
         self.vectors = len(self.V)
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score."""
         statistics, out = np.zeros((1 + moments.ROWS, hi - lo)), np.zeros((self.vectors, hi - lo))
         block.statistics_into(self.weights, lo, hi, statistics[0], statistics[1:])
@@ -114,7 +94,7 @@ class Moments(Score):
     def __init__(self, weights: ArrayLike):
         self.weights = np.asarray(weights, dtype=np.float64)
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score."""
         out = np.zeros((self.vectors, hi - lo))  # contiguous rows, or the loops would not vectorise
         block.statistics_into(self.weights, lo, hi, out[0], out[1:])

@@ -1,18 +1,26 @@
-"""Sources: the data that pieces of a scan refer to, opened once in each process that works on them."""
+"""Sources: the data that pieces of a scan refer to, opened once in each process that works on them.
+
+What a process learns of a source it remembers from one scan to the next: gone with the source, and never pickled.
+"""
 
 import collections
 import itertools
+import math
 import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
 
+MOST_KEPT = 1 << 31  # bytes of all that is kept in a process
 MOST_OPEN = 8  # sources that a process has opened at a time; the one that was used least recently is closed first
 
 T = TypeVar("T")
@@ -69,11 +77,11 @@ def reference(source: T, runner: Runner) -> Reference[T]:
     Reference
         With the same key for the same source.
     """
-    with _registry.lock:
-        key = _registry.keys.get(source)
+    with _process.lock:
+        key = _process.keys.get(source)
         if key is None:
-            key = _registry.keys[source] = f"{_registry.name}.{next(_registry.numbers)}"
-            _registry.sources[key] = source
+            key = _process.keys[source] = f"{_process.name}.{next(_process.numbers)}"
+            _process.sources[key] = source
     return Reference(key, None, source, runner)
 
 
@@ -92,15 +100,86 @@ def opened_once(key: Hashable, recipe: Callable[[], T]) -> T:
     object
         The source.
     """
-    with _registry.lock:
-        opening = _registry.opened.setdefault(key, _Opening())
-        _registry.opened.move_to_end(key)
-        while len(_registry.opened) > MOST_OPEN:
-            _registry.opened.popitem(last=False)
+    with _process.lock:
+        opening = _process.opened.setdefault(key, _Opening())
+        _process.opened.move_to_end(key)
+        while len(_process.opened) > MOST_OPEN:
+            _process.opened.popitem(last=False)
     with opening.lock:
         if opening.source is None:
             opening.source = recipe()
     return opening.source
+
+
+def learnt(source: Any, make: Callable[[], T]) -> T:
+    """What this process has learnt of ``source``: the same object each time, made by ``make()`` at first.
+
+    Parameters
+    ----------
+    source : object
+        What it is about; it must not refer to the source.
+    make : callable
+        Returns an object that has learnt nothing yet.
+
+    Returns
+    -------
+    object
+        It goes with the source.
+    """
+    with _process.lock:
+        found = _process.learnt.get(source)
+        if found is None:
+            found = _process.learnt[source] = make()
+        return found
+
+
+class Kept:
+    """Rows of tables that are computed once, if there is room for all of them; several threads may do so at once.
+
+    Parameters
+    ----------
+    rows : int
+        How many there are.
+    *tables : tuple of (shape, dtype)
+        Of a row in each table.
+    """
+
+    def __init__(self, rows: int, *tables: tuple[tuple[int, ...], DTypeLike]):
+        nbytes = rows * sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in tables)
+        self._known = np.zeros(rows, dtype=bool)
+        self._tables: list[np.ndarray] | None = None
+        if _process.has_room(nbytes):
+            weakref.finalize(self, _process.release, nbytes)
+            self._tables = [np.empty((rows, *shape), dtype=dtype) for shape, dtype in tables]
+
+    @property
+    def tables(self) -> list[np.ndarray] | None:
+        """The tables, if all rows are there."""
+        return self._tables if self._known.all() else None
+
+    def of(self, ids: np.ndarray, compute: Callable[[np.ndarray], Sequence[np.ndarray]]) -> Sequence[np.ndarray]:
+        """Some rows of each table, copied.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the rows.
+        compute : callable
+            Returns the rows with these numbers, of each table.
+
+        Returns
+        -------
+        sequence of ndarray
+            One of each table.
+        """
+        if self._tables is None:
+            return compute(ids)
+        missing = ids[~self._known[ids]]
+        if missing.size:
+            for table, rows in zip(self._tables, compute(missing), strict=True):
+                table[missing] = rows
+            self._known[missing] = True  # last: other threads read rows that are known
+        return [table[ids] for table in self._tables]
 
 
 class _Opening:
@@ -111,38 +190,52 @@ class _Opening:
         self.source: Any = None
 
 
-class _Registry:
-    """The sources that this process refers to, and those of other processes that it has opened."""
+class _Process:
+    """The sources that this process refers to, those of others that it has opened, and what it has learnt of them."""
 
     def __init__(self) -> None:
         self.keys: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self.sources: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
         self.recipes: weakref.WeakKeyDictionary[Any, Recipe] = weakref.WeakKeyDictionary()
+        self.learnt: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.nbytes = 0  # of what is kept
         self.reset()
 
     def reset(self) -> None:
         """Locks and keys anew: a child has keys of its own, and not the threads that may have held the locks."""
         self.name, self.numbers = uuid.uuid4().hex, itertools.count()
-        self.lock = threading.RLock()  # shipping a source may ship another one
+        self.lock = threading.RLock()  # shipping a source may ship another one; the thread that holds it may free rows
         self.opened: collections.OrderedDict[Hashable, _Opening] = collections.OrderedDict()
 
+    def has_room(self, nbytes: int) -> bool:
+        """Whether so many bytes more can be kept; they count from now on."""
+        with self.lock:
+            enough = self.nbytes + nbytes <= MOST_KEPT
+            self.nbytes += nbytes if enough else 0
+        return enough
 
-_registry = _Registry()
+    def release(self, nbytes: int) -> None:
+        """So many bytes are kept no longer."""
+        with self.lock:
+            self.nbytes -= nbytes
+
+
+_process = _Process()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_registry.reset)
+    os.register_at_fork(after_in_child=_process.reset)
 
 
 def _shipped(source: Any, runner: Runner) -> Recipe | None:
     """How other processes open ``source``: it is shipped once."""
-    with _registry.lock:
-        recipe = _registry.recipes.get(source)
+    with _process.lock:
+        recipe = _process.recipes.get(source)
         if recipe is None:
             recipe = runner.ship(source)
             if recipe is not None:
-                _registry.recipes[source] = recipe
+                _process.recipes[source] = recipe
     return recipe
 
 
 def _arrived(key: Hashable, recipe: Recipe | None) -> Reference:
     """A reference that was pickled; the source itself where it is."""
-    return Reference(key, recipe, _registry.sources.get(key))
+    return Reference(key, recipe, _process.sources.get(key))

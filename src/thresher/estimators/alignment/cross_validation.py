@@ -87,7 +87,7 @@ class CrossValidation:
                     break
                 with trace.step("solve"):
                     tasks = [functools.partial(self._score, of_fold, which, index) for of_fold in svms]
-                    of_folds = run_tasks(tasks, workers.count, clock.ended)
+                    of_folds = run_tasks(tasks, workers.parallelism, clock.ended)
                 clock.reserve(LARGER * max(seconds for _, seconds in of_folds) / len(self.options.Cs))
                 scores[:, which, :, index] = [of_fold for of_fold, _ in of_folds]
                 path, best = self.paths[which], float(scores[:, which, :, index].mean(axis=0).max())

@@ -10,8 +10,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thresher.data.designs.base import Design
-from thresher.data.input.types import check_given
-from thresher.data.input.validation import check_columns, checked_sparse
+from thresher.data.input.validation import check_columns, check_given, checked_sparse
 from thresher.data.workers import Workers, count_workers
 from thresher.estimators.shared.saved import Attribute
 from thresher.features.fitted import FittedFeatures

@@ -5,14 +5,14 @@ by rows for the products of new planes, however many these are. A plane needs 8 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
-from thresher.families.fgm.spec import FitPlan
+from thresher.engine.reading import reading
+from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Earlier, Features
 from thresher.features.fitted import FittedFeatures
 from thresher.optim.penalties.norms import KSupport
@@ -24,7 +24,6 @@ from thresher.results import (
     Path,
     Selection,
     Station,
-    Step,
     Stop,
     StopReason,
     Trace,
@@ -67,26 +66,23 @@ def fit_all(
     ITERATIONS iterations for each turn that the plan allows; ``starts`` as in ``select``.
     """
     design, spec = features.design, plan.spec
-    tol, deadline = spec.tol, spec.deadline
     sides, ids = design.sides(), candidates(design, features.excluded)
     each = [part for problem in problems for part in problem.per_class()]
     at_zero = [problem.at_zero() for problem in each]
-    with reading(sides, trace):
+    with reading(sides, sides.rows.nbytes, trace):
         begins = np.zeros((len(each), ids.size)) if starts is None else begins_of(starts(None), ids)
         searches = [begun(sides, ids, problem, w) for problem, w in zip(each, begins, strict=True)]
     stop = Stop(StopReason.CONVERGED)
     try:
-        for begun_search, zero in zip(searches, at_zero, strict=True):
-            for search in iterated(begun_search, tol * zero, sides, trace):
+        for search, zero in zip(searches, at_zero, strict=True):
+            for _ in iterated(search, spec.tol * zero, spec, sides, trace):
                 gap, used = relative(search.gap, zero), int(np.count_nonzero(search.best.w))
                 told = search.best.objective, search.bound, zero
                 watch(trace.record_turn(used, used, *told, cuts=search.n_cuts, inner_gap=gap))
-                if out_of_time(deadline) or search.iterations >= ITERATIONS * spec.max_turns:
-                    stop = Stop(StopReason.MAX_TIME if out_of_time(deadline) else StopReason.MAX_ITER)
-                    search.cut_short = True
-                    break
-            if not begun_search.cut_short and not begun_search.has_converged(tol * zero):
-                text = f"not converged: a gap of {relative(begun_search.gap, zero):.1e} that rounding errors leave"
+            if search.cut_short:
+                stop = Stop(StopReason.MAX_TIME if out_of_time(spec.deadline) else StopReason.MAX_ITER)
+            elif not search.has_converged(spec.tol * zero):
+                text = f"not converged: a gap of {relative(search.gap, zero):.1e} that rounding errors leave"
                 stop = Stop(StopReason.NOT_CONVERGED, text)
     except KeyboardInterrupt:  # classes whose turn had not come keep the weights that they began with
         stop = Stop(StopReason.INTERRUPTED)
@@ -105,19 +101,15 @@ def held_out_scores_of_all(
     excluded: Sequence[tuple[int, ...]],
 ) -> Iterator[np.ndarray]:
     """Scores (samples, outputs) of the model of each problem, on all samples: those without cost were held out."""
-    design, spec = features.design, plan.spec
-    tol, deadline = spec.tol, spec.deadline
-    sides = design.sides()
+    design, sides = features.design, features.design.sides()
     for problem, barred in zip(problems, excluded, strict=True):
         ids = candidates(design, barred)
         scores = []
         for part in problem.per_class():
-            with reading(sides, trace):
+            with reading(sides, sides.rows.nbytes, trace):
                 search = begun(sides, ids, part, np.zeros(ids.size))
-            for _ in iterated(search, tol * part.at_zero(), sides, trace):
-                if out_of_time(deadline) or search.iterations >= ITERATIONS * spec.max_turns:
-                    search.cut_short = True
-                    break
+            for _ in iterated(search, plan.spec.tol * part.at_zero(), plan.spec, sides, trace):
+                pass
             solution = search.solution()
             scores.append(solution.z + solution.b)
         yield np.column_stack(scores)
@@ -145,21 +137,15 @@ def begun(sides: Sides, ids: np.ndarray, problem: CutProblem, w: np.ndarray) -> 
     return BundleSearch(_Through(sides, ids), problem, KSupport(ids.size), Start(w, z))
 
 
-def iterated(search: BundleSearch, tol: float, sides: Sides, trace: Trace) -> Iterator[BundleSearch]:
-    """The search after each iteration until its gap is at most ``tol``; what was read is recorded."""
+def iterated(search: BundleSearch, tol: float, spec: FitSpec, sides: Sides, trace: Trace) -> Iterator[None]:
+    """Iterate until the gap is at most ``tol``, or time or iterations are used up; what was read is recorded."""
     while not search.is_settled(tol):
-        with reading(sides, trace):
+        with reading(sides, sides.rows.nbytes, trace):
             search.iterate(tol)
-        yield search
-
-
-@contextmanager
-def reading(sides: Sides, trace: Trace) -> Iterator[None]:
-    """Record what is read inside a ``with`` block, and how long it takes."""
-    passes, begun_at = sides.passes, trace.elapsed
-    yield
-    read = sides.passes - passes
-    trace.steps.append(Step("solve", trace.elapsed - begun_at, read, int(read * sides.rows.nbytes)))
+        yield
+        if out_of_time(spec.deadline) or search.iterations >= ITERATIONS * spec.max_turns:
+            search.cut_short = True
+            return
 
 
 def _selection(

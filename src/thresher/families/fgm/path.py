@@ -4,51 +4,36 @@ A fit eliminates down to the number of features requested and no further. The re
 to one, is computed when it is first asked for, from the columns that are kept in memory until then.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD
-from thresher.engine.growing import Grown
 from thresher.engine.plans import Plan
 from thresher.engine.threshing import thresh
 from thresher.engine.working_set import Taken
+from thresher.families.fgm.model import Model
 from thresher.features.base import Features
 from thresher.features.fitted import FittedFeatures
-from thresher.optim.elimination.needs import Needs
-from thresher.optim.problems.margins import Problem
 from thresher.results import Path, Station, Trace
 
 KEEP = 1 << 28  # bytes of columns that are kept for the rest of the path; if there are more, it is computed at once
 CHUNK = 256  # columns whose translation is computed at a time
 
 
-class InX(Protocol):
-    """How columns of a design and weights on them translate to X as given."""
+@dataclass(frozen=True)
+class InX:
+    """How columns of a design and weights on them translate to X as given.
 
-    fitted: FittedFeatures  # of all columns that can be asked for
+    ``ids_in_X(ids)`` are the numbers of the columns in X, ``in_units_of_X(ids, w)`` the (weights on them, offset of the
+    scores); ``fitted`` describes all columns that can be asked for.
+    """
 
-    def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
-        """Numbers of the columns in X."""
-
-    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
-        """(weights on the columns of X, offset of the scores)."""
-
-
-class Model(Protocol):
-    """A fitted problem: what was grown, the stations by number of units, and what remains to be eliminated."""
-
-    candidates: Sequence[Grown]
-    grown: Grown
-    plan: Plan
-    pick: Taken
-    stations: dict[int, Taken]
-
-    def rest(self) -> "list[Rest]":
-        """What remains to be eliminated for the path."""
+    ids_in_X: Callable[[np.ndarray], np.ndarray]
+    in_units_of_X: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, float | np.ndarray]]
+    fitted: FittedFeatures
 
 
 @dataclass(frozen=True)
@@ -63,72 +48,32 @@ class Member:
         return max(bound(number) for bound in self.bounds)
 
 
-@dataclass(frozen=True)
-class Rest:
-    """Elimination that is left for later: from ``taken`` to each of ``counts``; see ``thresh`` for the others."""
-
-    taken: Taken
-    problem: Problem
-    at_zero: float
-    counts: list[int]
-    pool: int | None = None
-    needs: Callable[[np.ndarray], Needs | None] | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the columns that it needs."""
-        return self.taken.in_memory.nbytes
-
-    def stations(self, deadline: float | None = None) -> Iterator[Taken]:
-        """What is left at each of the counts."""
-        with self.taken.in_memory.workers, ONE_BLAS_THREAD:
-            yield from thresh(
-                self.taken, self.problem, self.at_zero, self.counts, Trace(), pool=self.pool, needs=self.needs,
-                deadline=deadline,
-            )  # fmt: skip
-
-
-def needs_of(plan: Plan) -> Callable[[np.ndarray], Needs | None]:
-    """The function that tells elimination which of some units need others."""
-
-    def needs(units: np.ndarray) -> Needs | None:
-        found = plan.units.needed(units)
-        return None if found is None else Needs(*found)
-
-    return needs
-
-
-class Whole:
+def translation(features: Features, models: Sequence[Model], trace: Trace) -> InX:
     """The translation of a design to X, with what new data needs of the columns that models on it can have."""
-
-    def __init__(self, features: Features, models: Sequence[Model], trace: Trace):
-        self.ids_in_X, self.in_units_of_X = features.design.ids_in_X, features.design.in_units_of_X
-        turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
-        ids = np.unique(np.concatenate([turn.columns for turn in turns]))
-        units = np.unique(np.concatenate([turn.units for turn in turns]))
-        with trace.step("arrange", *features.fitted_cost(ids)):
-            self.fitted = features.fitted(ids, units)
+    turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
+    ids = np.unique(np.concatenate([turn.columns for turn in turns]))
+    units = np.unique(np.concatenate([turn.units for turn in turns]))
+    with trace.step("arrange", *features.fitted_cost(ids)):
+        fitted = features.fitted(ids, units)
+    return InX(features.design.ids_in_X, features.design.in_units_of_X, fitted)
 
 
-class Few:
-    """The translation of some columns to X, without the design that it was made from."""
+def without_design(in_X: InX, ids: np.ndarray) -> InX:
+    """The translation of the columns ``ids`` (sorted) alone, which does not hold the design that it was made from."""
+    numbers, factor, offset = in_X.ids_in_X(ids), np.ones(ids.size), np.zeros(ids.size)
+    for lo in range(0, ids.size, CHUNK):
+        some = ids[lo : lo + CHUNK]
+        weights, offset[lo : lo + CHUNK] = in_X.in_units_of_X(some, np.eye(some.size))
+        factor[lo : lo + CHUNK] = weights.diagonal()
 
-    def __init__(self, design: InX, ids: np.ndarray):
-        self.ids, self.in_X, self.fitted = ids, design.ids_in_X(ids), design.fitted
-        self.factor, self.offset = np.ones(ids.size), np.zeros(ids.size)
-        for lo in range(0, ids.size, CHUNK):
-            some = ids[lo : lo + CHUNK]
-            weights, offset = design.in_units_of_X(some, np.eye(some.size))
-            self.factor[lo : lo + CHUNK], self.offset[lo : lo + CHUNK] = weights.diagonal(), offset
+    def ids_in_X(columns: np.ndarray) -> np.ndarray:
+        return numbers[np.searchsorted(ids, columns)]
 
-    def ids_in_X(self, ids: np.ndarray) -> np.ndarray:
-        """See InX."""
-        return self.in_X[np.searchsorted(self.ids, ids)]
+    def in_units_of_X(columns: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
+        at = np.searchsorted(ids, columns)
+        return (w.T * factor[at]).T, offset[at] @ w
 
-    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
-        """See InX."""
-        at = np.searchsorted(self.ids, ids)
-        return (w.T * self.factor[at]).T, self.offset[at] @ w
+    return InX(ids_in_X, in_units_of_X, in_X.fitted)
 
 
 class Later:
@@ -140,24 +85,33 @@ class Later:
         takens = [rest.taken for rests in self.rests for rest in rests]
         takens += [left for known in self.known for left in known.values()]  # a model may need no rest, where others do
         ids = [taken.columns for taken in takens]
-        self.in_X = Few(design, np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *ids])))
+        self.in_X = without_design(design, np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *ids])))
         # without a number to reach, the grown models are the pick, which is the station with its number
         self.there = {max(model.pick.used for model in models)} if models[0].plan.wanted is None else set()
 
     @property
     def nbytes(self) -> int:
         """Bytes of the columns that are kept for it."""
-        return sum(rest.nbytes for rests in self.rests for rest in rests)
+        return sum(rest.taken.in_memory.nbytes for rests in self.rests for rest in rests)
 
     def __call__(self, deadline: float | None = None) -> list[Station]:
         """The stations that all models have and the fit has not."""
-        found = [
-            {left.units.size: left for rest in rests for left in rest.stations(deadline)} | known
-            for rests, known in zip(self.rests, self.known, strict=True)
-        ]
+        found = []
+        for rests, known in zip(self.rests, self.known, strict=True):
+            stations: dict[int, Taken] = {}
+            for rest in rests:
+                with rest.taken.in_memory.workers, ONE_BLAS_THREAD:
+                    stations |= {left.units.size: left for left in thresh(rest, Trace(), deadline)}
+            found.append(stations | known)
         there = self.there | set.intersection(*map(set, self.known))
         numbers = sorted(set.intersection(*map(set, found)) - there, reverse=True)
         return [station(self.in_X, self.members, "thresh", [stations[n] for stations in found]) for n in numbers]
+
+
+def rest_of_path(in_X: InX, models: Sequence[Model], deadline: float | None) -> tuple[list[Station], Later | None]:
+    """(stations that elimination left out, how to compute them later): only small columns are kept until then."""
+    later = Later(in_X, models)
+    return ([], later) if later.nbytes <= KEEP else (later(deadline), None)
 
 
 def members(models: Sequence[Model]) -> list[Member]:

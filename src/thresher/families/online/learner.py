@@ -73,8 +73,14 @@ class Learner:
         self.clock[:] = state.clock
         self._grow(max(len(state.table), 1), 0)
         self._table[: len(state.table)] = state.table
-        self._put_kept(state.kept)
-        if self.method.averages and self._capped:
+        kept = state.kept
+        if not self.method.averages:
+            self._kept, self._keys = np.array(kept, dtype=np.int32), np.empty(len(kept))
+            self.place[kept] = 0
+            return
+        self._kept[: len(kept)] = kept
+        self.place[kept] = np.arange(len(kept))
+        if self._capped:
             self.place[self._table.any(axis=1) & (self.place < 0)] = averaging.PLAYS
             self._trees[2][averaging.STALE] = 1.0
 
@@ -170,14 +176,6 @@ class Learner:
         self._trees = (_tree(leaf, leaves if capped else 2), _tree(leaf[:0], room if capped else 2), pace, todo)
         self._kept = leaf
         pace[averaging.STALE] = capped
-
-    def _put_kept(self, kept):
-        if not self.method.averages:
-            self._kept, self._keys = np.array(kept, dtype=np.int32), np.empty(len(kept))
-            self.place[kept] = 0
-        else:
-            self._kept[: len(kept)] = kept
-            self.place[kept] = np.arange(len(kept))
 
 
 def _tree(leaf, inner):

@@ -158,14 +158,12 @@ class Learners:
 
     def __getstate__(self):
         """The state, without trees and compiled loops."""
-        restored = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
-        more = {name: value for name, value in vars(self).items() if name not in restored}
-        return self.made, more, self.state()
+        return self.made, self.diverged, self.state()
 
     def __setstate__(self, state):
-        made, more, learned = state
+        made, diverged, learned = state
         type(self).__init__(self, **made)
-        vars(self).update(more)
+        self.diverged = diverged
         self._put_back(learned)  # not checked: learners that diverged can be pickled too
 
     @property

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresher.engine.reading import reading
 from thresher.families.sparse_svm.grid import GridMaker, ends, in_units_of_X, relative_gap
 from thresher.families.sparse_svm.points import walk
 
@@ -55,9 +56,9 @@ class GridWalk:
         """As ``walk``, with a record of each point; stops at the deadline, but not before the first point."""
         training, trace = self.training, self.trace
         points = walk(svms, self.betas, self.alphas, self.tol * svms[0].at_zero, self.rules)
-        begun, passes_before = trace.elapsed, training.sides.passes
-        for i, j, solved in points:
-            training.record(trace, begun, passes_before)
+        for _ in range(self.alphas.size):
+            with reading(training.sides, training.design.nbytes, trace):
+                i, j, solved = next(points)
             yield i, j, solved
             self.done += 1
             features = max(point.ids.size for point in solved)
@@ -65,7 +66,6 @@ class GridWalk:
             if self.done < self.progress.total and trace.begun + trace.elapsed > self.deadline:
                 self.ended = True
                 return
-            begun, passes_before = trace.elapsed, training.sides.passes
 
     def whole(self):
         """(Grid, Selection of the last point solved)."""

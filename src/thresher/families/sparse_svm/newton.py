@@ -78,7 +78,7 @@ class NewtonSolve:
     def _go_on(self, rules):
         """One step on all of X; or, if there are tests and a step was not enough, all further ones on what is left."""
         svm, screened, now = self.svm, self.screened, self.newton.now
-        if self.steps and rules.some:
+        if self.steps and rules != NO_TESTS:
             if rules.gap:
                 self._test_again()
             rows, columns = np.flatnonzero(svm.rows & ~screened.settled), np.flatnonzero(~screened.idle)

@@ -16,10 +16,9 @@ KINK_ROUNDING = 1e-9  # how far a margin may exceed a kink of the loss in the bi
 POLISH = Effort(1e-25, 8)  # gap to which a single point is polished, as a share of the objective at zero, and steps
 
 
-def problems(sides, signs, costs, gamma, shift, like=None):
-    """One Svm for each row of ``signs`` (one row: two classes); they, and ``like``, share the norms of the rows."""
-    first = Svm(sides, signs[0], costs, gamma, shift=shift, like=like)
-    return [first] + [Svm(sides, y, costs, gamma, shift=shift, like=first) for y in signs[1:]]
+def problems(sides, signs, costs, gamma, shift):
+    """One Svm for each row of ``signs`` (one row: two classes)."""
+    return [Svm(sides, y, costs, gamma, shift=shift) for y in signs]
 
 
 def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas=None):

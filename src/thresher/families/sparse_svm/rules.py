@@ -17,11 +17,6 @@ class ScreeningRules(NamedTuple):
     order: tuple = ()
     gap: bool = False
 
-    @property
-    def some(self):
-        """Whether any test is run."""
-        return self.gap or bool(self.order)
-
 
 NO_TESTS = ScreeningRules()
 # "auto" is what is fastest: no tests, since the solver reads the active rows and columns only (docs/theory/sifs.md)

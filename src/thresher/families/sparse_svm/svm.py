@@ -17,7 +17,7 @@ class Svm:
     """A problem of two classes, for any alpha and beta.
 
     Squares and norms take a pass over X each; they are computed when a test first needs them, those of rows once for
-    all problems that are ``like`` each other.
+    all problems on the same X.
 
     Parameters
     ----------
@@ -30,8 +30,6 @@ class Svm:
         Width of the smooth part of the loss.
     shift : bool, default=False
         Whether there is an intercept.
-    like : Svm, default=None
-        A problem on the same X.
 
     Attributes
     ----------
@@ -41,31 +39,27 @@ class Svm:
         Counts the steps of all solves, and says when to stop.
     """
 
-    def __init__(
-        self, sides: Sides, y: np.ndarray, cost: np.ndarray, gamma: float, *, shift: bool = False,
-        like: "Svm | None" = None,
-    ):  # fmt: skip
+    def __init__(self, sides: Sides, y: np.ndarray, cost: np.ndarray, gamma: float, *, shift: bool = False):
         self.sides = sides
         self.y, self.cost = y, cost
         self.gamma, self.shift = gamma, shift
         self.rows, self.signed = cost > 0.0, cost * y
         self.monitor = SolveMonitor()
         self.v_at_one = sides.correlate(self.signed)
-        self._like = like
 
     def at(self, alpha: float, beta: float) -> ElasticObjective:
         """The problem at a point, as the solvers take it."""
         return ElasticObjective(self.y, self.cost, self.gamma, self.shift, alpha, beta)
 
-    @cached_property
+    @property
     def row_squares(self) -> np.ndarray:
         """||x_i||^2 of every row."""
-        return self.sides.row_squares() if self._like is None else self._like.row_squares
+        return self.sides.all_row_squares
 
     @cached_property
     def row_norms(self) -> np.ndarray:
         """||x_i|| of every row."""
-        return np.sqrt(self.row_squares) if self._like is None else self._like.row_norms
+        return np.sqrt(self.row_squares)
 
     @cached_property
     def column_squares(self) -> np.ndarray:

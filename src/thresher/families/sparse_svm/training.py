@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresher.engine.reading import reading
 from thresher.families.sparse_svm.grid import in_units_of_X, objective, relative_gap
 from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.families.sparse_svm.points import AlphaPath, polished, problems
 from thresher.features.fitted_columns import ColumnFeatures
-from thresher.results import Certificate, ProvenInactive, Selection, Spread, Step, Stop, StopReason
+from thresher.results import Certificate, ProvenInactive, Selection, Spread, Stop, StopReason
 
 
 class SvmTraining:
@@ -46,20 +47,15 @@ class SvmTraining:
         self.spread = spread
         self.svms = self.problems(weights)
 
-    def problems(self, weights, like=None):
+    def problems(self, weights):
         """One Svm for each class (of two: one), with these weights of the samples."""
-        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift, like)
+        return problems(self.sides, self.signs, weights / weights.sum(), self.gamma, self.shift)
 
     def without(self, rows):
         """The problems in which the samples ``rows`` have weight zero: held out, but with margins."""
         weights = self.weights.copy()
         weights[rows] = 0.0
-        return self.problems(weights, self.svms[0])
-
-    def record(self, trace, begun, passes_before):
-        """Add a step of solving to the trace, which began at those seconds and passes over X."""
-        passes = self.sides.passes - passes_before
-        trace.steps.append(Step("solve", trace.elapsed - begun, passes, int(passes * self.design.nbytes)))
+        return self.problems(weights)
 
     def spread_of(self, features):
         """The Spread of columns of X, sorted; None if it is not known."""
@@ -115,10 +111,9 @@ def fit_point(training, alpha, beta, *, tol, rules, trace, monitor=None):
     monitor = SolveMonitor() if monitor is None else monitor
     for svm in training.svms:
         svm.monitor = monitor
-    begun, passes_before = trace.elapsed, training.sides.passes
     least = tol * training.svms[0].at_zero
-    points = [polished(svm, AlphaPath(svm, beta).point(alpha, least, rules), rules) for svm in training.svms]
-    training.record(trace, begun, passes_before)
+    with reading(training.sides, training.design.nbytes, trace):
+        points = [polished(svm, AlphaPath(svm, beta).point(alpha, least, rules), rules) for svm in training.svms]
     selection = training.selection(points, tol, trace)
     if monitor.late and selection.stop is StopReason.NOT_CONVERGED:
         why = f"{StopReason.MAX_TIME.value}; {selection.stop_reason}"

@@ -4,8 +4,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresher.data.blocks.base import MIN_DENSITY, SMALL_ARRAY, ArrayBlock, Block, readonly
+from thresher.data.blocks.base import Block, readonly
 from thresher.data.blocks.compressed import ranges_between
+from thresher.data.blocks.dense import ArrayBlock
 from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import levels as loops
@@ -26,11 +27,11 @@ class StepBlock(Block):
         workers: Workers = SERIAL,
     ):  # fmt: skip
         self.indptr, self.indices, self.levels = readonly(indptr), readonly(indices), readonly(levels)
-        self.amplitudes, self.workers = readonly(amplitudes), workers
+        self.amplitudes = readonly(amplitudes)
         self.size = amplitudes.shape[1]  # numbers of an input, D
-        self.shape, self.dtype = (int(n_rows), amplitudes.size), np.dtype(np.float64)
         self.structure_bytes = self.indices.nbytes
-        self.nbytes = self.indptr.nbytes + self.indices.nbytes + self.levels.nbytes + self.amplitudes.nbytes
+        nbytes = sum(array.nbytes for array in self._arrays)
+        super().__init__((int(n_rows), amplitudes.size), np.dtype(np.float64), nbytes, workers)
 
     @property
     def _arrays(self) -> tuple[np.ndarray, ...]:
@@ -40,6 +41,11 @@ class StepBlock(Block):
     def entries(self) -> int:
         """Number of stored levels."""
         return self.levels.size
+
+    @property
+    def non_zeros(self) -> int:
+        """See Block; an entry counts as many times as it has numbers that are not zero."""
+        return int(self.levels.sum(dtype=np.int64))
 
     def column_ranges(
         self, per_worker: int = 1, most: int | None = None, work: float | None = None
@@ -114,12 +120,6 @@ class StepBlock(Block):
             for name in ("indices", "levels", "amplitudes")
         )
         return self._with(indptr, indices, levels, amplitudes)
-
-    def densified(self, most: int) -> Block:
-        """See Block; an entry counts as many times as it has numbers that are not zero."""
-        size = self.shape[0] * self.shape[1]
-        filled = size <= SMALL_ARRAY or int(self.levels.sum(dtype=np.int64)) >= MIN_DENSITY * size
-        return ArrayBlock(self.toarray(), self.workers) if size <= most and filled else self
 
     def toarray(self) -> np.ndarray:
         """See Block."""

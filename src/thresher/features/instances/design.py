@@ -14,9 +14,8 @@ from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
-from thresher.data.scan.kept import Kept, learnt
 from thresher.data.scan.pieces import Cost, Generated, Piece
-from thresher.data.scan.sources import reference
+from thresher.data.scan.sources import Kept, learnt, reference
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataTypeError
 from thresher.features.instances.bags import Bags

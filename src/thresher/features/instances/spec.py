@@ -193,7 +193,7 @@ def _factor(design: Design, scale: str | None, spread: np.ndarray) -> np.ndarray
     if design.scaling is None:
         return None
     factor = np.full(design.n_columns, 0.0 if scale == "std" else 1.0)  # of columns of zeros, which a design may omit
-    own = design.scaling.range(0, design.width).factor
+    own = design.scaling.factor
     if scale == "std":
         own = np.where(spread > 0.0, own, 0.0)
     factor[design.ids_in_X(np.arange(design.width))] = own

@@ -11,7 +11,7 @@ from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
-from thresher.data.scan.scores import ColumnScaling, Score
+from thresher.data.scan.scores import Score
 from thresher.errors import InvalidDataError
 from thresher.features.kernels.column_kernel import ColumnKernel
 from thresher.features.kernels.sorted_columns import SortedColumns, sorted_columns
@@ -53,15 +53,15 @@ class Alignment(Score):
         """See Score."""
         return ENTRY_COST * self.vectors
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score."""
         out = np.zeros((self.vectors, hi - lo))
         for first, columns in sorted_columns(block, lo, hi, self.weighted):
             start, stop = first - lo, first - lo + len(columns)
-            out[:, start:stop] = self.of_sorted(columns, None if scaling is None else scaling.range(start, stop))
+            out[:, start:stop] = self.of_sorted(columns, None if scaling is None else scaling.take(slice(start, stop)))
         return out
 
-    def of_sorted(self, columns: SortedColumns, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of_sorted(self, columns: SortedColumns, scaling: Scaling | None = None) -> np.ndarray:
         """The score of sorted columns, which lack the rows of weight zero."""
         table = np.empty((len(columns), 3))
         table[:, loops.SHIFT] = 0.0 if scaling is None or scaling.shift is None else scaling.shift

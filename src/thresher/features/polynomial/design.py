@@ -12,11 +12,10 @@ from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
-from thresher.data.scan.kept import learnt
 from thresher.data.scan.pieces import Cost, Generated, Piece, Stage
 from thresher.data.scan.reducers import Reducer, distinct
-from thresher.data.scan.scores import ColumnScaling, Correlation, Score
-from thresher.data.scan.sources import reference
+from thresher.data.scan.scores import Correlation, Score
+from thresher.data.scan.sources import learnt, reference
 from thresher.errors import UnsupportedDesignError
 from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
 from thresher.features.polynomial.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values
@@ -212,7 +211,7 @@ class ProductDesign(Design):
 
 def product_block(
     columns: Block,
-    scaling: ColumnScaling | None,
+    scaling: Scaling | None,
     inputs: np.ndarray,
     pairs: np.ndarray,
     factors: np.ndarray,

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable, readonly
 from thresher.data.blocks.compressed import CscBlock
+from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.scan.reducers import Collect, Reducer
-from thresher.data.scan.scores import ColumnScaling, Score
+from thresher.data.scan.scores import Score
 from thresher.data.scan.sources import Reference
 from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense, products
@@ -59,7 +60,7 @@ class DistinctValues(Score):
     def __init__(self, weights: ArrayLike):
         self.counts = np.asarray(weights) > 0.0
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score; scaling changes nothing."""
         seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
         for first, indptr, rows, values in _takeable(block).stored_parts(lo, hi):
@@ -83,7 +84,7 @@ class TermSums(Score):
     def _side_by_side(self) -> np.ndarray:
         return np.ascontiguousarray(np.concatenate([self.V, self.peaks[None]]).T)
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score: of dense columns."""
         k = len(self.V)
         out, size = np.zeros((3 * k, hi - lo)), np.abs(self.V)
@@ -98,7 +99,7 @@ class TermSums(Score):
             out[:, start - lo : start - lo + len(z)] = part
         return out
 
-    def of_columns(self, block: CscBlock, columns: np.ndarray, scaling: ColumnScaling | None) -> np.ndarray:
+    def of_columns(self, block: CscBlock, columns: np.ndarray, scaling: Scaling | None) -> np.ndarray:
         """As ``of``, for some columns of a sparse block, whose scaling is given."""
         factor = np.ones(columns.size) if scaling is None else scaling.factor
         sums = np.empty((4, len(self.V), columns.size))
@@ -160,7 +161,7 @@ class Peaks(Score):
 
     vectors = 1
 
-    def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
+    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score; a number for each row, not for each column. Of sparse columns."""
         if not (isinstance(block, Block) and block.sparse):
             raise TypeError(f"the largest values of rows are those of sparse columns, got a {type(block).__name__}")
@@ -206,7 +207,7 @@ def raw_columns(design: Design, ids: np.ndarray) -> Any:
     return block if design.scaling is None else block.base
 
 
-def scaled_values(columns: np.ndarray, scaling: ColumnScaling | None, some: Any) -> np.ndarray:
+def scaled_values(columns: np.ndarray, scaling: Scaling | None, some: Any) -> np.ndarray:
     """The columns (n, m), which are ``some`` of those of ``scaling``, on their scale."""
     if scaling is None:
         return columns

@@ -12,10 +12,9 @@ import numpy as np
 
 from thresher.data.blocks.base import readonly
 from thresher.data.designs.base import Design
-from thresher.data.scan.kept import Kept, learnt
 from thresher.data.scan.pieces import Job, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, largest, passing
-from thresher.data.scan.sources import Reference, reference
+from thresher.data.scan.sources import Kept, Reference, learnt, reference
 from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from thresher.data.blocks.compressed import CscBlock, ranges_between
 from thresher.data.designs.base import Design
-from thresher.data.scan.kept import learnt
 from thresher.data.scan.pieces import Scattered, Stage
 from thresher.data.scan.reducers import Reducer, best_first, passing
-from thresher.data.scan.sources import Reference, reference
+from thresher.data.scan.sources import Reference, learnt, reference
 from thresher.data.workers import SERIAL
 from thresher.features.polynomial.numbers import numbers_of
 from thresher.features.polynomial.terms import SURE, Sifted, Terms, TermSums, raw_columns

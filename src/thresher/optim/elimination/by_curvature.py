@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresher.data.blocks.base import Block
+from thresher.data.blocks.dense import densified
 from thresher.optim.elimination.inverses import LEAST_DIAGONAL, ByColumns, ByRows
 from thresher.optim.elimination.leaving import Order, Station
 from thresher.optim.elimination.needs import Needs
@@ -119,7 +120,7 @@ class _Elimination:
 
     def __init__(self, block, problems, starts, order, tol, deadline):
         self.block, self.problems, self.order, self.tol, self.deadline = block, problems, order, tol, deadline
-        self.columns, self.ids = block.densified(DENSE_ENTRIES), np.arange(block.shape[1])
+        self.columns, self.ids = densified(block, DENSE_ENTRIES), np.arange(block.shape[1])
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, starts[c].w, left, starts[c].b) for c in self.each_problem()])
         (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]

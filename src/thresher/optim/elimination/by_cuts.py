@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from thresher.data.blocks.base import Block
+from thresher.data.blocks.dense import densified
 from thresher.optim.elimination.leaving import Order, Station
 from thresher.optim.elimination.needs import Needs
 from thresher.optim.penalties.layout import PLAIN, Layout
@@ -43,7 +44,7 @@ def eliminate(
     The gap of a station is at most ``tol`` or, if that is less, what the bundle method reaches.
     """
     order = Order.of(layout, block.shape[1], forced, pool, needs)
-    columns, kept = _ColumnsLeft(block.densified(DENSE_ENTRIES)), np.arange(block.shape[1])
+    columns, kept = _ColumnsLeft(densified(block, DENSE_ENTRIES)), np.arange(block.shape[1])
     starts = [_on_all_columns(block, start) for start in starts]
     solutions = _solutions(columns, problems, starts, tol if first_tol is None else first_tol, deadline)
     for stop in stops:

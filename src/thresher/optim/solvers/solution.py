@@ -54,6 +54,11 @@ class Solution:
         return self.dual
 
     @property
+    def start(self) -> "Start":
+        """Where the next solve starts."""
+        return Start(self.w, self.z, self.b, self.memory)
+
+    @property
     def cuts(self) -> int:
         """Number of cuts in the memory; 0 for solvers without any."""
         return getattr(self.memory, "n_cuts", 0)
