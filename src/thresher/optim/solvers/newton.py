@@ -74,7 +74,7 @@ def solve(
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else NEWTON_STEPS
     while best.objective - bound > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
-        if iteration == patience and interior.suits(block, problem, penalty):
+        if iteration == patience and interior.is_suitable(block, problem, penalty):
             rest, enough = Start(best.w, best.z, best.b), max(INTERIOR_TOL * tol, 1e-9 * best.objective)
             best = interior.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
