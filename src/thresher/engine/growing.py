@@ -301,7 +301,7 @@ class Machine(ABC):
             tol = max(tol, min(self.problem.accuracy, WITHIN * self.plan.tol) * self.at_zero)
         penalty = self.plan.penalty(taken, self.budget)
         block = taken.columns_of_classes
-        solver = solver_for(block, self.problem, penalty)
+        solver = solver_for(self.problem, penalty)
         with self.trace.step("solve"):
             solution = solver.solve(block, self.problem, penalty, taken.start, tol=tol, deadline=self.plan.deadline)
         self.taken = taken.solved(solution)

@@ -10,7 +10,7 @@ import numpy as np
 from thresher.engine.growing import is_large
 from thresher.engine.working_set import Taken
 from thresher.optim.dispatch import eliminator_for, solver_for
-from thresher.optim.elimination.needs import Needs
+from thresher.optim.elimination.rules import Needs, Rules
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.margins import Problem
@@ -52,16 +52,17 @@ def thresh(
     """
     if out_of_time(deadline):
         return
-    eliminate = eliminator_for(problem, taken.in_memory).eliminate
+    eliminate = eliminator_for(problem).eliminate
     solutions = apart(taken.solution, taken.layout.classes)
     starts = [Start(solution.w, solution.z, solution.b, solution.memory) for solution in solutions]
     first_tol, tol = (LARGE_TOL, LARGE_TOL) if rough or is_large(taken.in_memory) else (FIRST_TOL, STATION_TOL)
     first_tol, tol = max(first_tol, problem.accuracy), max(tol, problem.accuracy)
-    options: dict[str, Any] = {"forced": taken.forced, "pool": pool, "layout": Layout(taken.layout.sizes)}
-    options["needs"] = None if needs is None else needs(taken.units)
-    options |= {"tol": tol * at_zero, "first_tol": first_tol * at_zero, "deadline": deadline}
+    rules = Rules(
+        tol * at_zero, first_tol * at_zero, Layout(taken.layout.sizes), taken.forced, pool,
+        needs=None if needs is None else needs(taken.units), deadline=deadline,
+    )  # fmt: skip
     with trace.step("thresh"), suppress(DeadlinePassed):
-        for station in eliminate(taken.in_memory, problem.per_class(), starts, counts, **options):
+        for station in eliminate(taken.in_memory, problem.per_class(), starts, counts, rules):
             left = taken.fewer(station.units).solved(end_to_end(station.solutions))
             if station.units.size == exact and not out_of_time(deadline):
                 left = refitted(replace(left, block=taken.in_memory.take(station.kept)), problem, deadline)
@@ -81,7 +82,7 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
         if out_of_time(deadline):
             solutions.append(evaluated(taken.in_memory, part, penalty, old.w, old.z, old.b))
             continue
-        solver = solver_for(taken.in_memory, part, penalty)
+        solver = solver_for(part, penalty)
         solutions.append(solver.solve(taken.in_memory, part, penalty, start, tol=-np.inf, deadline=deadline))
     return taken.solved(end_to_end(solutions))
 

@@ -18,7 +18,7 @@ from thresher.engine.threshing import thresh
 from thresher.engine.working_set import Taken
 from thresher.features.base import Features
 from thresher.features.fitted import FittedFeatures
-from thresher.optim.elimination.needs import Needs
+from thresher.optim.elimination.rules import Needs
 from thresher.optim.problems.margins import Problem
 from thresher.results import Path, Station, Trace
 

@@ -1,6 +1,7 @@
 """Which coordinates of a weight vector belong together: a column, a column over classes, a group of columns, both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,9 +38,13 @@ class Layout:
         """Number of units that this number of columns has."""
         return columns if self.sizes is None else self.sizes.size
 
-    def unit_of(self, columns: int) -> np.ndarray:
+    @cached_property
+    def _unit_of_column(self) -> np.ndarray:
+        return np.repeat(np.arange(self.starts.size), np.asarray(self.sizes))
+
+    def unit_of(self, columns: np.ndarray) -> np.ndarray:
         """The unit of each of the columns."""
-        return np.arange(columns) if self.sizes is None else np.repeat(np.arange(self.sizes.size), self.sizes)
+        return columns if self.sizes is None else self._unit_of_column[columns]
 
     def dots(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
         """v_g'w_g for each unit g."""

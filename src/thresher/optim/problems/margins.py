@@ -87,6 +87,10 @@ class Problem(ABC):
         """Mask of the samples that the objective depends on; None: all of them."""
         return None
 
+    def dual_weights(self) -> np.ndarray | None:
+        """The weights c of a dual function 1'alpha - sum alpha_i^2 / (2 c_i); None if it has another form."""
+        return None
+
     def at_zero(self) -> float:
         """The objective at w = 0 with the best intercept: every gap is a share of it."""
         return self.at(np.zeros(self.size)).loss
@@ -109,21 +113,6 @@ class Curved(Smooth, Protocol):
 
     def guarded_curvature(self, z: np.ndarray, b: float, more: float, least: float) -> np.ndarray:
         """A second derivative with which longer steps are safe: see ``MarginProblem.guarded_curvature``."""
-
-
-@runtime_checkable
-class QuadraticDual(Protocol):
-    """A problem whose dual function may be 1'alpha - sum alpha_i^2 / (2 c_i)."""
-
-    y: np.ndarray
-    cost: np.ndarray
-    loss: Loss
-
-    def dual_at(self, alpha: np.ndarray) -> "MarginDual":
-        """The dual point alpha."""
-
-    def dual_weights(self) -> np.ndarray | None:
-        """The weights c; None if the dual function has another form."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +195,7 @@ class MarginProblem(Problem):
         return MarginDual(alpha, self.y, self.cost, self.loss)
 
     def dual_weights(self) -> np.ndarray | None:
-        """See QuadraticDual."""
+        """See Problem."""
         return self.loss.dual_weights(self.cost)
 
     def curvature_bound(self) -> np.ndarray:

@@ -78,6 +78,7 @@ class _CutPoint(InteriorPoint):
     """
 
     has_careful_steps = True
+    curved: np.ndarray
 
     def __init__(self, parts, totals, shifted):
         counts = [losses.size + 1 for losses, _ in parts]

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresher.data.blocks.base import Block
 from thresher.optim.penalties.norms import KSupport, Piecewise
-from thresher.optim.problems.margins import Problem, QuadraticDual, feasible
+from thresher.optim.problems.margins import Problem, feasible
 from thresher.optim.solvers.barrier import InteriorPoint, SmallerSide
 from thresher.optim.solvers.dual_active_set import dual_solution
 from thresher.optim.solvers.solution import Solution, Start, better, evaluated, out_of_time
@@ -35,8 +35,7 @@ def is_suitable(block: Block, problem: Problem, penalty: Piecewise) -> bool:
     n, m = block.shape
     if n > INTERIOR_SAMPLES or n * m > INTERIOR_ENTRIES:
         return False
-    single = isinstance(penalty, KSupport) and penalty.layout.is_plain
-    return single and isinstance(problem, QuadraticDual) and problem.dual_weights() is not None
+    return isinstance(penalty, KSupport) and penalty.layout.is_plain and problem.dual_weights() is not None
 
 
 def solve(
