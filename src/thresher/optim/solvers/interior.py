@@ -42,7 +42,7 @@ def solve(
     block: Block,
     problem: Any,
     penalty: Any,
-    start: Start,
+    start: Start | Solution,
     *,
     tol: float,
     deadline: float | None = None,
