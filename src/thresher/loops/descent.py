@@ -119,13 +119,16 @@ def _joined(row, begins, slots, kept, clock, place):
 
 
 @helper
-def _score(row, begins, slots, values, seen):
+def _begin(k, rows, seen, clock, params, scores):
+    """Predict example k, and start its round: see ``judged``."""
+    order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     score = 0.0
-    for e in range(begins[row], begins[row + 1]):
+    for e in range(begins[order[k]], begins[order[k] + 1]):
         if place[slots[e]] >= 0:
             score += table[slots[e], WEIGHT] * values[e]
-    return score
+    scores[k] = score + clock[SHIFT]
+    return judged(scores[k], signs[k], weights[k], clock, params)
 
 
 @helper
@@ -167,8 +170,7 @@ def mirror_descent(rows, seen, work, clock, params, scores):
     kept, keys = work
     for k in range(order.size):
         row = order[k]
-        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, params)
+        pull = _begin(k, rows, seen, clock, params, scores)
         if math.isnan(pull):
             return k
         if pull != 0.0:
@@ -195,9 +197,8 @@ def _shrunk(slot, t, table, params):
 
 
 @helper
-def _shrink(slot, since, t, table, params):
-    """Bring a weight of round ``since`` to round ``t``."""
-    table[slot, LAST] = since
+def _shrink(slot, t, table, params):
+    """Bring a weight to round ``t``."""
     table[slot, WEIGHT] = _shrunk(slot, t, table, params)
     table[slot, LAST] = t
 
@@ -220,13 +221,13 @@ def composite_descent(rows, seen, work, clock, params, scores):
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
                 slot = slots[e]
-                table[slot, WEIGHT] = _shrunk(slot, clock[ROUNDS] - 1.0, table, params)
+                _shrink(slot, clock[ROUNDS] - 1.0, table, params)
                 _step(slot, -pull * values[e], table, params)
-                _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, params)
+                _shrink(slot, clock[ROUNDS], table, params)
             _step_shift(pull, clock, params)
         if math.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
             for at in range(np.int64(clock[KEPT])):
-                _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, params)
+                _shrink(kept[at], clock[ROUNDS], table, params)
         if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
             _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
@@ -241,8 +242,7 @@ def plain_descent(rows, seen, work, clock, params, scores):
     rest = 1.0 - params[L2] * params[STEP]
     for k in range(order.size):
         row = order[k]
-        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, params)
+        pull = _begin(k, rows, seen, clock, params, scores)
         if math.isnan(pull):
             return k
         for at in range(np.int64(clock[KEPT])):
@@ -276,8 +276,7 @@ def confidence_weighting(rows, seen, work, clock, params, scores):
     kept, keys = work
     for k in range(order.size):
         row = order[k]
-        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, params)
+        pull = _begin(k, rows, seen, clock, params, scores)
         if math.isnan(pull):
             return k
         if pull == 0.0:

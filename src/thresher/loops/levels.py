@@ -7,6 +7,7 @@ and run over the entries of one input, in the order of storage, then over its le
 
 import numpy as np
 
+from thresher.loops import compressed
 from thresher.loops.compressed import first_at_least
 from thresher.loops.jit import LIGHT, compiled
 
@@ -46,7 +47,7 @@ def correlate(indptr, indices, levels, amplitudes, V, first, last, sums, out):
                 o[begin + level - 1] = total * amplitudes[j, level - 1]
 
 
-@compiled(config=LIGHT)
+@compiled(config=LIGHT, uses=compressed)
 def combine(indptr, indices, levels, amplitudes, W, lo, hi, sums, out):
     """out[r, i - lo] += sum over all inputs and numbers of X[i, j D + l] W[r, j D + l] for rows lo <= i < hi.
 
