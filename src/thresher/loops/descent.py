@@ -165,7 +165,7 @@ def _cut_by_size(kept, keys, count, seen, clock, params):
 @compiled(config=LIGHT)
 def mirror_descent(rows, seen, work, clock, params, scores):
     """B-AMD: the penalty is part of the gradient, so that every feature with a weight moves in every round."""
-    order, begins, slots, values, signs, weights = rows
+    order, begins, slots, values, _, _ = rows
     table, _, place = seen
     kept, keys = work
     for k in range(order.size):
@@ -236,7 +236,7 @@ def composite_descent(rows, seen, work, clock, params, scores):
 @compiled(config=LIGHT)
 def plain_descent(rows, seen, work, clock, params, scores):
     """OFS: weights shrink in every round; after a step they are brought back into a ball, and the largest are kept."""
-    order, begins, slots, values, signs, weights = rows
+    order, begins, slots, values, _, _ = rows
     table, _, place = seen
     kept, keys = work
     rest = 1.0 - params[L2] * params[STEP]

@@ -145,7 +145,7 @@ class Bundle:
 class CutMemory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
 
-    def on(self, block: Block) -> "CutMemory":
+    def on(self, block: ColumnProducts) -> "CutMemory":
         """On a block with more columns after those that were there."""
         return CutMemory(bundle.on(block) for bundle in self)
 
