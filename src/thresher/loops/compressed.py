@@ -142,7 +142,7 @@ def pick_rows(indptr, indices, values, rows, new_indices, new_values):
 
 
 @compiled
-def count_columns(indptr, indices, place, first, last, counts):
+def count_entries(indptr, indices, place, first, last, counts):
     """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0, in rows first <= i < last."""
     for t in range(indptr[first], indptr[last]):
         q = place[np.uintp(indices[t])]

@@ -107,7 +107,7 @@ def _cut(kept, keys, count, seen, clock, params):
 
 
 @helper
-def _joined(row, begins, slots, kept, clock, place):
+def _add_features(row, begins, slots, kept, clock, place):
     """Add the features of the example to those kept; returns their number."""
     count = np.int64(clock[KEPT])
     for e in range(begins[row], begins[row + 1]):
@@ -182,13 +182,13 @@ def mirror_descent(rows, seen, work, clock, params, scores):
             for at in range(np.int64(clock[KEPT])):
                 if table[kept[at], LAST] != clock[ROUNDS]:
                     _step(kept[at], params[L2] * table[kept[at], WEIGHT], table, params)
-        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
+        if pull != 0.0 and _add_features(row, begins, slots, kept, clock, place) > params[BUDGET]:
             _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
 
 
 @helper
-def _shrunk(slot, t, table, params):
+def _shrunk_weight(slot, t, table, params):
     """A weight of Ada-Fobos after round ``t``: since its last update it shrank by the same amount in every round."""
     weight = table[slot, WEIGHT]
     each = params[L1] * params[STEP] / _scale(slot, table, params)
@@ -199,7 +199,7 @@ def _shrunk(slot, t, table, params):
 @helper
 def _shrink(slot, t, table, params):
     """Bring a weight to round ``t``."""
-    table[slot, WEIGHT] = _shrunk(slot, t, table, params)
+    table[slot, WEIGHT] = _shrunk_weight(slot, t, table, params)
     table[slot, LAST] = t
 
 
@@ -213,7 +213,7 @@ def composite_descent(rows, seen, work, clock, params, scores):
         row, score = order[k], 0.0
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _shrunk(slots[e], clock[ROUNDS], table, params) * values[e]
+                score += _shrunk_weight(slots[e], clock[ROUNDS], table, params) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
         if math.isnan(pull):
@@ -228,7 +228,7 @@ def composite_descent(rows, seen, work, clock, params, scores):
         if math.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
             for at in range(np.int64(clock[KEPT])):
                 _shrink(kept[at], clock[ROUNDS], table, params)
-        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
+        if pull != 0.0 and _add_features(row, begins, slots, kept, clock, place) > params[BUDGET]:
             _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
 
@@ -253,7 +253,7 @@ def plain_descent(rows, seen, work, clock, params, scores):
             table[slots[e], WEIGHT] += params[STEP] * pull * values[e]
         if params[INTERCEPT] > 0.0:
             clock[SHIFT] += params[STEP] * pull
-        count, squares = _joined(row, begins, slots, kept, clock, place), 0.0
+        count, squares = _add_features(row, begins, slots, kept, clock, place), 0.0
         for at in range(count):
             squares += table[kept[at], WEIGHT] * table[kept[at], WEIGHT]
         reach = math.sqrt(params[L2]) * math.sqrt(squares)
@@ -295,7 +295,7 @@ def confidence_weighting(rows, seen, work, clock, params, scores):
         if params[INTERCEPT] > 0.0:
             clock[SHIFT] += move * clock[SHIFT_SPREAD]
             clock[SHIFT_SPREAD] = 1.0 / (1.0 / clock[SHIFT_SPREAD] + 1.0 / gamma)
-        count = _joined(row, begins, slots, kept, clock, place)
+        count = _add_features(row, begins, slots, kept, clock, place)
         if count > params[BUDGET]:
             for at in range(count):
                 keys[at] = -table[kept[at], SPREAD]

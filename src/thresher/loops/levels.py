@@ -13,7 +13,7 @@ from thresher.loops.jit import LIGHT, compiled
 
 
 @compiled(config=LIGHT)
-def find(indptr, values, factor, edges, out):
+def find_levels(indptr, values, factor, edges, out):
     """out[t] = how many of the ascending edges[j] are below |values[t]| factor[j], for the entries t of input j."""
     for j in range(indptr.size - 1):
         for t in range(indptr[j], indptr[j + 1]):
@@ -74,7 +74,7 @@ def combine(indptr, indices, levels, amplitudes, W, lo, hi, sums, out):
 
 
 @compiled(config=LIGHT)
-def write(indptr, indices, levels, amplitudes, ids, out):
+def write_columns(indptr, indices, levels, amplitudes, ids, out):
     """out[k, i] = X[i, ids[k]] for all rows i; ``out`` is zero."""
     size = amplitudes.shape[1]
     for k in range(ids.size):

@@ -64,7 +64,7 @@ class Scannable(ABC):
 
     @abstractmethod
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
-        """Fill anchor (hi - lo,) and out (moments.ROWS, hi - lo), zeroed: see ``loops.moments``."""
+        """Fill anchor (hi - lo,) and out (moments.STATISTICS, hi - lo), zeroed: see ``loops.moments``."""
 
 
 class Block(Scannable):
@@ -113,7 +113,7 @@ class Block(Scannable):
         first = int(np.argmax(weights > 0))
         for start in range(lo, hi, DENSE_COLUMNS):
             stop = min(start + DENSE_COLUMNS, hi)
-            A, part = self.take(np.arange(start, stop)).toarray().T, np.zeros((moments.ROWS, stop - start))
+            A, part = self.take(np.arange(start, stop)).toarray().T, np.zeros((moments.STATISTICS, stop - start))
             anchor[start - lo : stop - lo] = A[:, first]
             moments.row_statistics(readonly(A), weights, anchor[start - lo : stop - lo].copy(), 0, stop - start, part)
             out[:, start - lo : stop - lo] = part

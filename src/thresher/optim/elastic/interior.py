@@ -116,7 +116,7 @@ class ElasticInterior(InteriorPoint):
     def _solution(self):
         """Update what follows from the point; the solution there with exact zeros.
 
-        Its w is as one step of proximal gradients leaves it, which moves an optimum nowhere.
+        Its w is as one step of proximal gradients leaves it, which leaves an optimum where it is.
         """
         self.refresh()
         objective, theta = self.objective, self.theta

@@ -81,10 +81,6 @@ class _Place(NamedTuple):
     units: np.ndarray
     solutions: list[Solution]
 
-    @property
-    def gap(self):
-        return sum(solution.gap for solution in self.solutions)
-
 
 class _Elimination:
     """The columns in memory, the current place, and the inverses of the second derivatives there.
@@ -226,9 +222,9 @@ class _Elimination:
         inverse.refresh(problem.guarded_curvature(old.z, old.b, GUARD_MORE, GUARD_LEAST * self.ids.size))
         step = inverse.times(old.scores - old.w)
         for length in GUARDED_LENGTHS:
-            there = self.solved(c, old.w + length * step, self.here.left, old.b)
-            if there.objective < old.objective:
-                return there
+            solution = self.solved(c, old.w + length * step, self.here.left, old.b)
+            if solution.objective < old.objective:
+                return solution
         return old
 
     def by_newton(self, c, old, tol):
@@ -236,16 +232,17 @@ class _Elimination:
         left = self.here.left
         block = self.block.take(self.ids[left])
         start = Start(old.w[left], old.z, old.b)
-        penalty = KSupport(block.shape[1])
-        found = newton.solve(block, self.problems[c], penalty, start, tol=tol, deadline=self.rules.deadline)
-        w, scores = np.zeros(left.size), np.zeros(left.size)
-        w[left], scores[left] = found.w, found.scores
-        return replace(found, w=w, scores=scores)
+        penalty, deadline = KSupport(block.shape[1]), self.rules.deadline
+        solution = newton.solve(block, self.problems[c], penalty, start, tol=tol, deadline=deadline)
+        full = np.zeros((2, left.size))
+        full[:, left] = solution.w, solution.scores
+        return replace(solution, w=full[0], scores=full[1])
 
     def good(self, ahead):
         """How many places of ``ahead`` are accepted: solved, and on the columns that the weights before imply."""
         for index, place in enumerate(ahead):
-            if not place.gap <= self.rules.tol or (index and not self.is_right(ahead[index - 1], place)):
+            gap = sum(solution.gap for solution in place.solutions)
+            if not gap <= self.rules.tol or (index and not self.is_right(ahead[index - 1], place)):
                 return index
         return len(ahead)
 
@@ -254,8 +251,7 @@ class _Elimination:
         for c in self.each_problem():
             self.refresh(c, self.here.solutions[c], stale=False)
         weights, masks = self.modelled(stops)
-        here = self.here.solutions
-        solutions = [self.evaluated(c, weights[c], masks, here[c].b) for c in self.each_problem()]
+        solutions = [self.evaluated(c, weights[c], masks, self.here.solutions[c].b) for c in self.each_problem()]
         first, before = -1, np.inf
         for _ in range(BATCH_STEPS if len(stops) > 1 else 0):
             gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
@@ -307,8 +303,7 @@ class _Elimination:
         """A Newton step from ``solution``, with the inverse on its columns."""
         residual = solution.scores - solution.w
         U = self.gone[c][: mask.size, : np.count_nonzero(self.here.left) - np.count_nonzero(mask)]
-        step = self.inverses[c].times(residual) - U @ (U.T @ residual)
-        return np.where(mask, solution.w + step, 0.0)
+        return np.where(mask, solution.w + (self.inverses[c].times(residual) - U @ (U.T @ residual)), 0.0)
 
     def move(self, place):
         """Continue from ``place``: the columns that it lacks leave; the smaller side may change."""

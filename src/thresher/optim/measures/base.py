@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.optim.measures.cuts import Oracle, Rows, checked_scores, checked_weights, signs
+from thresher.optim.measures.cuts import LabelledRows, Oracle, checked_scores, checked_weights, signs
 from thresher.optim.measures.labellings import CountsOracle, FixedCountOracle, best_rows
 from thresher.optim.measures.scorer import MeasureScorer
 from thresher.optim.named_values import Named
@@ -156,7 +156,7 @@ class Measure(Named, ABC):
         Oracle
             With ``cut(scores)`` and ``risk(scores)``.
         """
-        rows = Rows.of(y, weights)
+        rows = LabelledRows.of(y, weights)
         if not rows.counted:
             self._check_weighted()
         return self.oracle(rows)
@@ -232,12 +232,12 @@ class Measure(Named, ABC):
         raise NotImplementedError(f"{type(self).__name__} has is_weighted = True, but no weighted_score_of")
 
     @abstractmethod
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """The search for the most violated labelling or ranking.
 
         Parameters
         ----------
-        rows : Rows
+        rows : LabelledRows
             Labels and weights, with at least one row of each class.
 
         Returns
@@ -352,7 +352,7 @@ class ConfusionMeasure(Measure):
         """See Measure: one less the loss of the labels that the scores give."""
         return 1.0 - self.loss_of(y, self.label(scores, int((y > 0).sum())))
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure: an exact search."""
         k = self.n_predicted(rows.n_positive, rows.n)
         return CountsOracle(rows, self.loss_of_counts) if k is None else FixedCountOracle(rows, self.loss_of_counts, k)

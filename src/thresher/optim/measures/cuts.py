@@ -18,7 +18,7 @@ WEIGHT_ROUNDING = 1e-12  # of a sum of weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rows:
+class LabelledRows:
     """The labels and weights that all cuts of a problem share. Rows of weight zero do not count.
 
     Attributes
@@ -40,7 +40,7 @@ class Rows:
     steps: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray, weights: np.ndarray | None = None) -> "Rows":
+    def of(cls, y: np.ndarray, weights: np.ndarray | None = None) -> "LabelledRows":
         """The rows of labels and weights, checked."""
         y = signs("y", y)
         weights = np.ones(y.size) if weights is None else checked_weights(weights, y.size)
@@ -87,13 +87,13 @@ class Cut(ABC):
         Delta(y, y').
     key : bytes
         The labelling or ranking, packed.
-    rows : Rows
+    rows : LabelledRows
         What all cuts of an oracle share.
     """
 
     loss: float
     key: bytes = field(repr=False)
-    rows: Rows = field(repr=False)
+    rows: LabelledRows = field(repr=False)
 
     @abstractmethod
     def vector(self) -> np.ndarray:
@@ -118,7 +118,7 @@ class LabelCut(Cut):
     mean: float = 0.0
 
     @classmethod
-    def of(cls, rows: Rows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelCut":
+    def of(cls, rows: LabelledRows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelCut":
         """The cut of the labelling that differs from y where ``flips`` is true."""
         return cls(float(loss), np.packbits(flips).tobytes(), rows, float(mean))
 
@@ -129,8 +129,7 @@ class LabelCut(Cut):
 
     def flips(self) -> np.ndarray:
         """Where the labelling differs from y: bool of shape (n_rows,)."""
-        packed = np.frombuffer(self.key, dtype=np.uint8)
-        return np.unpackbits(packed, count=self.rows.y.size).view(bool)
+        return np.unpackbits(np.frombuffer(self.key, dtype=np.uint8), count=self.rows.y.size).view(bool)
 
     def labels(self) -> np.ndarray:
         """The labelling y'; rows that do not count keep their label."""
@@ -169,7 +168,7 @@ class Oracle(ABC):
 
     Attributes
     ----------
-    rows : Rows
+    rows : LabelledRows
         Labels and weights.
     shift : bool
         Whether a shift of all scores changes the risk: where the number of predicted positives is free.
@@ -177,7 +176,7 @@ class Oracle(ABC):
 
     shift: bool = False
 
-    def __init__(self, rows: Rows):
+    def __init__(self, rows: LabelledRows):
         self.rows = rows
 
     @abstractmethod

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from thresher.loops import measures as loops
-from thresher.optim.measures.cuts import LabelCut, Oracle, Rows, ShiftSearch, Violation, checked_scores
+from thresher.optim.measures.cuts import LabelCut, LabelledRows, Oracle, ShiftSearch, Violation, checked_scores
 
 VALUE_ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
-MOST_PAIRS = 1 << 20  # pairs of counts whose losses are in memory together
+COUNT_PAIRS = 1 << 20  # pairs of counts whose losses are in memory together
 
 LossOfCounts = Callable[[Any, Any, int, int], Any]  # of true and false positives, which may be arrays, and P and N
 
@@ -76,7 +76,7 @@ class CountsOracle(LabellingOracle):
 
     shift = True
 
-    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts):
+    def __init__(self, rows: LabelledRows, loss_of_counts: LossOfCounts):
         super().__init__(rows)
         self.loss_of_counts = loss_of_counts
 
@@ -122,10 +122,9 @@ class CountsOracle(LabellingOracle):
         room = 1.0 - self.loss(np.argmax(true_part), np.argmax(false_part)) + VALUE_ROUNDING
         a = np.flatnonzero(true_part >= true_part.max() - room)
         b = np.flatnonzero(false_part >= false_part.max() - room)
-        best, step = np.empty(a.size, dtype=np.int64), max(1, MOST_PAIRS // b.size)
+        best, step = np.empty(a.size, dtype=np.int64), max(1, COUNT_PAIRS // b.size)
         for lo in range(0, a.size, step):
-            values = self.loss(a[lo : lo + step, None], b) + false_part[b]
-            best[lo : lo + step] = b[np.argmax(values, axis=1)]
+            best[lo : lo + step] = b[np.argmax(self.loss(a[lo : lo + step, None], b) + false_part[b], axis=1)]
         return a, best
 
 
@@ -136,7 +135,7 @@ class FBetaOracle(CountsOracle):
     moves with a in one direction for beta >= 1 alone, so that each a has a binary search of its own, all at once.
     """
 
-    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts, beta: float):
+    def __init__(self, rows: LabelledRows, loss_of_counts: LossOfCounts, beta: float):
         super().__init__(rows, loss_of_counts)
         self.square = beta * beta
 
@@ -187,7 +186,7 @@ class FixedCountOracle(LabellingOracle):
     zero it is the paper's.
     """
 
-    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts, k: int):
+    def __init__(self, rows: LabelledRows, loss_of_counts: LossOfCounts, k: int):
         super().__init__(rows)
         self.loss_of_counts, self.k = loss_of_counts, k
         self.mean = (rows.n_positive - k) / rows.n**2
@@ -215,12 +214,11 @@ class _Sorted:
     negatives are.
     """
 
-    def __init__(self, rows: Rows, scores: np.ndarray):
+    def __init__(self, rows: LabelledRows, scores: np.ndarray):
         self.rows, self.scores = rows, scores
         self.positives = np.sort(scores[rows.positives])[::-1]
         self.negatives = np.sort(scores[rows.negatives])[::-1]
-        below = np.cumsum(self.positives[::-1])[::-1]
-        self.true_part = -np.append(below, 0.0) / rows.n
+        self.true_part = -np.append(np.cumsum(self.positives[::-1])[::-1], 0.0) / rows.n
         self.false_part = np.concatenate([[0.0], np.cumsum(self.negatives)]) / rows.n
 
     def flips(self, a: int, b: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from thresher.errors import InvalidDataError
 from thresher.loops import measures as loops
 from thresher.optim.measures.base import Measure
-from thresher.optim.measures.cuts import Cut, Oracle, Rows, checked_scores
+from thresher.optim.measures.cuts import Cut, LabelledRows, Oracle, checked_scores
 from thresher.state import register
 
 
@@ -27,7 +27,7 @@ class RankCut(Cut):
     """
 
     @classmethod
-    def of(cls, rows: Rows, loss: float, swapped: np.ndarray) -> "RankCut":
+    def of(cls, rows: LabelledRows, loss: float, swapped: np.ndarray) -> "RankCut":
         """The cut of a ranking with these numbers of swapped pairs."""
         return cls(float(loss), swapped.astype(np.int32).tobytes(), rows)
 
@@ -43,7 +43,7 @@ class RankCut(Cut):
         return swapped_weights(rows, swapped)
 
 
-def swapped_weights(rows: Rows, swapped: np.ndarray) -> np.ndarray:
+def swapped_weights(rows: LabelledRows, swapped: np.ndarray) -> np.ndarray:
     """The vector of a cut where rows have weights.
 
     The ranking is in the numbers: above a positive that is in c swapped pairs are the c negatives that are in the most
@@ -177,7 +177,7 @@ class RocArea(Measure):
         below, upto = (sums[np.searchsorted(rising, scores[positive], side=side)] for side in ("left", "right"))
         return float(0.5 * (own @ (below + upto)) / (own.sum() * sums[-1]))
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure."""
         return RocOracle(rows)
 
@@ -217,7 +217,7 @@ class AveragePrecision(Measure):
             raise InvalidDataError("average precision is undefined: y has no positive rows")
         return float((np.diff(hits, prepend=0) * (hits / (last + 1))).sum() / hits[-1])
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure."""
         return PrecisionOracle(rows)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thresher.optim.measures.base import ConfusionMeasure, Measure
-from thresher.optim.measures.cuts import Oracle, Rows
+from thresher.optim.measures.cuts import LabelledRows, Oracle
 from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle
 from thresher.optim.measures.rankings import AveragePrecision, RocArea
 from thresher.optim.named_values import is_positive
@@ -45,7 +45,7 @@ class ErrorRate(ConfusionMeasure):
         """See Measure."""
         return float(np.average(self.label(scores) == y, weights=weights))
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure."""
         return ErrorOracle(rows)
 
@@ -62,7 +62,7 @@ class _OfPrecisionAndRecall(ConfusionMeasure):
         scale = wrong + (1.0 + square) * true
         return np.divide(wrong, scale, out=np.ones(np.shape(scale)), where=true > 0.0)
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure."""
         return FBetaOracle(rows, self.loss_of_counts, self.beta)
 
@@ -149,6 +149,7 @@ class PRBEP(ConfusionMeasure):
         return int(n_positive)
 
 
+@dataclass(frozen=True, eq=False)
 class _AtK(ConfusionMeasure):
     """A measure of the k samples with the largest scores."""
 
@@ -189,7 +190,7 @@ class _AtK(ConfusionMeasure):
     def of_share(self, share: float) -> Self:
         """See Measure: a number of samples is that share of it."""
         if isinstance(self.k, int) and share < 1.0:
-            return type(self)(max(1, round(share * self.k)))  # type: ignore[call-arg]
+            return type(self)(max(1, round(share * self.k)))
         return self
 
 
@@ -211,7 +212,6 @@ class PrecisionAtK(_AtK):
     0.6666666666666666
     """
 
-    k: float
     name: ClassVar[str] = "precision_at_k"
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
@@ -237,7 +237,6 @@ class RecallAtK(_AtK):
     0.5
     """
 
-    k: float
     name: ClassVar[str] = "recall_at_k"
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:

@@ -26,9 +26,8 @@ class Layout:
     @property
     def starts(self) -> np.ndarray:
         """Index of the first column of each unit; only if there are ``sizes``."""
-        if self.sizes is None:
-            raise ValueError("every column is its own unit: there are no sizes")
-        return np.cumsum(self.sizes) - self.sizes
+        sizes = np.asarray(self.sizes)
+        return np.cumsum(sizes) - sizes
 
     def by_class(self, w: np.ndarray) -> np.ndarray:
         """The weights as (classes, columns)."""
@@ -64,8 +63,7 @@ class Layout:
 
     def first(self, values: np.ndarray) -> np.ndarray:
         """The value at the first coordinate of each unit: the inverse of ``spread``."""
-        per_column = self.by_class(values)[0]
-        return per_column if self.sizes is None else per_column[self.starts]
+        return self.by_class(values)[0][... if self.sizes is None else self.starts]
 
     def columns(self, units: np.ndarray) -> np.ndarray:
         """Positions of the columns of ``units``, unit after unit."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresher.optim.measures.base import Measure
 from thresher.optim.measures.cuts import Cut, Oracle, ShiftSearch, Violation
-from thresher.optim.problems.margins import DualPoint, Evaluation, Problem
+from thresher.optim.problems.margins import DualPoint, Evaluation, LabelledProblem
 
 SHIFT_ROUNDING = 1e-12  # of the risk: shifts that differ by less are equally good
 BRACKET_STEP, BRACKET_GROWTH = 0.1, 4.0  # of the search for a bracket of the best shift
@@ -72,14 +72,12 @@ class BestShift(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CutProblem(Problem):
+class CutProblem(LabelledProblem):
     """The risk of a measure times ``total``; labels y = +-1 and costs of all classes, class after class.
 
     Samples without cost do not count. ``total`` is the sum of the costs of a class.
     """
 
-    y: np.ndarray
-    cost: np.ndarray
     measure: Measure
     fit_intercept: bool = True
     classes: int = 1
@@ -105,20 +103,6 @@ class CutProblem(Problem):
     def shifted(self) -> bool:
         """Whether the shift is a variable."""
         return self.fit_intercept and self.oracles[0].shift
-
-    @property
-    def size(self) -> int:
-        """Number of scores."""
-        return self.y.size
-
-    def per_class(self) -> "list[CutProblem]":
-        """See Problem."""
-        pairs = zip(self.by_class(self.y), self.by_class(self.cost), strict=True)
-        return [CutProblem(y, cost, self.measure, self.fit_intercept) for y, cost in pairs]
-
-    def samples_that_count(self) -> np.ndarray:
-        """See Problem: those with a cost."""
-        return np.any(self.by_class(self.cost) > 0.0, axis=0)
 
     def best_shift(self, c: int, z: np.ndarray, start: float, slack: float = 0.0) -> BestShift:
         """Class ``c`` at its scores z; the best shift is looked for until the risk is known up to ``slack``."""

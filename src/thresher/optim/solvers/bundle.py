@@ -27,8 +27,8 @@ TRIAL_SHARES = 0.2, 0.04  # where a step that does not decrease the objective is
 BOUND_PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress
 MOST_BARREN = 10  # iterations in a row without a cut that was not seen before: only rounding errors are left
 MOST_IDLE, GAP_PROGRESS = 30, 0.1  # iterations, and five for each column, in which the gap falls by less than a tenth
-OBJECTIVE_ROUNDING = 16.0 * np.finfo(float).eps  # of C n: gaps that are not told from rounding errors
-TINY = np.finfo(float).tiny
+OBJECTIVE_ROUNDING = 16.0 * np.finfo(float).eps  # of C n: smaller gaps may be rounding errors
+LEAST_SHARE = np.finfo(float).tiny
 LARGEST_SQUARE = 1e12  # of C n x^2, where x is the product of a cut with a column: see ``BundleSearch.factors``
 
 
@@ -123,7 +123,7 @@ class BundleSearch:
 
     @property
     def rounding(self):
-        """Differences of objectives that are not told from rounding errors."""
+        """Smaller differences of objectives may be rounding errors."""
         return OBJECTIVE_ROUNDING * float(self.problem.totals.sum())
 
     def has_converged(self, tol):
@@ -160,8 +160,7 @@ class BundleSearch:
         """
         bound, self.iterations = self.bound, self.iterations + 1
         weighted = self.weigh(self.aim(tol) if self.warm and self.iterations == 1 else self.gap)
-        z = self.block.combine(weighted.w)
-        trial = self.at(weighted.w, z, weighted.shifts, self.gap)
+        trial = self.at(weighted.w, self.block.combine(weighted.w), weighted.shifts, self.gap)
         if self.leading is None or self.bound > bound:
             self.leading = trial
         points = [trial, *self.between(self.best, trial)]
@@ -191,11 +190,11 @@ class BundleSearch:
             smaller = [part._replace(G=part.G * factors, Q=None) for part in parts]
             weighted = scaled_weights(smaller, layout, penalty.forced, penalty.k, **options)
             weighted = weighted._replace(w=weighted.w * np.tile(factors, len(parts)))
-        a = [feasible(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
+        a = [feasible_weights(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
         gain = float(sum(part.losses @ weights for part, weights in zip(parts, a, strict=True)))
         scores = np.concatenate([part.G.T @ weights for part, weights in zip(parts, a, strict=True)])
         shares = [weights.sum() / part.total for part, weights in zip(parts, a, strict=True)]
-        room = 1.0 / max(*shares, TINY)
+        room = 1.0 / max(*shares, LEAST_SHARE)
         bound = Mixture(scores, gain, room).bound(2.0 * penalty.conjugate(scores))
         progress = bound > self.bound + BOUND_PROGRESS * self.gap
         if bound > self.bound or self.mixed is None:
@@ -229,7 +228,7 @@ class BundleSearch:
                 return
 
     def useful(self) -> BundlePoint:
-        """The best point, or the one that the bound leads to where rounding errors do not tell their objectives apart.
+        """The best point, or the one that the bound leads to where their objectives differ by rounding errors only.
 
         Where no model is better than none, a small share of that one: its objective is that of no model up to
         FINEST_GAP, and it orders samples and features, which zero weights do not. The bounds of the first iterations
@@ -266,7 +265,7 @@ class BundleSearch:
         )  # fmt: skip
 
 
-def feasible(a: np.ndarray, cuts: CutTable, shifted: bool) -> np.ndarray:
+def feasible_weights(a: np.ndarray, cuts: CutTable, shifted: bool) -> np.ndarray:
     """Weights that obey the constraints: what is left of sums'a = 0 goes to the first two cuts, all of one label."""
     a = np.maximum(a, 0.0)
     if shifted:

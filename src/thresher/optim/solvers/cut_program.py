@@ -172,8 +172,7 @@ class _Plain(_CutPoint):
         self.curved = self.Q @ self.a
 
     def factored(self):
-        M = self.Q + np.diag(self.multipliers[0] / self.a)
-        factor, failed = dpotrf(M.T, lower=1, overwrite_a=1)
+        factor, failed = dpotrf((self.Q + np.diag(self.multipliers[0] / self.a)).T, lower=1, overwrite_a=1)
         return not failed and self.bordered(lambda right: dpotrs(factor, right, lower=1)[0], self.E.T, 0.0)
 
     def newton(self, goals, predictor):

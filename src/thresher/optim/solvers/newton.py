@@ -24,7 +24,7 @@ DENSE_ENTRIES = 1 << 22  # entries up to which the block may be copied into a pl
 # ... of groups, whose columns are often nearly dependent: conjugate gradients are slow there
 DENSE_GROUP_ENTRIES = 1 << 24
 WIDE_ROWS = 3.0  # rows per column up to which ``interior`` begins, if it suits
-NEWTON_STEPS = 60  # steps after which it takes over
+STEPS_BEFORE_INTERIOR = 60  # steps after which it takes over
 INTERIOR_TOL = 0.01  # it is asked for this share of the tolerance: two steps more, about what the last step here gives
 NEWTON_ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
 NEWTON_IDLE = 3  # steps without progress after which only rounding errors are left
@@ -67,7 +67,7 @@ def solve(
     point = evaluated(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
-    patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else NEWTON_STEPS
+    patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else STEPS_BEFORE_INTERIOR
     while best.objective - bound > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
         if iteration == patience and interior.is_suitable(block, problem, penalty):
             enough = max(INTERIOR_TOL * tol, 1e-9 * best.objective)
