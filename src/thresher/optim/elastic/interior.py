@@ -68,7 +68,7 @@ class ElasticInterior(InteriorPoint):
 
     def join(self, X: np.ndarray, v: np.ndarray) -> None:
         """Add columns, with their current v; they begin where the others are on the way to zero."""
-        _, (*_, mean) = self.means(self.pairs())
+        mean = self.means(self.pairs())[-1]
         a, d, r, l = self.multipliers  # noqa: E741 - as in the module's formulas
         beta, u = self.objective.beta, self._inside(v)
         self.X = np.column_stack([self.X, X])
@@ -82,7 +82,8 @@ class ElasticInterior(InteriorPoint):
         ``monitor`` (a SolveMonitor) counts the steps, and ends the solve when its time is over.
         """
         self.monitor, self.idle, self.last_products = monitor, 0, self.products
-        self.run(ELASTIC_STEPS, ELASTIC_IDLE, lambda: self.best.gap <= tol or monitor.late)
+        with np.errstate(all="ignore"):  # a point that is on a bound, up to rounding, has no step
+            self.run(ELASTIC_STEPS, ELASTIC_IDLE, lambda: self.best.gap <= tol or monitor.late)
         return self.best
 
     def look(self) -> None:
@@ -100,13 +101,17 @@ class ElasticInterior(InteriorPoint):
         beta = self.objective.beta
         self.theta_below, self.u_below, self.u_above = 1.0 - self.theta, beta - self.u, beta + self.u
 
+    def measured(self, pairs):
+        """See InteriorPoint: the mean of rows, weighted by cost, plus that of columns."""
+        of_theta, _, of_u, _ = self.means(pairs)
+        return of_theta + of_u
+
     def means(self, pairs, share=1.0):
-        """See InteriorPoint: of rows, weighted by cost, and of columns; their sum is the measure of all products."""
+        """See InteriorPoint: of rows, weighted by cost, and of columns."""
         cost = self.objective.cost
-        of_rows = sum(float(cost @ (value * multiplier)) for value, multiplier in pairs[:2])
-        of_columns = sum(float(value @ multiplier) for value, multiplier in pairs[2:])
-        row_mean, column_mean = of_rows / (2.0 * float(cost.sum())), of_columns / (2.0 * self.u.size)
-        return row_mean + column_mean, share * np.array([row_mean, row_mean, column_mean, column_mean])
+        of_rows = sum(float(cost @ (value * multiplier)) for value, multiplier in pairs[:2]) / (2.0 * float(cost.sum()))
+        of_columns = sum(float(value @ multiplier) for value, multiplier in pairs[2:]) / (2.0 * self.u.size)
+        return [share * of_rows, share * of_rows, share * of_columns, share * of_columns]
 
     def _inside(self, v):
         """The u next to v, a little inside its bounds."""

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 BOUNDARY_SHARE = 0.995  # share of the way to the boundary that a step goes at most
 SHORTEST_STEP = 1e-8  # shorter steps do not lead anywhere
 CAREFUL_SHARE = 0.3  # of the mean product: what all are to be after a step without second-order terms
-HALVED = 0.5 ** np.arange(12)  # what is tried of such a step
+HALVED = tuple(0.5**k for k in range(12))  # what is tried of such a step
 
 Pairs = Sequence[tuple[np.ndarray, np.ndarray]]
 
@@ -98,24 +98,23 @@ class InteriorPoint(ABC):
         """Whether a step has not led too far. Where all is linear, none does."""
         return True
 
-    def pairs(self, move: Move | None = None, length: float = 0.0) -> Pairs:
-        """(value, multiplier) of each constraint, perhaps after a move."""
+    def pairs(self) -> Pairs:
+        """(value, multiplier) of each constraint."""
         values = [getattr(self, name) for name in self.constrained]
-        pairs = list(zip(values, self.multipliers, strict=True))
-        if move is None:
-            return pairs
-        steps = zip(pairs, move.changes, strict=True)
-        return [(value + length * s, multiplier + length * t) for (value, multiplier), (s, t) in steps]
+        return list(zip(values, self.multipliers, strict=True))
 
-    def means(self, pairs: Pairs, share: float = 1.0) -> tuple[float, np.ndarray]:
-        """(a measure of all products, ``share`` of the mean product of each constraint): here of all together."""
-        total = sum(float(value @ multiplier) for value, multiplier in pairs)
-        return total, np.full(len(pairs), share * total / sum(value.size for value, _ in pairs))
+    def measured(self, pairs: Pairs) -> float:
+        """A measure of the products of values and multipliers: here their sum."""
+        return sum(float(value @ multiplier) for value, multiplier in pairs)
+
+    def means(self, pairs: Pairs, share: float = 1.0) -> list[float]:
+        """``share`` of the mean product of each constraint: here of all together."""
+        return [share * self.measured(pairs) / sum(value.size for value, _ in pairs)] * len(pairs)
 
     @property
     def products(self) -> float:
         """The measure of all products, which falls to zero."""
-        return self.means(self.pairs())[0]
+        return self.measured(self.pairs())
 
     def run(self, most_steps: int, patience: int, is_done: Callable[[], bool]) -> None:
         """Steps until ``is_done``, ``patience`` of them in a row without progress, or rounding errors forbid more."""
@@ -127,52 +126,53 @@ class InteriorPoint(ABC):
     def step(self) -> bool:
         """Mehrotra's predictor and corrector, with one factorisation; False if rounding errors forbid it."""
         self.steps += 1
-        with np.errstate(all="ignore"):  # a point that is on a bound, up to rounding, has no step
-            if not self.factored():
-                return False
-            pairs = self.pairs()
-            before, means = self.means(pairs)
-            predictor = self.direction(np.zeros(len(pairs)))
-            after, _ = self.means(self.pairs(predictor, self.longest(predictor, self.predictor_share)))
-            aims = means * (after / before) ** 3
-            if self.moved(self.direction(aims, predictor), HALVED[:1]):
-                return True
-            if not self.has_careful_steps:
-                return False
-            aims = np.maximum(aims, self.means(pairs, CAREFUL_SHARE)[1])
-            return self.moved(self.direction(aims), HALVED)
+        if not self.factored():
+            return False
+        pairs = self.pairs()
+        predictor = self.direction(pairs, [0.0] * len(pairs))
+        length = longest(pairs, predictor.changes, self.predictor_share)
+        steps = zip(pairs, predictor.changes, strict=True)
+        after = self.measured([(value + length * s, other + length * t) for (value, other), (s, t) in steps])
+        centring = (after / self.measured(pairs)) ** 3
+        aims = [mean * centring for mean in self.means(pairs)]
+        if self.moved(pairs, self.direction(pairs, aims, predictor), HALVED[:1]):
+            return True
+        if not self.has_careful_steps:
+            return False
+        aims = [max(aim, least) for aim, least in zip(aims, self.means(pairs, CAREFUL_SHARE), strict=True)]
+        return self.moved(pairs, self.direction(pairs, aims), HALVED)
 
-    def direction(self, goals: np.ndarray, predictor: Move | None = None) -> Move:
-        """The step to where the products of each constraint are its goal, up to second-order terms of ``predictor``."""
-        aims: list[np.ndarray] = list(goals)
+    def direction(self, pairs: Pairs, aims: list[float], predictor: Move | None = None) -> Move:
+        """The step to where the products of each constraint are its aim, up to second-order terms of ``predictor``."""
+        goals: list[Any] = aims
         if predictor is not None:
-            aims = [goal - change * other for goal, (change, other) in zip(goals, predictor.changes, strict=True)]
-        parts = self.newton(aims, None if predictor is None else predictor.parts)
-        steps = zip(aims, self.pairs(), [parts[name] for name in self.constrained], strict=True)
-        changes = [(s, aim / value - multiplier - multiplier / value * s) for aim, (value, multiplier), s in steps]
+            goals = [aim - s * t for aim, (s, t) in zip(aims, predictor.changes, strict=True)]
+        parts = self.newton(goals, None if predictor is None else predictor.parts)
+        steps = zip(goals, pairs, [parts[name] for name in self.constrained], strict=True)
+        changes = [(s, goal / value - multiplier - multiplier / value * s) for goal, (value, multiplier), s in steps]
         return Move(parts, changes)
 
-    def longest(self, move: Move, share: float) -> float:
-        """``share`` of the way to the boundary, but at most 1; nan if the move is not finite."""
-        values = np.concatenate([part for pair in self.pairs() for part in pair])
-        change = np.concatenate([part for pair in move.changes for part in pair])
-        if not np.isfinite(change).all():
-            return np.nan
-        falling = change < 0.0
-        return share * min(float((values[falling] / -change[falling]).min(initial=np.inf)), 1.0 / share)
-
-    def moved(self, move: Move, shares: np.ndarray) -> bool:
+    def moved(self, pairs: Pairs, move: Move, shares: Sequence[float]) -> bool:
         """Go along a move, by the first of ``shares`` of the way to the boundary that is not too far, if any."""
-        here, length = vars(self).copy(), self.longest(move, BOUNDARY_SHARE)
+        length, before = longest(pairs, move.changes, BOUNDARY_SHARE), vars(self).copy()
         for share in shares:
-            if not share * length > SHORTEST_STEP:
+            step = share * length
+            if not step > SHORTEST_STEP:
                 return False
-            for name, change in move.parts.items():
-                setattr(self, name, here[name] + share * length * change)
-            steps = zip(here["multipliers"], move.changes, strict=True)
-            self.multipliers = [multiplier + share * length * change for multiplier, (_, change) in steps]
+            vars(self).update({name: before[name] + step * change for name, change in move.parts.items()})
+            self.multipliers = [other + step * t for (_, other), (_, t) in zip(pairs, move.changes, strict=True)]
             self.refresh()
             if self.is_near():
                 return True
-            vars(self).update(here)
+            vars(self).update(before)
         return False
+
+
+def longest(pairs: Pairs, changes: Pairs, share: float) -> float:
+    """``share`` of the way to where a value or a multiplier is zero, but at most 1; nan if a change is not finite."""
+    values = np.concatenate([part for pair in pairs for part in pair])
+    change = np.concatenate([part for pair in changes for part in pair])
+    if not np.isfinite(change).all():
+        return np.nan
+    falling = change < 0.0
+    return share * min(float((values[falling] / -change[falling]).min(initial=np.inf)), 1.0 / share)

@@ -79,6 +79,7 @@ class _CutPoint(InteriorPoint):
 
     has_careful_steps = True
     curved: np.ndarray
+    rest = np.inf  # the gap before the next step
 
     def __init__(self, parts, totals, shifted):
         counts = [losses.size + 1 for losses, _ in parts]
@@ -106,13 +107,14 @@ class _CutPoint(InteriorPoint):
         """
         tol = max(tol, LEAST_TOL)
         self.best, self.least = self.weights(), np.inf
+        self.is_near()
         self.look()
         self.run(PROGRAM_STEPS, PROGRAM_IDLE, lambda: self.least <= tol)
         return self.best
 
     def look(self):
         """See InteriorPoint."""
-        self.rest = self.gap()
+        self.rest = self.gap
         off = max(np.abs(self.residual(self.multipliers[0])).max(), np.abs(self.sums - self.E @ self.a).max())
         left, self.idle = max(self.rest, off), self.idle + 1
         if left < self.least:
@@ -133,9 +135,10 @@ class _CutPoint(InteriorPoint):
         """What is left of the derivative by a, with multipliers ``push`` of a > 0."""
         return self.curved - self.losses + self.E.T @ self.border - push
 
-    def gap(self):
-        """Objective less dual value, once all equations hold."""
-        return self.products
+    def is_near(self):
+        """See InteriorPoint; the gap is objective less dual value, once all equations hold."""
+        self.gap = self.products
+        return True
 
     def bordered(self, times, borders, corner):
         """Keep the system with these borders, in columns, and ``corner`` in its last place."""
@@ -230,12 +233,11 @@ class _Scaled(_CutPoint):
     def w(self):
         return self.by_class.ravel()
 
-    def gap(self):
-        apart = self.by_class - self.spread * self.c
-        return self.products + 0.5 * float((apart**2 / self.spread).sum())
-
     def is_near(self):
-        return self.gap() <= self.rest
+        """See InteriorPoint."""
+        apart = self.by_class - self.spread * self.c
+        self.gap = self.products + 0.5 * float((apart**2 / self.spread).sum())
+        return self.gap <= self.rest
 
     def over_units(self, values):
         """Sums over the columns of each unit that is not forced; ``values`` (..., columns)."""
