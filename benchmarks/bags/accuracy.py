@@ -22,7 +22,7 @@ from benchmarks.linear.data import SETS
 from thresher import MILESClassifier
 from thresher.features.instances.design import Bags, instances_of
 from thresher.features.instances.width import median_distance
-from thresher.optim.measures.values import as_measure
+from thresher.optim.problems.named import as_loss
 
 NAMES, FOLDS, INNER, K, CS = ("elephant", "fox", "tiger"), 10, 5, 50, (0.01, 0.1, 1.0, 10.0, 100.0)
 LOSSES = ("error", "f1")  # measures: paper 2, figure 5
@@ -66,7 +66,7 @@ def ours(train, test, **options):
 
 def by_measure(train, test, loss):
     """The same for a measure: C by its score over folds of bags."""
-    measure = as_measure(loss)
+    measure = as_loss(loss)
     scores = np.zeros((OWN_FOLDS, len(OWN_CS)))
     for fold, (kept, held) in enumerate(StratifiedKFold(OWN_FOLDS).split(train.y, train.y)):
         inner, outer = train.part(kept), train.part(held)

@@ -4,8 +4,7 @@ A measure of your own is a value of a subclass of ``ConfusionMeasure``, which sa
 true and false positives, or of ``Measure``, with a search of its own. ``thresher.testing.check_measure`` checks it.
 """
 
-from thresher.optim.measures.base import Measure
-from thresher.optim.measures.confusion import ConfusionMeasure
+from thresher.optim.measures.base import ConfusionMeasure, Measure
 from thresher.optim.measures.values import (
     F1,
     PRBEP,

@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score, recall_score
 import thresher
 from tests.cli.test_commands import as_json, thresh
 from thresher.io import read
-from thresher.optim.measures.values import as_measure
+from thresher.optim.problems.named import as_loss
 
 RNG = np.random.default_rng(5)
 X = np.round(RNG.standard_normal((160, 30)), 3)
@@ -54,7 +54,7 @@ def test_select_fits_what_the_estimator_does(folder, loss):
     if loss == "error":
         assert "measure" not in predicted  # it is the accuracy
     else:
-        measure = as_measure(value)
+        measure = as_loss(value)
         assert predicted["value"] == pytest.approx(measure.score(test.y, clf.decision_function(test.X)))
 
 

@@ -140,7 +140,7 @@ def test_a_cutting_plane_loss_goes_through_grow(monkeypatch):
     posed, trace = ErrorRate(y, C=0.5), Trace()
     message = "no solver supports ErrorRate with KSupport: newton requires Curved and Piecewise"
     with pytest.raises(TypeError, match=message):
-        solver_for(as_design(X).take(np.arange(3)), posed, KSupport(3))
+        solver_for(posed, KSupport(3))
     with pytest.raises(TypeError, match="features of ErrorRate cannot be eliminated"):
         eliminator_for(posed)
     with pytest.raises(TypeError, match="cannot be eliminated"):  # before any scan, not after growth

@@ -35,7 +35,7 @@ def stations_made(monkeypatch):
             yield station
 
     first = solvers.ELIMINATORS[0]
-    monkeypatch.setattr(solvers, "ELIMINATORS", (type(first)(first.name, watched, first.problem),))
+    monkeypatch.setattr(solvers, "ELIMINATORS", (type(first)(watched, first.problem),))
     return made
 
 

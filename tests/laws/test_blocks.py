@@ -166,7 +166,7 @@ def test_a_block_repeated_for_classes_is_block_diagonal(name):
 def test_statistics_of_blocks_that_no_design_scans_whole(block):
     """Blocks without a loop of their own make some columns dense: the numbers are those of the dense answer."""
     weights = rng.integers(0, 3, X.shape[0]).astype(float)
-    anchor, table = np.zeros(13), np.zeros((moments.ROWS, 13))
+    anchor, table = np.zeros(13), np.zeros((moments.STATISTICS, 13))
     block.statistics_into(weights, 4, 17, anchor, table)
     part = block.take(np.arange(4, 17)).toarray()
     mean = weights @ part / weights.sum()
@@ -260,7 +260,7 @@ def test_regrouped_sums_keep_nan_and_inf(name, bad):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_statistics_equal_the_definition(name, weighted):
     weights = rng.integers(0, 4, X.shape[0]).astype(float) if weighted else np.ones(X.shape[0])
-    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
+    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.STATISTICS, X.shape[1]))
     STORED[name](X).statistics_into(weights, 0, X.shape[1], anchor, table)
     total = weights.sum()
     mean = anchor + table[moments.SUM] / total
@@ -281,7 +281,7 @@ def test_statistics_equal_the_definition(name, weighted):
 def test_statistics_show_what_is_not_finite(name, bad, weight, row):
     spoilt, weights = X.copy(), np.ones(X.shape[0])
     spoilt[row, 4], weights[row] = bad, weight
-    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
+    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.STATISTICS, X.shape[1]))
     STORED[name](spoilt).statistics_into(weights, 0, X.shape[1], anchor, table)
     assert np.flatnonzero(table[moments.NOT_FINITE]).tolist() == [4]
     assert table[moments.NOT_FINITE, 4] == 1
@@ -290,7 +290,7 @@ def test_statistics_show_what_is_not_finite(name, bad, weight, row):
 def test_rows_without_weight_count_for_nothing_even_if_their_differences_overflow():
     huge, weights = X.copy(), np.zeros(X.shape[0])
     huge[:2, 4], huge[7, 4], weights[:2] = -1e308, 1.7e308, 1.0
-    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.ROWS, X.shape[1]))
+    anchor, table = np.zeros(X.shape[1]), np.zeros((moments.STATISTICS, X.shape[1]))
     STORED["dense_C_float64"](huge).statistics_into(weights, 0, X.shape[1], anchor, table)
     assert table[moments.LARGEST, 4] == 1e308
     assert not table[moments.NOT_FINITE].any()

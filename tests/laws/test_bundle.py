@@ -106,7 +106,7 @@ def test_group_sum_is_the_papers_sub_problem(measure):
     X, y = rows_of(measure, 2)
     optimum = oracle.group_sum(every_cut(measure, X, y, 50.0), [[0, 1, 2], [3, 4], [5]], shifted=measure in FREE)
     penalty = GroupSum((3, 2, 1))
-    assert solver_for(block_of(X), posed(measure, y, 50.0), penalty).name == "bundle method"
+    assert solver_for(posed(measure, y, 50.0), penalty).name == "bundle method"
     found = bundle.solve(block_of(X), posed(measure, y, 50.0), penalty, tol=0.0)
     assert found.objective == pytest.approx(optimum, rel=TIGHT)
 

@@ -12,7 +12,7 @@ from tests.oracles import cuts as oracle
 from thresher.data.blocks.dense import DenseBlock
 from thresher.optim.elimination import by_cuts as cut_elimination
 from thresher.optim.elimination.by_cuts import eliminate
-from thresher.optim.elimination.needs import Needs
+from thresher.optim.elimination.rules import Needs, Rules
 from thresher.optim.measures.values import F1, PRBEP, ErrorRate, RecallAtK, RocArea
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
@@ -45,7 +45,7 @@ def down(X, problems, numbers, *, tol=1e-4, starts=None, block=None, **options):
     """The stations at ``numbers``; ``tol`` is a share of the totals."""
     block = dense(X) if block is None else block
     starts = [Start.zero(block) for _ in problems] if starts is None else starts
-    return list(eliminate(block, problems, starts, numbers, tol=tol * scale(problems), **options))
+    return list(eliminate(block, problems, starts, numbers, Rules(tol * scale(problems), **options)))
 
 
 def scale(problems):
@@ -130,7 +130,7 @@ def test_columns_of_a_unit_go_together(measure, count):
     """Numbers are those of units; the unit that goes has the least sum of squares."""
     X, problems = pose(measure, count)
     layout = Layout(np.array([1, 3, 2, 4]))
-    unit, stations = layout.unit_of(10), down(X, problems, [4, 3, 2, 1], layout=layout)
+    unit, stations = layout.unit_of(np.arange(10)), down(X, problems, [4, 3, 2, 1], layout=layout)
     for station in stations:
         np.testing.assert_array_equal(station.units, np.unique(unit[station.kept]))
         np.testing.assert_array_equal(station.kept, np.flatnonzero(np.isin(unit, station.units)))
@@ -209,7 +209,7 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, monkeyp
     X = np.round(X * 64) / 64
     block = BLOCKS[storage](X)
     small = down(X, problems, [10, 6, 3, 1], block=block)
-    monkeypatch.setattr(cut_elimination, "DENSE_ENTRIES", 0)
+    monkeypatch.setattr(cut_elimination, "ELIMINATION_ENTRIES", 0)
     for one, other in zip(small, down(X, problems, [10, 6, 3, 1], block=block), strict=True):
         np.testing.assert_array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
@@ -224,7 +224,8 @@ def test_a_station_that_the_deadline_passes_in_is_given_up(count, monkeypatch):
     whole, calls = down(X, problems, range(10, 0, -1)), itertools.count()
     monkeypatch.setattr("thresher.optim.solvers.solution.time", SimpleNamespace(perf_counter=calls.__next__))
     stations, starts = [], [Start.zero(dense(X))] * count
-    made = eliminate(dense(X), problems, starts, range(10, 0, -1), tol=1e-4 * scale(problems), deadline=30 * count)
+    rules = Rules(1e-4 * scale(problems), deadline=30 * count)
+    made = eliminate(dense(X), problems, starts, range(10, 0, -1), rules)
     with pytest.raises(DeadlinePassed):
         stations.extend(made)
     assert next(calls) <= 30 * count + 4

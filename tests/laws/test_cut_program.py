@@ -6,7 +6,8 @@ import pytest
 from tests.oracles import cuts as oracle
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import GroupSum, KSupport
-from thresher.optim.solvers import cut_interior, cut_program
+from thresher.optim.solvers import cut_program
+from thresher.optim.solvers.barrier import InteriorPoint
 from thresher.optim.solvers.cut_program import CutTable, plain_weights, scaled_weights
 
 
@@ -178,9 +179,9 @@ def test_rounding_errors_end_the_search_with_the_best_point(monkeypatch):
     """A tolerance that cannot be reached: fewer steps than allowed, and still the optimum."""
     (part,) = drawn(np.random.default_rng(7), 6)
     steps = []
-    step = cut_interior.Inside.step
-    monkeypatch.setattr(cut_interior.Inside, "step", lambda self, before: steps.append(1) or step(self, before))
+    step = InteriorPoint.step
+    monkeypatch.setattr(InteriorPoint, "step", lambda self: steps.append(1) or step(self))
     monkeypatch.setattr(cut_program, "LEAST_TOL", 0.0)
     optimum = oracle.optimum(numbers([part]), 2, shifted=True)[0]
     check([part], KSupport(2), Layout(), optimum, shifted=True, tol=0.0)
-    assert len(steps) < cut_interior.MOST_STEPS
+    assert len(steps) < cut_program.PROGRAM_STEPS

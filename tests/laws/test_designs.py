@@ -157,7 +157,7 @@ def test_a_design_without_columns_is_scanned_all_the_same():
     ((ids, squares),) = empty.scan(Correlation(np.ones((5, 2))), TopK(3, summed=True))
     assert ids.size == squares.size == 0
     assert empty.scan(Correlation(np.ones((5, 2))), Collect(0)).shape == (0, 2)
-    assert empty.statistics(np.ones(5)).table.shape == (moments.ROWS, 0)
+    assert empty.statistics(np.ones(5)).table.shape == (moments.STATISTICS, 0)
 
 
 def test_a_used_design_can_be_pickled(monkeypatch):

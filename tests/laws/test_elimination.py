@@ -18,6 +18,7 @@ from thresher.engine.threshing import stops
 from thresher.optim.elimination import by_curvature as elimination
 from thresher.optim.elimination.by_curvature import eliminate
 from thresher.optim.elimination.inverses import inverted
+from thresher.optim.elimination.rules import Rules
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
@@ -53,7 +54,7 @@ def yardstick(problems):
 def down(block, problems, numbers, *, tol=1e-10, starts=None, **options):
     """The stations at ``numbers``; ``tol`` is a share of the objective without columns."""
     starts = [Start.zero(block) for _ in problems] if starts is None else starts
-    return list(eliminate(block, problems, starts, numbers, tol=tol * yardstick(problems), **options))
+    return list(eliminate(block, problems, starts, numbers, Rules(tol * yardstick(problems), **options)))
 
 
 def solved(X, problems, kept):
@@ -225,7 +226,8 @@ def test_a_station_that_the_deadline_passes_in_is_given_up(shape, count, monkeyp
     whole, calls = down(block, problems, numbers), itertools.count()
     monkeypatch.setattr("thresher.optim.solvers.solution.time", SimpleNamespace(perf_counter=calls.__next__))
     stations, starts = [], [Start.zero(block)] * count
-    made = eliminate(block, problems, starts, numbers, tol=1e-10 * yardstick(problems), deadline=25 * count)
+    rules = Rules(1e-10 * yardstick(problems), deadline=25 * count)
+    made = eliminate(block, problems, starts, numbers, rules)
     with pytest.raises(DeadlinePassed):
         stations.extend(made)
     assert next(calls) <= 25 * count + 2
@@ -307,8 +309,8 @@ def test_large_blocks_are_not_copied_and_give_the_same_stations(storage, count, 
     X = np.round(X * 64) / 64
     block, numbers = BLOCKS[storage](X), range(X.shape[1], 0, -1)
     small = down(block, problems, numbers)
-    monkeypatch.setattr(elimination, "DENSE_ENTRIES", 0)
-    assert densified(block, elimination.DENSE_ENTRIES) is block
+    monkeypatch.setattr(elimination, "ELIMINATION_ENTRIES", 0)
+    assert densified(block, elimination.ELIMINATION_ENTRIES) is block
     for one, other in zip(small, down(block, problems, numbers), strict=True):
         assert np.array_equal(one.kept, other.kept)
         assert one.objective == pytest.approx(other.objective, rel=1e-9)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from thresher.data.blocks.dense import DenseBlock
 from thresher.optim.elimination import by_curvature as elimination
+from thresher.optim.elimination.rules import Rules
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
@@ -55,9 +56,8 @@ def stations(X, problems, layout, units, forced, *, rows):
     scale = sum(one.at_zero() for one in problems)
     counts, starts = range(units, max(forced, 1) - 1, -1), [Start.zero(block) for _ in problems]
     with patch.object(elimination, "rows_are_fewer", lambda *_: rows):
-        return list(
-            elimination.eliminate(block, problems, starts, counts, layout=layout, forced=forced, tol=TOL * scale)
-        )
+        rules = Rules(TOL * scale, layout=layout, forced=forced)
+        return list(elimination.eliminate(block, problems, starts, counts, rules))
 
 
 @settings(max_examples=100, deadline=None)

@@ -33,8 +33,8 @@ from thresher.optim.measures.values import (
     PrecisionAtK,
     RecallAtK,
     RocArea,
-    as_measure,
 )
+from thresher.optim.problems.named import as_loss
 
 
 @pytest.mark.parametrize("measure", TABLES, ids=repr)
@@ -113,7 +113,7 @@ def test_nothing_to_judge(measure):
 @by_name
 def test_measures_are_values(measure):
     assert eval(repr(measure), {type(measure).__name__: type(measure)}) == measure
-    assert as_measure(measure) is measure
+    assert as_loss(measure) is measure
     assert getattr(thresher, type(measure).__name__) is type(measure) is MEASURES[measure.name]
     with pytest.raises(FrozenInstanceError):
         measure.k = 3
@@ -130,13 +130,13 @@ def test_names():
     assert list(MEASURES) == [
         "error", "f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "auc", "average_precision",
     ]  # fmt: skip
-    assert as_measure("f1") == F1()
-    with pytest.raises(ValueError, match=r"unknown measure 'f2': use one of 'error', 'f1', .*'average_precision'"):
-        as_measure("f2")
-    with pytest.raises(ValueError, match="unknown measure 3"):
-        as_measure(3)
-    with pytest.raises(ValueError, match=r"pass PrecisionAtK\(k=...\)"):
-        as_measure("precision_at_k")
+    assert as_loss("f1") == F1()
+    with pytest.raises(ValueError, match=r"loss must be one of .*'error', 'f1', .*'average_precision', .* got 'f2'"):
+        as_loss("f2")
+    with pytest.raises(ValueError, match="got 3"):
+        as_loss(3)
+    with pytest.raises(ValueError, match=r"pass a value, for example loss=PrecisionAtK\(k=50\)"):
+        as_loss("precision_at_k")
 
 
 @pytest.mark.parametrize("k", [0, -1, 0.0, -0.5, np.nan, np.inf, "3", None, True])

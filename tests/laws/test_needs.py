@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from thresher.features.polynomial.heredity import HereditaryTerms
 from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
-from thresher.optim.elimination.needs import Needs
+from thresher.optim.elimination.rules import Needs
 
 
 def closed(left, others, both):

@@ -117,7 +117,7 @@ def test_newton_by_factors_and_by_conjugate_gradients_agree(loss, monkeypatch):
     tol = 1e-10 * posed.at_zero()
     direct = newton.solve(block, posed, KSupport(3), tol=tol)
     monkeypatch.setattr(newton, "DENSE_ENTRIES", 0)
-    monkeypatch.setattr(newton, "NEWTON_STEPS", -1)
+    monkeypatch.setattr(newton, "STEPS_BEFORE_INTERIOR", -1)
     iterative = newton.solve(block, posed, KSupport(3), tol=tol)
     np.testing.assert_allclose(direct.w, iterative.w, atol=1e-5)
 

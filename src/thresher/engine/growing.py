@@ -253,7 +253,7 @@ class Machine(ABC):
             return
         penalty = self.plan.penalty(taken, self.budget)
         block = taken.columns_of_classes
-        solver = solver_for(block, self.problem, penalty)
+        solver = solver_for(self.problem, penalty)
         start, tol = taken.solution.start, self.inner_tol(taken, final=final)
         with self.trace.step("solve"):
             solution = solver.solve(block, self.problem, penalty, start, tol=tol, deadline=self.plan.deadline)

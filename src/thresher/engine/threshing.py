@@ -11,7 +11,7 @@ from thresher.engine.growing import is_large
 from thresher.engine.plans import Plan
 from thresher.engine.working_set import Taken
 from thresher.optim.dispatch import eliminator_for, solver_for
-from thresher.optim.elimination.needs import Needs
+from thresher.optim.elimination.rules import Needs, Rules
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.margins import Problem
@@ -58,23 +58,20 @@ def thresh(task: Elimination, trace: Trace, deadline: float | None = None) -> It
         return
     taken, problem = task.taken, task.problem
     block, needed = taken.in_memory, task.plan.units.needed(taken.units)
-    needs = None if needed is None else Needs(*needed)
     rough = task.plan.rough or is_large(block)
     first_tol = LARGE_TOL if rough else FIRST_TOL
     tol = LARGE_TOL if rough else STATION_TOL
-    stations = eliminator_for(problem, block).eliminate(
-        block,
-        problem.per_class(),
-        [solution.start for solution in apart(taken.solution, taken.layout.classes)],
-        task.counts,
-        layout=Layout(taken.layout.sizes),
-        forced=taken.forced,
-        pool=task.pool,
-        needs=needs,
-        tol=max(tol, problem.accuracy) * task.at_zero,
-        first_tol=max(first_tol, problem.accuracy) * task.at_zero,
+    rules = Rules(
+        max(tol, problem.accuracy) * task.at_zero,
+        max(first_tol, problem.accuracy) * task.at_zero,
+        Layout(taken.layout.sizes),
+        taken.forced,
+        task.pool,
+        needs=None if needed is None else Needs(*needed),
         deadline=deadline,
     )
+    starts = [solution.start for solution in apart(taken.solution, taken.layout.classes)]
+    stations = eliminator_for(problem).eliminate(block, problem.per_class(), starts, task.counts, rules)
     with trace.step("thresh"), suppress(DeadlinePassed):
         for station in stations:
             left = replace(taken.fewer(station.units), solution=end_to_end(station.solutions))
@@ -95,7 +92,7 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
         if out_of_time(deadline):
             solutions.append(evaluated(taken.in_memory, part, penalty, old.w, old.z, old.b))
             continue
-        solver = solver_for(taken.in_memory, part, penalty)
+        solver = solver_for(part, penalty)
         solutions.append(solver.solve(taken.in_memory, part, penalty, old.start, tol=-np.inf, deadline=deadline))
     return replace(taken, solution=end_to_end(solutions))
 

@@ -10,9 +10,9 @@ import math
 from thresher.loops.jit import compiled, helper
 
 RBF, LAPLACE, POLYNOMIAL = range(3)
-EXACT = 128  # distinct values up to which the sums of an RBF kernel are taken over all pairs
-DIGITS = 32.5  # -log of what a Fourier series leaves out of a kernel of largest value 1: 7.7e-15
-FAR = 40.0  # exp(-40) is nothing beside 1
+PAIRED_VALUES = 128  # distinct values up to which the sums of an RBF kernel are taken over all pairs
+SERIES_DIGITS = 32.5  # -log of what a Fourier series leaves out of a kernel of largest value 1: 7.7e-15
+NEGLIGIBLE_EXPONENT = 40.0  # exp(-40) is nothing beside 1
 SHIFT, FACTOR, GAMMA = range(3)  # columns of ``table``
 KIND, DEGREE, CONSTANT, COUNTED = range(4)  # entries of ``settings``
 
@@ -47,7 +47,7 @@ def _grouped(begin, end, rows, values, V, absent, work):
 
 
 @helper
-def _variance(work, d, m, total):
+def _weighted_variance(work, d, m, total):
     """Weighted variance of the distinct values; the last of the m sums are the weights."""
     mean = 0.0
     for u in range(d):
@@ -66,7 +66,7 @@ def _pairs(work, d, m, g, c, out):
         work[d - 1, 1 + m + r] = work[d - 1, 1 + r]
         for u in range(d - 2, -1, -1):
             work[u, 1 + m + r] = work[u + 1, 1 + m + r] + work[u, 1 + r]  # sums of all from u on
-    reach = math.sqrt(FAR / g)
+    reach = math.sqrt(NEGLIGIBLE_EXPONENT / g)
     for i in range(d - 1):
         far = d
         work[i, 1 + 2 * m : 1 + 3 * m] = 0.0
@@ -87,11 +87,11 @@ def _pairs(work, d, m, g, c, out):
 def _waves(work, d, m, g, count, c, out):
     """As ``_pairs``, by the Fourier series of the kernel with ``count`` waves, for values between 0 and 1.
 
-    The kernel is repeated with a period that leaves its next copy smaller than exp(-DIGITS). The sum over i < k of
-    V_i V_k (1 - K) is half of (sum V)^2 less the sum of squares of the waves. With a small gamma these two are nearly
-    equal: cosines are taken less 1, and of angles from the mean, so that no digits are lost in the difference.
+    The kernel is repeated with a period that leaves its next copy smaller than exp(-SERIES_DIGITS). The sum over
+    i < k of V_i V_k (1 - K) is half of (sum V)^2 less the sum of squares of the waves. With a small gamma these two are
+    nearly equal: cosines are taken less 1, and of angles from the mean, so that no digits are lost in the difference.
     """
-    period = 1.0 + math.sqrt(DIGITS / g)
+    period = 1.0 + math.sqrt(SERIES_DIGITS / g)
     step = 2.0 * math.pi / period
     work[:count, 1 + m : 1 + 3 * m] = 0.0
     weight = mean = 0.0
@@ -175,15 +175,15 @@ def forms(indptr, rows, values, V, table, settings, work, out):
                 work[u, 0] = (work[u, 0] - origin) / width
         g = table[c, GAMMA] * (width if kind == LAPLACE else width * width)
         if g != g:
-            variance = _variance(work, d, m, total)
+            variance = _weighted_variance(work, d, m, total)
             g = 0.5 / variance if kind == RBF else 1.0 / (math.sqrt(variance) if kind == LAPLACE else variance)
         if kind == POLYNOMIAL:
             _polynomial(work, d, m, g, int(settings[DEGREE]), settings[CONSTANT], total, c, out)
         else:
-            count = math.ceil((1.0 + math.sqrt(DIGITS / g)) * math.sqrt(DIGITS * g) / math.pi)
+            count = math.ceil((1.0 + math.sqrt(SERIES_DIGITS / g)) * math.sqrt(SERIES_DIGITS * g) / math.pi)
             if kind == LAPLACE:
                 _laplace(work, d, m, g, c, out)
-            elif d <= EXACT or 2.0 * count > d:
+            elif d <= PAIRED_VALUES or 2.0 * count > d:
                 _pairs(work, d, m, g, c, out)
             else:
                 _waves(work, d, m, g, int(count), c, out)

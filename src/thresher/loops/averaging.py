@@ -33,12 +33,12 @@ from thresher.loops.descent import (
 from thresher.loops.jit import LIGHT, compiled, helper
 
 GRADIENTS, SQUARES = 0, 1  # columns of the table: their sum, the sum of their squares
-NEAR = 1e-13  # relative; rounding of scores stays well below
-TINY = 1e-290  # scores below may be on the way to underflow
+MERIT_ROUNDING = 1e-13  # relative; rounding of scores stays well below
+UNDERFLOW = 1e-290  # scores below may be on the way to underflow
 IDLE, PLAYS = -1, -2  # in ``place``, of features not kept: below the floor, or in the tree
 FLOOR, TOUCHES, LEEWAY, STALE, PACE = range(5)  # positions in ``pace``, and its length
 FIRST, NEAREST = 1.5, 1.1  # leeway: how far below the worst feature kept the floor is, as a factor
-MANY = 8  # if more than one in MANY features has matches to replay, all matches are replayed
+REPLAY_SHARE = 8  # if more than one in REPLAY_SHARE features has matches to replay, all matches are replayed
 
 
 @helper
@@ -70,16 +70,16 @@ def _holds(high, low, t, table, rates):
         return np.inf
     h_t, k_t, root_h, root_k = h + growth * t, k + growth * t, math.sqrt(h), math.sqrt(k)
     z = step * rest / h_t
-    if z * z < TINY or h * (z * z) < TINY:
+    if z * z < UNDERFLOW or h * (z * z) < UNDERFLOW:
         return t
     falls = l1 * root_k * h_t  # of the lower one, times the other's denominator
     if other <= 0.0:
         other, falls = 0.0, 0.0
     p, q, both = root_h * rest, root_k * other, l1 * (root_h * k_t + root_k * h_t)
-    lead = p * k_t - q * h_t - NEAR * (p * k_t + q * h_t + t * both)
+    lead = p * k_t - q * h_t - MERIT_ROUNDING * (p * k_t + q * h_t + t * both)
     if lead < 0.0:
         return t
-    gain = growth * (p - q) - l1 * root_h * k_t + falls - NEAR * (growth * (p + q) + both)
+    gain = growth * (p - q) - l1 * root_h * k_t + falls - MERIT_ROUNDING * (growth * (p + q) + both)
     rounds = np.inf if gain >= 0.0 else lead / -gain
     if l1 > 0.0 and rounds > rest / l1:
         rounds = rest / l1
@@ -280,7 +280,7 @@ def dual_averaging(rows, seen, trees, clock, params, scores):
                 pace[STALE] = 1.0
         if clock[KEPT] < params[BUDGET]:
             continue
-        everything = pace[STALE] > 0.0 or MANY * touched >= place.size
+        everything = pace[STALE] > 0.0 or REPLAY_SHARE * touched >= place.size
         pace[STALE] = 0.0
         if everything or moves:
             for tree in (kept, out):

@@ -47,6 +47,24 @@ def scatter(indptr, indices, values, rows, v, lo, hi, squared, out):
             out[np.uintp(indices[t] - lo)] += (y * y if squared else y) * x
 
 
+@helper
+def _plus(sums, x, v, at):
+    """``sums`` + x v[at : at + 4]."""
+    return sums[0] + x * v[at], sums[1] + x * v[at + 1], sums[2] + x * v[at + 2], sums[3] + x * v[at + 3]
+
+
+@helper
+def _write(sums, others, out, at, i):
+    """Add both sums to the rows ``at`` to ``at`` + 3 of ``out``, as far as there are any."""
+    out[at, i] += sums[0] + others[0]
+    if out.shape[0] > at + 1:
+        out[at + 1, i] += sums[1] + others[1]
+    if out.shape[0] > at + 2:
+        out[at + 2, i] += sums[2] + others[2]
+    if out.shape[0] > at + 3:
+        out[at + 3, i] += sums[3] + others[3]
+
+
 @compiled(config=LANES)
 def gather_four(indptr, indices, values, V, lo, hi, out):
     """As ``gather``, and equal to it bit for bit, for up to four vectors: the columns of V (n, 4).
@@ -56,32 +74,14 @@ def gather_four(indptr, indices, values, V, lo, hi, out):
     """
     for i in range(lo, hi):
         t, stop = indptr[i], indptr[i + 1]
-        s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
+        even = odd = (0.0, 0.0, 0.0, 0.0)
         while t + 1 < stop:
-            x, v = values[t], V[np.uintp(indices[t])]
-            s0 += x * v[0]
-            s1 += x * v[1]
-            s2 += x * v[2]
-            s3 += x * v[3]
-            y, u = values[t + 1], V[np.uintp(indices[t + 1])]
-            t0 += y * u[0]
-            t1 += y * u[1]
-            t2 += y * u[2]
-            t3 += y * u[3]
+            even = _plus(even, values[t], V[np.uintp(indices[t])], 0)
+            odd = _plus(odd, values[t + 1], V[np.uintp(indices[t + 1])], 0)
             t += 2
         if t < stop:
-            x, v = values[t], V[np.uintp(indices[t])]
-            s0 += x * v[0]
-            s1 += x * v[1]
-            s2 += x * v[2]
-            s3 += x * v[3]
-        out[0, i - lo] += s0 + t0
-        if out.shape[0] > 1:
-            out[1, i - lo] += s1 + t1
-        if out.shape[0] > 2:
-            out[2, i - lo] += s2 + t2
-        if out.shape[0] > 3:
-            out[3, i - lo] += s3 + t3
+            even = _plus(even, values[t], V[np.uintp(indices[t])], 0)
+        _write(even, odd, out, 0, i - lo)
 
 
 @compiled(config=LANES)
@@ -89,49 +89,18 @@ def gather_eight(indptr, indices, values, V, lo, hi, out):
     """As ``gather_four``, for five to eight vectors: half the look-ups, each of a whole cache line."""
     for i in range(lo, hi):
         t, stop = indptr[i], indptr[i + 1]
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = 0.0
+        even = odd = upper_even = upper_odd = (0.0, 0.0, 0.0, 0.0)
         while t + 1 < stop:
             x, v = values[t], V[np.uintp(indices[t])]
-            s0 += x * v[0]
-            s1 += x * v[1]
-            s2 += x * v[2]
-            s3 += x * v[3]
-            s4 += x * v[4]
-            s5 += x * v[5]
-            s6 += x * v[6]
-            s7 += x * v[7]
+            even, upper_even = _plus(even, x, v, 0), _plus(upper_even, x, v, 4)
             y, u = values[t + 1], V[np.uintp(indices[t + 1])]
-            t0 += y * u[0]
-            t1 += y * u[1]
-            t2 += y * u[2]
-            t3 += y * u[3]
-            t4 += y * u[4]
-            t5 += y * u[5]
-            t6 += y * u[6]
-            t7 += y * u[7]
+            odd, upper_odd = _plus(odd, y, u, 0), _plus(upper_odd, y, u, 4)
             t += 2
         if t < stop:
             x, v = values[t], V[np.uintp(indices[t])]
-            s0 += x * v[0]
-            s1 += x * v[1]
-            s2 += x * v[2]
-            s3 += x * v[3]
-            s4 += x * v[4]
-            s5 += x * v[5]
-            s6 += x * v[6]
-            s7 += x * v[7]
-        out[0, i - lo] += s0 + t0
-        out[1, i - lo] += s1 + t1
-        out[2, i - lo] += s2 + t2
-        out[3, i - lo] += s3 + t3
-        out[4, i - lo] += s4 + t4
-        if out.shape[0] > 5:
-            out[5, i - lo] += s5 + t5
-        if out.shape[0] > 6:
-            out[6, i - lo] += s6 + t6
-        if out.shape[0] > 7:
-            out[7, i - lo] += s7 + t7
+            even, upper_even = _plus(even, x, v, 0), _plus(upper_even, x, v, 4)
+        _write(even, odd, out, 0, i - lo)
+        _write(upper_even, upper_odd, out, 4, i - lo)
 
 
 @compiled
@@ -173,7 +142,7 @@ def pick_rows(indptr, indices, values, rows, new_indices, new_values):
 
 
 @compiled
-def count_columns(indptr, indices, place, first, last, counts):
+def count_entries(indptr, indices, place, first, last, counts):
     """counts[place[l]] += 1 for every stored A[i, l] with place[l] >= 0, in rows first <= i < last."""
     for t in range(indptr[first], indptr[last]):
         q = place[np.uintp(indices[t])]

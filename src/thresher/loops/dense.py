@@ -40,14 +40,11 @@ def row_dots(A, V, lo, hi, out):
                     s1 += a1[first + j] * x
                     s2 += a2[first + j] * x
                     s3 += a3[first + j] * x
-                s0 += o[i - lo]
-                s1 += o[i1 - lo]
-                s2 += o[i2 - lo]
-                s3 += o[i3 - lo]
-                o[i - lo] = s0
-                o[i1 - lo] = s1  # of a row that is repeated, the same again
-                o[i2 - lo] = s2
-                o[i3 - lo] = s3
+                s = s0 + o[i - lo], s1 + o[i1 - lo], s2 + o[i2 - lo], s3 + o[i3 - lo]
+                o[i - lo] = s[0]
+                o[i1 - lo] = s[1]  # of a row that is repeated, the same again
+                o[i2 - lo] = s[2]
+                o[i3 - lo] = s[3]
 
 
 @compiled
@@ -59,16 +56,15 @@ def row_sums(A, V, rows, lo, hi, out):
     m, low, width = rows.size, np.uintp(lo), np.uintp(hi - lo)
     whole = m - m % 8
     for q in range(0, whole, 8):
-        i0, i1, i2, i3 = rows[q], rows[q + 1], rows[q + 2], rows[q + 3]
-        i4, i5, i6, i7 = rows[q + 4], rows[q + 5], rows[q + 6], rows[q + 7]
-        a0, a1, a2, a3, a4, a5, a6, a7 = A[i0], A[i1], A[i2], A[i3], A[i4], A[i5], A[i6], A[i7]
+        i = rows[q], rows[q + 1], rows[q + 2], rows[q + 3], rows[q + 4], rows[q + 5], rows[q + 6], rows[q + 7]
+        a = A[i[0]], A[i[1]], A[i[2]], A[i[3]], A[i[4]], A[i[5]], A[i[6]], A[i[7]]
         for r in range(V.shape[0]):
-            v, o = V[r], out[r]
-            v0, v1, v2, v3, v4, v5, v6, v7 = v[i0], v[i1], v[i2], v[i3], v[i4], v[i5], v[i6], v[i7]
+            w, o = V[r], out[r]
+            v = w[i[0]], w[i[1]], w[i[2]], w[i[3]], w[i[4]], w[i[5]], w[i[6]], w[i[7]]
             for j in range(width):
                 t = low + j
-                o[j] += ((a0[t] * v0 + a1[t] * v1) + (a2[t] * v2 + a3[t] * v3)) + (
-                    (a4[t] * v4 + a5[t] * v5) + (a6[t] * v6 + a7[t] * v7)
+                o[j] += ((a[0][t] * v[0] + a[1][t] * v[1]) + (a[2][t] * v[2] + a[3][t] * v[3])) + (
+                    (a[4][t] * v[4] + a[5][t] * v[5]) + (a[6][t] * v[6] + a[7][t] * v[7])
                 )
     for q in range(whole, m):
         a = A[rows[q]]
@@ -83,34 +79,31 @@ def paired_row_dots(A, V, lo, hi, out):
     """As ``row_dots``, for an even number of vectors: eight sums, of four rows with two vectors, in registers."""
     n = A.shape[1]
     for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+        first = np.uintp(start)
+        width = np.uintp(n - start if n - start < BLOCK else BLOCK)
         for i in range(lo, hi, 4):
-            i1, i2, i3 = min(i + 1, hi - 1), min(i + 2, hi - 1), min(i + 3, hi - 1)
-            a0, a1, a2, a3 = A[i, start:stop], A[i1, start:stop], A[i2, start:stop], A[i3, start:stop]
+            i1 = i + (i + 1 < hi)
+            i2 = i1 + (i + 2 < hi)
+            i3 = i2 + (i + 3 < hi)
+            a, at = (A[i], A[i1], A[i2], A[i3]), (i, i1, i2, i3)
             for r in range(0, V.shape[0], 2):
-                v, u = V[r, start:stop], V[r + 1, start:stop]
+                v, u = V[r], V[r + 1]
                 s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
-                for j in range(v.size):
-                    x, y = v[j], u[j]
-                    s0 += a0[j] * x
-                    t0 += a0[j] * y
-                    s1 += a1[j] * x
-                    t1 += a1[j] * y
-                    s2 += a2[j] * x
-                    t2 += a2[j] * y
-                    s3 += a3[j] * x
-                    t3 += a3[j] * y
-                out[r, i - lo] += s0
-                out[r + 1, i - lo] += t0
-                if i1 > i:
-                    out[r, i1 - lo] += s1
-                    out[r + 1, i1 - lo] += t1
-                if i2 > i1:
-                    out[r, i2 - lo] += s2
-                    out[r + 1, i2 - lo] += t2
-                if i3 > i2:
-                    out[r, i3 - lo] += s3
-                    out[r + 1, i3 - lo] += t3
+                for j in range(width):
+                    x, y = v[first + j], u[first + j]
+                    s0 += a[0][first + j] * x
+                    t0 += a[0][first + j] * y
+                    s1 += a[1][first + j] * x
+                    t1 += a[1][first + j] * y
+                    s2 += a[2][first + j] * x
+                    t2 += a[2][first + j] * y
+                    s3 += a[3][first + j] * x
+                    t3 += a[3][first + j] * y
+                s, t = (s0, s1, s2, s3), (t0, t1, t2, t3)
+                for k in range(4):
+                    if k == 0 or at[k] > at[k - 1]:
+                        out[r, at[k] - lo] += s[k]
+                        out[r + 1, at[k] - lo] += t[k]
 
 
 @compiled(fuse=True)
@@ -123,27 +116,25 @@ def paired_row_sums(A, V, rows, lo, hi, out):
     m = rows.size
     whole = m - m % 8
     for start in range(lo, hi, WIDE):
-        stop = min(start + WIDE, hi)
+        low, width = np.uintp(start), np.uintp(min(WIDE, hi - start))
         for q in range(0, whole, 8):
-            i0, i1, i2, i3 = rows[q], rows[q + 1], rows[q + 2], rows[q + 3]
-            i4, i5, i6, i7 = rows[q + 4], rows[q + 5], rows[q + 6], rows[q + 7]
-            a0, a1, a2, a3 = A[i0, start:stop], A[i1, start:stop], A[i2, start:stop], A[i3, start:stop]
-            a4, a5, a6, a7 = A[i4, start:stop], A[i5, start:stop], A[i6, start:stop], A[i7, start:stop]
+            i = rows[q : q + 8]
+            a = A[i[0]], A[i[1]], A[i[2]], A[i[3]], A[i[4]], A[i[5]], A[i[6]], A[i[7]]
             for r in range(0, V.shape[0], 2):
-                v0, v1, v2, v3 = V[r, i0], V[r, i1], V[r, i2], V[r, i3]
-                v4, v5, v6, v7 = V[r, i4], V[r, i5], V[r, i6], V[r, i7]
-                u0, u1, u2, u3 = V[r + 1, i0], V[r + 1, i1], V[r + 1, i2], V[r + 1, i3]
-                u4, u5, u6, u7 = V[r + 1, i4], V[r + 1, i5], V[r + 1, i6], V[r + 1, i7]
-                o, p = out[r, start - lo : stop - lo], out[r + 1, start - lo : stop - lo]
-                for j in range(o.size):  # read first: after a store to ``o`` all would be read again
-                    x0, x1, x2, x3, x4, x5, x6, x7 = a0[j], a1[j], a2[j], a3[j], a4[j], a5[j], a6[j], a7[j]
-                    s = (((o[j] + x0 * v0) + x1 * v1) + x2 * v2) + x3 * v3
-                    t = (((p[j] + x0 * u0) + x1 * u1) + x2 * u2) + x3 * u3
-                    o[j] = (((s + x4 * v4) + x5 * v5) + x6 * v6) + x7 * v7
-                    p[j] = (((t + x4 * u4) + x5 * u5) + x6 * u6) + x7 * u7
+                w, z = V[r], V[r + 1]
+                v = w[i[0]], w[i[1]], w[i[2]], w[i[3]], w[i[4]], w[i[5]], w[i[6]], w[i[7]]
+                u = z[i[0]], z[i[1]], z[i[2]], z[i[3]], z[i[4]], z[i[5]], z[i[6]], z[i[7]]
+                o, p = out[r, start - lo :], out[r + 1, start - lo :]
+                for j in range(width):  # read first: after a store to ``o`` all would be read again
+                    k = low + j
+                    x = a[0][k], a[1][k], a[2][k], a[3][k], a[4][k], a[5][k], a[6][k], a[7][k]
+                    s = (((o[j] + x[0] * v[0]) + x[1] * v[1]) + x[2] * v[2]) + x[3] * v[3]
+                    t = (((p[j] + x[0] * u[0]) + x[1] * u[1]) + x[2] * u[2]) + x[3] * u[3]
+                    o[j] = (((s + x[4] * v[4]) + x[5] * v[5]) + x[6] * v[6]) + x[7] * v[7]
+                    p[j] = (((t + x[4] * u[4]) + x[5] * u[5]) + x[6] * u[6]) + x[7] * u[7]
         for q in range(whole, m):
-            a = A[rows[q], start:stop]
+            a = A[rows[q], start : start + width]
             for r in range(V.shape[0]):
-                v, o = V[r, rows[q]], out[r, start - lo : stop - lo]
-                for j in range(o.size):
+                v, o = V[r, rows[q]], out[r, start - lo :]
+                for j in range(a.size):
                     o[j] += a[j] * v

@@ -107,7 +107,7 @@ def _cut(kept, keys, count, seen, clock, params):
 
 
 @helper
-def _joined(row, begins, slots, kept, clock, place):
+def _add_features(row, begins, slots, kept, clock, place):
     """Add the features of the example to those kept; returns their number."""
     count = np.int64(clock[KEPT])
     for e in range(begins[row], begins[row + 1]):
@@ -119,13 +119,16 @@ def _joined(row, begins, slots, kept, clock, place):
 
 
 @helper
-def _score(row, begins, slots, values, seen):
+def _begin(k, rows, seen, clock, params, scores):
+    """Predict example k, and start its round: see ``judged``."""
+    order, begins, slots, values, signs, weights = rows
     table, _, place = seen
     score = 0.0
-    for e in range(begins[row], begins[row + 1]):
+    for e in range(begins[order[k]], begins[order[k] + 1]):
         if place[slots[e]] >= 0:
             score += table[slots[e], WEIGHT] * values[e]
-    return score
+    scores[k] = score + clock[SHIFT]
+    return judged(scores[k], signs[k], weights[k], clock, params)
 
 
 @helper
@@ -162,13 +165,12 @@ def _cut_by_size(kept, keys, count, seen, clock, params):
 @compiled(config=LIGHT)
 def mirror_descent(rows, seen, work, clock, params, scores):
     """B-AMD: the penalty is part of the gradient, so that every feature with a weight moves in every round."""
-    order, begins, slots, values, signs, weights = rows
+    order, begins, slots, values, _, _ = rows
     table, _, place = seen
     kept, keys = work
     for k in range(order.size):
         row = order[k]
-        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, params)
+        pull = _begin(k, rows, seen, clock, params, scores)
         if math.isnan(pull):
             return k
         if pull != 0.0:
@@ -180,13 +182,13 @@ def mirror_descent(rows, seen, work, clock, params, scores):
             for at in range(np.int64(clock[KEPT])):
                 if table[kept[at], LAST] != clock[ROUNDS]:
                     _step(kept[at], params[L2] * table[kept[at], WEIGHT], table, params)
-        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
+        if pull != 0.0 and _add_features(row, begins, slots, kept, clock, place) > params[BUDGET]:
             _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
 
 
 @helper
-def _shrunk(slot, t, table, params):
+def _shrunk_weight(slot, t, table, params):
     """A weight of Ada-Fobos after round ``t``: since its last update it shrank by the same amount in every round."""
     weight = table[slot, WEIGHT]
     each = params[L1] * params[STEP] / _scale(slot, table, params)
@@ -195,10 +197,9 @@ def _shrunk(slot, t, table, params):
 
 
 @helper
-def _shrink(slot, since, t, table, params):
-    """Bring a weight of round ``since`` to round ``t``."""
-    table[slot, LAST] = since
-    table[slot, WEIGHT] = _shrunk(slot, t, table, params)
+def _shrink(slot, t, table, params):
+    """Bring a weight to round ``t``."""
+    table[slot, WEIGHT] = _shrunk_weight(slot, t, table, params)
     table[slot, LAST] = t
 
 
@@ -212,7 +213,7 @@ def composite_descent(rows, seen, work, clock, params, scores):
         row, score = order[k], 0.0
         for e in range(begins[row], begins[row + 1]):
             if place[slots[e]] >= 0:
-                score += _shrunk(slots[e], clock[ROUNDS], table, params) * values[e]
+                score += _shrunk_weight(slots[e], clock[ROUNDS], table, params) * values[e]
         scores[k] = score + clock[SHIFT]
         pull = judged(scores[k], signs[k], weights[k], clock, params)
         if math.isnan(pull):
@@ -220,14 +221,14 @@ def composite_descent(rows, seen, work, clock, params, scores):
         if pull != 0.0:
             for e in range(begins[row], begins[row + 1]):
                 slot = slots[e]
-                table[slot, WEIGHT] = _shrunk(slot, clock[ROUNDS] - 1.0, table, params)
+                _shrink(slot, clock[ROUNDS] - 1.0, table, params)
                 _step(slot, -pull * values[e], table, params)
-                _shrink(slot, clock[ROUNDS] - 1.0, clock[ROUNDS], table, params)
+                _shrink(slot, clock[ROUNDS], table, params)
             _step_shift(pull, clock, params)
         if math.isfinite(params[BUDGET]):  # few enough to update all, which breaks ties as in the definition
             for at in range(np.int64(clock[KEPT])):
-                _shrink(kept[at], table[kept[at], LAST], clock[ROUNDS], table, params)
-        if pull != 0.0 and _joined(row, begins, slots, kept, clock, place) > params[BUDGET]:
+                _shrink(kept[at], clock[ROUNDS], table, params)
+        if pull != 0.0 and _add_features(row, begins, slots, kept, clock, place) > params[BUDGET]:
             _cut_by_size(kept, keys, np.int64(clock[KEPT]), seen, clock, params)
     return order.size
 
@@ -235,14 +236,13 @@ def composite_descent(rows, seen, work, clock, params, scores):
 @compiled(config=LIGHT)
 def plain_descent(rows, seen, work, clock, params, scores):
     """OFS: weights shrink in every round; after a step they are brought back into a ball, and the largest are kept."""
-    order, begins, slots, values, signs, weights = rows
+    order, begins, slots, values, _, _ = rows
     table, _, place = seen
     kept, keys = work
     rest = 1.0 - params[L2] * params[STEP]
     for k in range(order.size):
         row = order[k]
-        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, params)
+        pull = _begin(k, rows, seen, clock, params, scores)
         if math.isnan(pull):
             return k
         for at in range(np.int64(clock[KEPT])):
@@ -253,7 +253,7 @@ def plain_descent(rows, seen, work, clock, params, scores):
             table[slots[e], WEIGHT] += params[STEP] * pull * values[e]
         if params[INTERCEPT] > 0.0:
             clock[SHIFT] += params[STEP] * pull
-        count, squares = _joined(row, begins, slots, kept, clock, place), 0.0
+        count, squares = _add_features(row, begins, slots, kept, clock, place), 0.0
         for at in range(count):
             squares += table[kept[at], WEIGHT] * table[kept[at], WEIGHT]
         reach = math.sqrt(params[L2]) * math.sqrt(squares)
@@ -276,8 +276,7 @@ def confidence_weighting(rows, seen, work, clock, params, scores):
     kept, keys = work
     for k in range(order.size):
         row = order[k]
-        scores[k] = _score(row, begins, slots, values, seen) + clock[SHIFT]
-        pull = judged(scores[k], signs[k], weights[k], clock, params)
+        pull = _begin(k, rows, seen, clock, params, scores)
         if math.isnan(pull):
             return k
         if pull == 0.0:
@@ -296,7 +295,7 @@ def confidence_weighting(rows, seen, work, clock, params, scores):
         if params[INTERCEPT] > 0.0:
             clock[SHIFT] += move * clock[SHIFT_SPREAD]
             clock[SHIFT_SPREAD] = 1.0 / (1.0 / clock[SHIFT_SPREAD] + 1.0 / gamma)
-        count = _joined(row, begins, slots, kept, clock, place)
+        count = _add_features(row, begins, slots, kept, clock, place)
         if count > params[BUDGET]:
             for at in range(count):
                 keys[at] = -table[kept[at], SPREAD]

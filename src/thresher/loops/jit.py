@@ -65,7 +65,7 @@ def _warn_once():
 
 
 class _Compilations(event.Listener):
-    """Told by Numba when it begins and ends to compile a loop, which it does under a lock, not when it loads one.
+    """Notified by Numba when it begins and ends to compile a loop, which it does under a lock, not when it loads one.
 
     The first one of ours is logged.
     """
@@ -89,7 +89,7 @@ class _Compilations(event.Listener):
 
 
 class _Pauses(event.Listener):
-    """Told by Numba when a thread asks for the lock of its compiler, to load or compile a loop, and gives it back.
+    """Notified by Numba when a thread asks for the lock of its compiler, to load or compile a loop, and gives it back.
 
     Meanwhile no garbage is collected: Numba makes millions of small objects, and at the first loop loads half of its
     own modules; looking through them, and through all modules loaded, would take a tenth of the time.

@@ -7,12 +7,13 @@ and run over the entries of one input, in the order of storage, then over its le
 
 import numpy as np
 
+from thresher.loops import compressed
 from thresher.loops.compressed import first_at_least
 from thresher.loops.jit import LIGHT, compiled
 
 
 @compiled(config=LIGHT)
-def find(indptr, values, factor, edges, out):
+def find_levels(indptr, values, factor, edges, out):
     """out[t] = how many of the ascending edges[j] are below |values[t]| factor[j], for the entries t of input j."""
     for j in range(indptr.size - 1):
         for t in range(indptr[j], indptr[j + 1]):
@@ -46,7 +47,7 @@ def correlate(indptr, indices, levels, amplitudes, V, first, last, sums, out):
                 o[begin + level - 1] = total * amplitudes[j, level - 1]
 
 
-@compiled(config=LIGHT)
+@compiled(config=LIGHT, uses=compressed)
 def combine(indptr, indices, levels, amplitudes, W, lo, hi, sums, out):
     """out[r, i - lo] += sum over all inputs and numbers of X[i, j D + l] W[r, j D + l] for rows lo <= i < hi.
 
@@ -73,7 +74,7 @@ def combine(indptr, indices, levels, amplitudes, W, lo, hi, sums, out):
 
 
 @compiled(config=LIGHT)
-def write(indptr, indices, levels, amplitudes, ids, out):
+def write_columns(indptr, indices, levels, amplitudes, ids, out):
     """out[k, i] = X[i, ids[k]] for all rows i; ``out`` is zero."""
     size = amplitudes.shape[1]
     for k in range(ids.size):

@@ -14,7 +14,7 @@ from thresher.loops.compressed import first_at_least
 from thresher.loops.jit import compiled
 
 SUM, SQUARES, LARGEST, NONZERO, NOT_FINITE = range(5)
-ROWS = 5
+STATISTICS = 5
 BIGGEST = 1.7976931348623157e308  # neither nan nor an infinity is at most this
 NARROW = 512  # columns whose statistics stay in the first-level cache while all rows go by
 

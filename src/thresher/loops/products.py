@@ -36,7 +36,7 @@ def column_sums(indptr, indices, values, factor, columns, V, lo, hi, out):
 
 
 @compiled
-def distinct(indptr, rows, values, counts, first, seen, known):
+def count_distinct(indptr, rows, values, counts, first, seen, known):
     """Count the distinct values of columns ``first``, first + 1, ..., up to 3, in the rows that count.
 
     ``seen`` gets their number, ``known`` (3, columns) two of them and how many of these rows have an entry.

@@ -18,7 +18,7 @@ def mixed(number):
 
 
 @compiled(config=LIGHT)
-def hashed(wanted, width, out):
+def hash_ids(wanted, width, out):
     """Every id, mixed, as a number below ``width``, a power of two."""
     mask = np.uint64(width - 1)
     for at in range(wanted.size):
@@ -26,7 +26,7 @@ def hashed(wanted, width, out):
 
 
 @compiled(config=LIGHT)
-def find(wanted, cells, ids, count, out, insert):
+def find_slots(wanted, cells, ids, count, out, insert):
     """Slots of the ids ``wanted`` into ``out``; (how many were done, slots in use).
 
     ``cells`` has slots or -1 and a power of two for its length. New ids get the next slots, or -1 unless ``insert``.

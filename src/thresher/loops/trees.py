@@ -2,7 +2,7 @@
 
 from thresher.loops.jit import LIGHT, compiled, helper
 
-SURE = 1.0 + 1e-9  # sums of parts may exceed the sum of all by rounding errors
+SUM_ROUNDING = 1.0 + 1e-9  # sums of parts may exceed the sum of all by rounding errors
 
 
 @compiled(config=LIGHT)
@@ -63,5 +63,5 @@ def best_nodes(squares, start, stop, skip, unit, omega, least, free, units, scor
                 _sink(units, scores, count, 0)
             if count == units.size:
                 bar = scores[0]
-        v = skip[v] if total * SURE / least[v] < bar or total == 0.0 else v + 1
+        v = skip[v] if total * SUM_ROUNDING / least[v] < bar or total == 0.0 else v + 1
     return count, visited

@@ -3,91 +3,42 @@
 A new kind of loss or penalty registers its solver by one entry in ``SOLVERS``; nothing else depends on its type.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-from thresher.data.blocks.base import Block
-from thresher.optim.elimination import by_curvature as elimination
-from thresher.optim.elimination import by_cuts as cut_elimination
-from thresher.optim.elimination.leaving import Station
-from thresher.optim.elimination.needs import Needs
-from thresher.optim.penalties.layout import Layout
+from thresher.optim.elimination import by_curvature, by_cuts
+from thresher.optim.elimination.rules import Remaining
 from thresher.optim.penalties.norms import Budgeted, Penalty, Piecewise, Proximal
 from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.problems.margins import Curved, Problem, Smooth
 from thresher.optim.solvers import apg, bundle, newton
-from thresher.optim.solvers.solution import Solution, Start
-
-
-class Solve(Protocol):
-    """Minimises penalty(w) + loss(Xw + b) on the columns of a block.
-
-    ``problem`` and ``penalty`` have the methods of the protocols that the Solver names, which ``suits`` checks.
-    """
-
-    def __call__(
-        self,
-        block: Block,
-        problem: Any,
-        penalty: Any,
-        start: Start | None = None,
-        *,
-        tol: float,
-        deadline: float | None = None,
-    ) -> Solution:
-        """The Solution with objective - bound <= tol; the best one, after a step or more, if ``deadline`` passes."""
-
-
-class Eliminate(Protocol):
-    """Eliminates units under the plain penalty: see ``elimination.eliminate``."""
-
-    def __call__(
-        self,
-        block: Block,
-        problems: Sequence[Any],
-        starts: Sequence[Start],
-        stops: Iterable[int],
-        *,
-        layout: Layout,
-        forced: int,
-        pool: int | None,
-        needs: Needs | None,
-        tol: float,
-        first_tol: float | None,
-        deadline: float | None,
-    ) -> Iterator[Station]:
-        """A Station for each number of units in ``stops``."""
-
-
-def any_block(block: Block) -> bool:
-    """A solver without limits on the size of the columns."""
-    return True
+from thresher.optim.solvers.solution import Solution
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver for problems and penalties that implement two protocols, on blocks that it ``fits``."""
+    """A solver for problems and penalties that implement two protocols.
+
+    ``solve(block, problem, penalty, start=None, *, tol, deadline=None)`` minimises penalty(w) + loss(Xw + b) on the
+    columns of a block: it returns the Solution with objective - bound <= tol, or the best one, after a step or more, if
+    ``deadline`` passes.
+    """
 
     name: str
-    solve: Solve
+    solve: Callable[..., Solution]
     problem: type
     penalty: type
-    fits: Callable[[Block], bool] = any_block
-
-    def suits(self, block: Block, problem: Problem, penalty: Penalty) -> bool:
-        """Whether problem and penalty implement these protocols, and the block fits."""
-        return isinstance(problem, self.problem) and isinstance(penalty, self.penalty) and self.fits(block)
 
 
 @dataclass(frozen=True)
 class Eliminator:
-    """An elimination method for problems that implement a protocol, on blocks that it ``fits``."""
+    """An elimination method for problems that implement a protocol.
 
-    name: str
-    eliminate: Eliminate
+    ``eliminate(block, problems, starts, stops, rules)`` yields what remains at each number of units in ``stops``.
+    """
+
+    eliminate: Callable[..., Iterator[Remaining]]
     problem: type
-    fits: Callable[[Block], bool] = any_block
 
 
 SOLVERS = (
@@ -96,29 +47,24 @@ SOLVERS = (
     Solver("bundle method", bundle.solve, CutProblem, Budgeted),
 )
 ELIMINATORS = (
-    Eliminator("second-order model", elimination.eliminate, Curved),
-    Eliminator("cuts", cut_elimination.eliminate, CutProblem),
+    Eliminator(by_curvature.eliminate, Curved),
+    Eliminator(by_cuts.eliminate, CutProblem),
 )
 
 
-def solver_for(block: Block, problem: Problem, penalty: Penalty) -> Solver:
+def solver_for(problem: Problem, penalty: Penalty) -> Solver:
     """The first suitable one of SOLVERS; TypeError if there is none."""
     for solver in SOLVERS:
-        if solver.suits(block, problem, penalty):
+        if isinstance(problem, solver.problem) and isinstance(penalty, solver.penalty):
             return solver
-    raise TypeError(f"no solver supports {type(problem).__name__} with {type(penalty).__name__}: {_needs()}")
+    needs = [f"{solver.name} requires {solver.problem.__name__} and {solver.penalty.__name__}" for solver in SOLVERS]
+    raise TypeError(f"no solver supports {type(problem).__name__} with {type(penalty).__name__}: {'; '.join(needs)}")
 
 
-def eliminator_for(problem: Problem, block: Block | None = None) -> Eliminator:
-    """The first suitable one of ELIMINATORS, for a block if there is one yet; TypeError if there is none."""
+def eliminator_for(problem: Problem) -> Eliminator:
+    """The first suitable one of ELIMINATORS; TypeError if there is none."""
     for eliminator in ELIMINATORS:
-        if isinstance(problem, eliminator.problem) and (block is None or eliminator.fits(block)):
+        if isinstance(problem, eliminator.problem):
             return eliminator
     needed = "a second derivative, or a loss that is a maximum over cuts"
     raise TypeError(f"features of {type(problem).__name__} cannot be eliminated: the problem needs {needed}")
-
-
-def _needs() -> str:
-    return "; ".join(
-        f"{solver.name} requires {solver.problem.__name__} and {solver.penalty.__name__}" for solver in SOLVERS
-    )

@@ -60,7 +60,7 @@ class Scannable(ABC):
 
     @abstractmethod
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
-        """Fill anchor (hi - lo,) and out (moments.ROWS, hi - lo), zeroed: see ``loops.moments``."""
+        """Fill anchor (hi - lo,) and out (moments.STATISTICS, hi - lo), zeroed: see ``loops.moments``."""
 
 
 class Block(Scannable):
@@ -119,7 +119,7 @@ class Block(Scannable):
         """See Scannable; converts a few columns at a time to dense. Formats that are scanned in full override this."""
         first = int(np.argmax(weights > 0))
         for ids, A in self._dense_parts(lo, hi):
-            part, origins = np.zeros((moments.ROWS, ids.size)), A[first].copy()
+            part, origins = np.zeros((moments.STATISTICS, ids.size)), A[first].copy()
             moments.row_statistics(readonly(A.T), weights, origins, 0, ids.size, part)
             anchor[ids - lo] = origins
             out[:, ids - lo] = part

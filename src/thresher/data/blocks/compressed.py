@@ -182,15 +182,15 @@ class _CompressedBlock(Block):
 
     def statistics_into(self, weights: np.ndarray, lo: int, hi: int, anchor: np.ndarray, out: np.ndarray) -> None:
         """See Scannable."""
-        stored = np.zeros((moments.ROWS + 1, hi - lo))
+        stored = np.zeros((moments.STATISTICS + 1, hi - lo))
         anchor[:] = np.nan
         loop = moments.of_stored_columns if self.by_rows else moments.of_stored_rows
         loop(*self._arrays, weights, lo, hi, anchor, stored)
         anchor[np.isnan(anchor)] = 0.0
         # Weight of the entries that are not stored, which are zero. The total is summed in the same order as in the
         # loop, so that it is exactly zero for a column with every entry stored.
-        absent = np.cumsum(weights)[-1] - stored[moments.ROWS]
-        out[:] = stored[: moments.ROWS]
+        absent = np.cumsum(weights)[-1] - stored[moments.STATISTICS]
+        out[:] = stored[: moments.STATISTICS]
         out[moments.SUM] -= absent * anchor
         out[moments.SQUARES] += absent * anchor**2
 
@@ -333,7 +333,7 @@ class CsrBlock(_CompressedBlock):
         parts = [(part, *rows) for part, rows in enumerate(ranges)]
         counts = np.zeros((len(ranges), wanted.size), dtype=np.int64)
         self.workers.map(
-            lambda part, first, last: compressed.count_columns(
+            lambda part, first, last: compressed.count_entries(
                 self.indptr, self.indices, place, first, last, counts[part]
             ),
             parts,

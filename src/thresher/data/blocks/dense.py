@@ -55,7 +55,7 @@ class DenseBlock(Block):
             anchor[:] = self.major[first, lo:hi]
             for start in range(lo, hi, moments.NARROW):
                 stop = min(start + moments.NARROW, hi)
-                part = np.zeros((moments.ROWS, stop - start))
+                part = np.zeros((moments.STATISTICS, stop - start))
                 moments.of_columns(self.major, weights, anchor[start - lo : stop - lo], start, stop, part)
                 bad = np.flatnonzero(~np.isfinite(part[moments.SUM]))
                 if bad.size:

@@ -31,7 +31,7 @@ class Slots:
             some = np.ascontiguousarray(wanted[done : done + AT_ONCE], dtype=np.int64)  # one loop for ids of any type
             room = slots[done : done + some.size]
             with unbroken():  # cells, ids and their count belong together
-                more, self.count = loops.find(some, self._cells, self._ids, self.count, room, insert)
+                more, self.count = loops.find_slots(some, self._cells, self._ids, self.count, room, insert)
                 if more < some.size:
                     self._make_room(2 * self.count)
             done += more
@@ -44,11 +44,11 @@ class Slots:
         before, self._ids = self.ids, np.empty(room, dtype=np.int64)
         self._cells = np.full(2 * room, -1, dtype=np.int32)
         if before.size:  # the same ids in the same order get the same slots
-            loops.find(before, self._cells, self._ids, 0, np.empty(before.size, dtype=np.int32), True)
+            loops.find_slots(before, self._cells, self._ids, 0, np.empty(before.size, dtype=np.int32), True)
 
 
 def hashed(ids: np.ndarray, bits: int) -> np.ndarray:
     """Hashes of the ids: int64, pseudo-random, below 2^bits."""
     out = np.empty(ids.size, dtype=np.int64)
-    loops.hashed(ids, 1 << bits, out)
+    loops.hash_ids(ids, 1 << bits, out)
     return out

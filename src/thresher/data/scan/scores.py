@@ -66,7 +66,7 @@ class Pearson(Score):
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
         """See Score."""
-        statistics, out = np.zeros((1 + moments.ROWS, hi - lo)), np.zeros((self.vectors, hi - lo))
+        statistics, out = np.zeros((1 + moments.STATISTICS, hi - lo)), np.zeros((self.vectors, hi - lo))
         block.statistics_into(self.weights, lo, hi, statistics[0], statistics[1:])
         block.correlate_into(self.V, lo, hi, out)
         table, total = statistics[1:], self.weights.sum()
@@ -77,19 +77,19 @@ class Pearson(Score):
 
 
 class Statistics(NamedTuple):
-    """Per column: ``anchor`` (p,) and ``table`` (moments.ROWS, p); see ``loops.moments``."""
+    """Per column: ``anchor`` (p,) and ``table`` (moments.STATISTICS, p); see ``loops.moments``."""
 
     anchor: np.ndarray
     table: np.ndarray
 
 
 class Moments(Score):
-    """Anchor and statistics of the columns as they are stored: see ``loops.moments``. (1 + moments.ROWS, columns).
+    """Anchor and statistics of columns as they are stored, (1 + moments.STATISTICS, columns): see ``loops.moments``.
 
     Scaling is computed from them, so it is not applied to them.
     """
 
-    vectors = 1 + moments.ROWS
+    vectors = 1 + moments.STATISTICS
 
     def __init__(self, weights: ArrayLike):
         self.weights = np.asarray(weights, dtype=np.float64)

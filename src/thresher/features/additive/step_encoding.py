@@ -127,7 +127,7 @@ class StepBlock(Block):
 
     def _dense(self, ids: np.ndarray) -> np.ndarray:
         out = np.zeros((ids.size, self.shape[0]))
-        loops.write(*self._arrays, ids, out)
+        loops.write_columns(*self._arrays, ids, out)
         return out.T
 
 
@@ -143,7 +143,7 @@ def step_encoded(
     size = edges.shape[1] - 1
     levels: np.ndarray = np.empty(values.size, dtype=np.uint8 if size <= 255 else np.uint16)
     below = readonly(np.ascontiguousarray(edges[:, :size]))
-    loops.find(readonly(indptr), readonly(values), readonly(factor), below, levels)
+    loops.find_levels(readonly(indptr), readonly(values), readonly(factor), below, levels)
     kept = levels > 0
     if not kept.all():
         indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]

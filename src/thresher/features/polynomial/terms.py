@@ -64,7 +64,7 @@ class DistinctValues(Score):
         """See Score; scaling changes nothing."""
         seen, known = np.zeros(hi - lo, dtype=np.int64), np.zeros((3, hi - lo))
         for first, indptr, rows, values in _takeable(block).stored_parts(lo, hi):
-            products.distinct(indptr, rows, values, self.counts, first - lo, seen, known)
+            products.count_distinct(indptr, rows, values, self.counts, first - lo, seen, known)
         absent = known[2] < np.count_nonzero(self.counts)  # some entries are zero without being stored
         has_zero = ((seen > 0) & (known[0] == 0.0)) | ((seen > 1) & (known[1] == 0.0)) | (seen > 2)
         return np.minimum(seen + (absent & ~has_zero), 3)[None].astype(np.float64)

@@ -54,7 +54,7 @@ class Iterate:
     active: np.ndarray
 
 
-class Move(NamedTuple):
+class ElasticMove(NamedTuple):
     """A change of w on ``columns``, of b, and of the margins."""
 
     columns: np.ndarray
@@ -127,7 +127,7 @@ class ElasticNewton:
         self._note_crossing(share, move)
         self._go(share, move)
 
-    def _descent(self) -> Move | None:
+    def _descent(self) -> ElasticMove | None:
         """The first move, of the bold, the careful and the safe one, along which the objective decreases."""
         columns = self.now.active
         if self.idle is not None:
@@ -162,7 +162,7 @@ class ElasticNewton:
         else:
             accuracy = 0.3 * np.sqrt(self.tol / now.gap) if now.gap > 0.0 else 1.0
             x = minimiser_by_holding(system, w, v, signs, objective.beta, float(np.clip(accuracy, *CG_ACCURACY)))
-        return Move(columns, x[: columns.size], float(x[-1]) if objective.shift else 0.0)
+        return ElasticMove(columns, x[: columns.size], float(x[-1]) if objective.shift else 0.0)
 
     def _gradient_move(self, columns):
         """A proximal gradient step: short, but always a descent direction."""
@@ -170,7 +170,7 @@ class ElasticNewton:
         steep = objective.alpha + float(self.sides.column_squares(objective.cost).sum()) / objective.gamma
         w = self.now.w[columns]
         ahead = w + (self.now.v[columns] - objective.alpha * w) / steep
-        return Move(columns, soft_threshold(ahead, objective.beta / steep) - w, 0.0)
+        return ElasticMove(columns, soft_threshold(ahead, objective.beta / steep) - w, 0.0)
 
     def _slope(self, move):
         """Derivative of the objective along a move; that in b is zero, since b is optimal."""
@@ -225,8 +225,7 @@ class ElasticNewton:
             return
         self._careful = self._crossing is not None  # the second time in a row
         after = self.now.z + min(1.0, KINK_RANGE * share) * move.margins
-        low, high = np.minimum(self.now.z, after), np.maximum(self.now.z, after)
-        crossing = (high > 1.0 - self.objective.gamma) & (low < 1.0)
+        crossing = (np.maximum(self.now.z, after) > 1.0 - self.objective.gamma) & (np.minimum(self.now.z, after) < 1.0)
         self._crossing = crossing if self._crossing is None else self._crossing | crossing
 
     def _go(self, share, move):

@@ -93,10 +93,10 @@ def balanced(theta, cost, y):
     There it matters least; if that violates 0 <= theta <= 1, the heavier class is shrunk instead.
     """
     rest = float((cost * y) @ theta)
-    inside = (theta > 0.0) & (theta < 1.0)
-    weight = float(cost[inside].sum())
     if rest == 0.0:
         return theta
+    inside = (theta > 0.0) & (theta < 1.0)
+    weight = float(cost[inside].sum())
     if weight > 0.0:
         moved = np.where(inside, theta - y * (rest / weight), theta)
         if moved.min() >= 0.0 and moved.max() <= 1.0:

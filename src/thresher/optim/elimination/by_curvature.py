@@ -20,27 +20,21 @@ import numpy as np
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import densified
 from thresher.optim.elimination.inverses import LEAST_DIAGONAL, ByColumns, ByRows
-from thresher.optim.elimination.leaving import Order, Station
-from thresher.optim.elimination.needs import Needs
-from thresher.optim.penalties.layout import PLAIN, Layout
+from thresher.optim.elimination.rules import COMPACT_SHARE, ELIMINATION_ENTRIES, Remaining, Rules
 from thresher.optim.penalties.norms import KSupport
-from thresher.optim.problems.margins import Problem, QuadraticDual
+from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers import newton
 from thresher.optim.solvers.dual_active_set import dual_solution
 from thresher.optim.solvers.solution import DeadlinePassed, Solution, Start, better, in_time, out_of_time
 
-DENSE_ENTRIES = 1 << 26  # entries up to which the columns may be copied into one float64 array
-MOST_STATIONS = 64  # stations
+BATCH_STATIONS = 64
 BATCH_SCORES = 1 << 22  # entries: limit of the scores of a batch on all samples
 BATCH_STEPS = 6  # Newton steps that a batch of stations gets
 STATION_STEPS = 30  # Newton steps of a single station before ``newton`` takes over
 FULL_STEPS = 5  # full steps that may fail to decrease the objective before a careful one
-GUARD_MORE, GUARD_LEAST = (
-    0.5,
-    1.5,
-)  # careful: more samples with curvature, as a share of those that have it, and of the columns
+GUARD_MORE = 0.5  # careful: more samples with curvature, as a share of those that have it,
+GUARD_LEAST = 1.5  # and of the columns
 GUARDED_LENGTHS = 1.0, 0.5, 0.25, 0.1, 0.03, 0.01
-COMPACT_SHARE = 0.8  # columns are copied together when fewer than this share of them are left
 TALLEST_BLOCK = 2.0  # rows per column from which on products of all rows would cost more than they save
 REFRESH_WORK = 16.0  # a new second derivative is always worth this many evaluations
 STEP_PROGRESS = 0.1  # ... and more, once a step with the old one reduces the gap by less than this factor
@@ -52,49 +46,31 @@ def rows_are_fewer(rows: int, columns: int) -> bool:
 
 
 def eliminate(
-    block: Block,
-    problems: Sequence[Problem],
-    starts: Sequence[Start],
-    stops: Iterable[int],
-    *,
-    layout: Layout = PLAIN,
-    forced: int = 0,
-    pool: int | None = None,
-    needs: Needs | None = None,
-    tol: float,
-    first_tol: float | None = None,
-    deadline: float | None = None,
-) -> Iterator[Station]:
-    """Yield a Station for each number of units in ``stops``, which decreases; units with small weights go first.
+    block: Block, problems: Sequence[Problem], starts: Sequence[Start], stops: Iterable[int], rules: Rules
+) -> Iterator[Remaining]:
+    """Yield what remains at each number of units in ``stops``, which decreases; ``starts`` are points on all columns.
 
-    ``problems`` share the columns, and units are compared by the length of their weights over all problems; ``layout``
-    maps columns to units (its classes are ignored); ``starts`` are points on all columns. The first ``forced`` units
-    are never removed, the first ``pool`` only when no others are left, and none that others need. The gap of each
-    station is at most ``tol``, that on all columns at most ``first_tol``: if this is small, the result does not depend
-    on the starts. At the deadline the station being solved is given up: DeadlinePassed is raised.
+    ``problems`` share the columns, and units are compared by the length of their weights over all problems.
     """
-    order = Order.of(layout, block.shape[1], forced, pool, needs)
-    state = _Elimination(block, problems, starts, order, tol, deadline)
-    stops, most, size = list(stops), max(1, min(MOST_STATIONS, BATCH_SCORES // block.shape[0])), 1
-    state.begin(tol if first_tol is None else first_tol)
+    state = _Elimination(block, problems, starts, rules)
+    stops = list(stops)
+    most, size = max(1, min(BATCH_STATIONS, BATCH_SCORES // block.shape[0])), 1
     if stops and stops[0] == state.here.units.size:
-        yield state.station()
+        yield state.station(state.here)
         del stops[0]
     while stops:
         if state.uses_active_set:
             state.remove(stops.pop(0))
-            state.settle(tol)
-            yield state.station()
+            yield state.station(state.here)
             continue
         batch = stops[:size]
-        ahead = state.ahead(batch, tol)
-        good = state.good(ahead, tol)
-        for place in ahead[:good]:
-            yield state.station(place)
+        ahead = state.ahead(batch)
+        good = state.good(ahead)
+        yield from map(state.station, ahead[:good])
         state.move(ahead[max(good, 1) - 1])
         if good == 0:
-            state.settle(tol)
-            yield state.station()
+            state.settle(rules.tol)
+            yield state.station(state.here)
         del stops[: max(good, 1)]
         size = min(2 * size, most) if good == len(batch) else max(good, 1)
 
@@ -106,10 +82,6 @@ class _Place(NamedTuple):
     units: np.ndarray
     solutions: list[Solution]
 
-    @property
-    def gap(self):
-        return sum(solution.gap for solution in self.solutions)
-
 
 class _Elimination:
     """The columns in memory, the current place, and the inverses of the second derivatives there.
@@ -118,38 +90,40 @@ class _Elimination:
     contains, for the batch ahead, the vectors u such that inverse - uu' is the inverse without the removed columns.
     """
 
-    def __init__(self, block, problems, starts, order, tol, deadline):
-        self.block, self.problems, self.order, self.tol, self.deadline = block, problems, order, tol, deadline
-        self.columns, self.ids = densified(block, DENSE_ENTRIES), np.arange(block.shape[1])
+    def __init__(self, block, problems, starts, rules):
+        self.block, self.problems, self.rules = block, problems, rules
+        self.columns, self.ids = densified(block, ELIMINATION_ENTRIES), np.arange(block.shape[1])
         left = np.ones(block.shape[1], dtype=bool)
         self.here = self.at(left, [self.solved(c, starts[c].w, left, starts[c].b) for c in self.each_problem()])
-        (n, m), with_curvature = block.shape, [np.count_nonzero(D) for D in map(self.curvature, range(len(problems)))]
-        side = (
-            ByRows
-            if n <= TALLEST_BLOCK * m and n * n <= DENSE_ENTRIES and rows_are_fewer(int(max(with_curvature)), m)
-            else ByColumns
-        )
+        n, m = block.shape
+        with_curvature = max(np.count_nonzero(self.curvature(c)) for c in range(len(problems)))
+        few_rows = n <= TALLEST_BLOCK * m and n * n <= ELIMINATION_ENTRIES
+        side = ByRows if few_rows and rows_are_fewer(int(with_curvature), m) else ByColumns
         self.inverses = [side(self.columns, left, shifted=problems[c].fit_intercept) for c in self.each_problem()]
         self.gone = [np.zeros((0, 0)) for _ in problems]
-        self.quadratic = all(isinstance(p, QuadraticDual) and p.dual_weights() is not None for p in problems)
+        self.quadratic = all(problem.dual_weights() is not None for problem in problems)
+        self.solve_here()
+        # the gap is small, and the inverse belongs to the solution
+        self.settle(rules.first_gap, at_least=not self.uses_active_set)
 
     def each_problem(self):
         """The number of each problem; there may be hundreds, so the clock is looked at before each."""
-        return in_time(range(len(self.problems)), self.deadline)
+        return in_time(range(len(self.problems)), self.rules.deadline)
 
     def at(self, left, solutions):
         """The _Place with the columns ``left``, which are whole units."""
-        return _Place(left, self.order.units(self.ids[left]), solutions)
+        return _Place(left, self.rules.units(self.ids[left]), solutions)
 
     def curvature(self, c):
         """The curvature of problem ``c`` here."""
         solution = self.here.solutions[c]
         return self.problems[c].curvature(solution.z, solution.b)
 
-    def station(self, place=None):
-        """A place as a Station: without the columns that have left."""
-        left, units, solutions = self.here if place is None else place
-        return Station(self.ids[left], units, tuple(replace(s, w=s.w[left], scores=s.scores[left]) for s in solutions))
+    def station(self, place):
+        """What remains at a place: without the columns that have left."""
+        left, units, solutions = place
+        fewer = tuple(replace(s, w=s.w[left], scores=s.scores[left]) for s in solutions)
+        return Remaining(self.ids[left], units, fewer)
 
     def solved(self, c, w, left, b):
         """The Solution of problem ``c`` at w, on the columns ``left``."""
@@ -163,7 +137,7 @@ class _Elimination:
         scores = np.where(left, scores, 0.0)
         objective, square = 0.5 * float(w @ w) + loss, float(scores @ scores)
         bound = dual.value(square)
-        if objective - bound > self.tol:  # the best multiple of the dual point may give a better bound
+        if objective - bound > self.rules.tol:  # the best multiple of the dual point may give a better bound
             bound = dual.bound(square)
         return Solution(w, z, b, dual, scores, loss, objective, bound)
 
@@ -189,7 +163,7 @@ class _Elimination:
             for step in range(STATION_STEPS):
                 if best.gap <= share and step >= at_least:
                     break
-                if out_of_time(self.deadline):
+                if out_of_time(self.rules.deadline):
                     raise DeadlinePassed
                 if watch:
                     self.refresh(c, now, stale)
@@ -216,24 +190,26 @@ class _Elimination:
         v = dual_solution(self.inverses[c].K, problem.y, problem.dual_weights(), v, shifted=shifted)
         return self.solved(c, np.where(left, self.columns.correlate(v), 0.0), left, old.b)
 
-    def begin(self, tol):
-        """Solve on all columns: the gap is at most ``tol``, and the inverse belongs to the solution."""
+    def solve_here(self):
+        """Solve by the dual active set method, if it is in use."""
         if self.uses_active_set:
             self.here.solutions[:] = [self.by_active_set(c) for c in self.each_problem()]
-        self.settle(tol, at_least=not self.uses_active_set)
 
     def remove(self, stop):
-        """Go on to ``stop`` units, and solve by the dual active set method as long as rows are the smaller side."""
-        places = np.flatnonzero(self.here.left)
-        squares = sum(solution.w[places] ** 2 for solution in self.here.solutions)
+        """Go on to ``stop`` units, and solve there."""
         left = self.here.left.copy()
-        left[places[self.order.leaving(self.ids[places], squares, stop)]] = False
+        places = np.flatnonzero(left)
+        left[places[self.leaving(self.here.solutions, places, stop)]] = False
         self.move(self.at(left, [replace(s, w=np.where(left, s.w, 0.0)) for s in self.here.solutions]))
         left, old = self.here.left, self.here.solutions
-        if self.uses_active_set:
-            self.here.solutions[:] = [self.by_active_set(c) for c in self.each_problem()]
-        else:
+        if not self.uses_active_set:  # rows are no longer the smaller side
             self.here.solutions[:] = [self.solved(c, old[c].w, left, old[c].b) for c in self.each_problem()]
+        self.solve_here()
+        self.settle(self.rules.tol)
+
+    def leaving(self, solutions, places, stop):
+        """Which of the columns at ``places`` leave until ``stop`` units are left, by the weights of ``solutions``."""
+        return self.rules.leaving(self.ids[places], sum(s.w[places] ** 2 for s in solutions), stop)
 
     def refresh(self, c, solution, stale):
         """Change the inverse of problem ``c`` to the curvature at ``solution``, if ``stale`` or if that is cheap."""
@@ -247,9 +223,9 @@ class _Elimination:
         inverse.refresh(problem.guarded_curvature(old.z, old.b, GUARD_MORE, GUARD_LEAST * self.ids.size))
         step = inverse.times(old.scores - old.w)
         for length in GUARDED_LENGTHS:
-            there = self.solved(c, old.w + length * step, self.here.left, old.b)
-            if there.objective < old.objective:
-                return there
+            solution = self.solved(c, old.w + length * step, self.here.left, old.b)
+            if solution.objective < old.objective:
+                return solution
         return old
 
     def by_newton(self, c, old, tol):
@@ -257,30 +233,30 @@ class _Elimination:
         left = self.here.left
         block = self.block.take(self.ids[left])
         start = Start(old.w[left], old.z, old.b)
-        penalty = KSupport(block.shape[1])
-        found = newton.solve(block, self.problems[c], penalty, start, tol=tol, deadline=self.deadline)
-        w, scores = np.zeros(left.size), np.zeros(left.size)
-        w[left], scores[left] = found.w, found.scores
-        return replace(found, w=w, scores=scores)
+        penalty, deadline = KSupport(block.shape[1]), self.rules.deadline
+        solution = newton.solve(block, self.problems[c], penalty, start, tol=tol, deadline=deadline)
+        full = np.zeros((2, left.size))
+        full[:, left] = solution.w, solution.scores
+        return replace(solution, w=full[0], scores=full[1])
 
-    def good(self, ahead, tol):
+    def good(self, ahead):
         """How many places of ``ahead`` are accepted: solved, and on the columns that the weights before imply."""
         for index, place in enumerate(ahead):
-            if not place.gap <= tol or (index and not self.is_right(ahead[index - 1], place)):
+            gap = sum(solution.gap for solution in place.solutions)
+            if not gap <= self.rules.tol or (index and not self.is_right(ahead[index - 1], place)):
                 return index
         return len(ahead)
 
-    def ahead(self, stops, tol):
+    def ahead(self, stops):
         """The places at ``stops``: predicted by the model, evaluated and, if several, corrected while that helps."""
         for c in self.each_problem():
             self.refresh(c, self.here.solutions[c], stale=False)
         weights, masks = self.modelled(stops)
-        here = self.here.solutions
-        solutions = [self.evaluated(c, weights[c], masks, here[c].b) for c in self.each_problem()]
+        solutions = [self.evaluated(c, weights[c], masks, self.here.solutions[c].b) for c in self.each_problem()]
         first, before = -1, np.inf
         for _ in range(BATCH_STEPS if len(stops) > 1 else 0):
             gaps = np.sum([[s.gap for s in row] for row in solutions], axis=0)
-            bad = np.flatnonzero(~(gaps <= tol))
+            bad = np.flatnonzero(~(gaps <= self.rules.tol))
             if bad.size == 0 or (bad[0] == first and gaps[first] > STEP_PROGRESS * before):
                 break
             first, before = bad[0], gaps[bad[0]]
@@ -295,16 +271,14 @@ class _Elimination:
     def modelled(self, stops):
         """(weights, remaining columns) at each stop, predicted by the second-order model around this place."""
         left, places = self.here.left.copy(), np.flatnonzero(self.here.left)
-        most = self.here.units.size - stops[-1]
-        if not self.order.single:  # the columns that so many units may have
-            sizes = np.bincount(self.order.unit[self.ids[places]])[self.here.units]
-            most = places.size - int(np.sort(sizes)[: sizes.size - most].sum())
+        sizes = np.unique(self.rules.layout.unit_of(self.ids[places]), return_counts=True)[1]
+        most = int(np.sort(sizes)[stops[-1] :].sum())  # columns that so many units may have
         W = [s.w + G.times(s.scores - s.w) for s, G in zip(self.here.solutions, self.inverses, strict=True)]
         self.gone = [np.zeros((G.column(places[0]).size, most), order="F") for G in self.inverses]
         weights, masks = [np.zeros((len(stops), left.size)) for _ in W], np.zeros((len(stops), left.size), dtype=bool)
         t = 0
-        for row, stop in enumerate(in_time(stops, self.deadline)):
-            leaving = self.order.leaving(self.ids[places], sum(w[places] ** 2 for w in W), stop)
+        for row, stop in enumerate(in_time(stops, self.rules.deadline)):
+            leaving = self.rules.leaving(self.ids[places], sum(w[places] ** 2 for w in W), stop)
             for j in places[leaving]:
                 for w, G, U in zip(W, self.inverses, self.gone, strict=True):
                     u = G.column(j) - U[:, :t] @ U[j, :t]
@@ -322,16 +296,15 @@ class _Elimination:
 
     def is_right(self, place, following):
         """Whether the columns removed between two places are those that the weights of the first imply."""
-        kept, squares = self.ids[place.left], sum(solution.w[place.left] ** 2 for solution in place.solutions)
-        leaving = self.order.leaving(kept, squares, following.units.size)
-        return np.array_equal(np.delete(kept, leaving), self.ids[following.left])
+        places = np.flatnonzero(place.left)
+        leaving = self.leaving(place.solutions, places, following.units.size)
+        return np.array_equal(np.delete(places, leaving), np.flatnonzero(following.left))
 
     def corrected(self, c, solution, mask):
         """A Newton step from ``solution``, with the inverse on its columns."""
         residual = solution.scores - solution.w
         U = self.gone[c][: mask.size, : np.count_nonzero(self.here.left) - np.count_nonzero(mask)]
-        step = self.inverses[c].times(residual) - U @ (U.T @ residual)
-        return np.where(mask, solution.w + step, 0.0)
+        return np.where(mask, solution.w + (self.inverses[c].times(residual) - U @ (U.T @ residual)), 0.0)
 
     def move(self, place):
         """Continue from ``place``: the columns that it lacks leave; the smaller side may change."""

@@ -13,6 +13,7 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from thresher.data.blocks.base import Block
+from thresher.optim.solvers.dual_active_set import scaled_gram
 
 INVERSE_ERROR = 1e-9  # relative error of an inverse from which on it is computed anew
 LEAST_DIAGONAL = 1e-6  # an entry on the diagonal of the inverse below this may be a rounding error
@@ -87,9 +88,10 @@ class ByColumns(Inverse):
         rows = np.flatnonzero(D != self.D)
         if rows.size == 0:
             return
-        less, change = self._update_work(rows.size) < self._anew_work(D), D[rows] - self.D[rows]
-        had_any, self.D = self.D.any(), D
-        if not (less and had_any and D.any() and self._update(rows, change)):
+        change, before = D[rows] - self.D[rows], self.D
+        is_less_work = self._update_work(rows.size) < self._anew_work(D)
+        self.D = D
+        if not (is_less_work and before.any() and D.any() and self._update(rows, change)):
             self._anew()
 
     def _update(self, rows: np.ndarray, change: np.ndarray) -> bool:
@@ -123,21 +125,20 @@ class ByColumns(Inverse):
         left = np.flatnonzero(self.left)
         H = self.plain[np.ix_(left, left)]
         H[np.diag_indices_from(H)] += 1.0
-        total, m = float(self.D.sum()), self.plain.shape[0]
-        mean = self.columns.correlate(self.D)[left] / total if self.shifted and total > 0.0 else np.zeros(left.size)
-        if self.shifted:
-            H -= np.multiply.outer(mean, mean * total)
         self.G[:] = 0.0
+        if not self.shifted:
+            self.G[np.ix_(left, left)] = inverted(H)
+            return
+        total = float(self.D.sum())
+        mean = self.columns.correlate(self.D)[left] / total if total > 0.0 else np.zeros(left.size)
+        H -= np.multiply.outer(mean, mean * total)
         self.G[np.ix_(left, left)] = inverse = inverted(H)
-        if self.shifted:
-            border = inverse @ mean
-            self.G[left, m] = self.G[m, left] = -border
-            self.G[m, m] = (1.0 / total if total > 0.0 else 1.0) + float(mean @ border)
+        self.G[left, -1] = self.G[-1, left] = -(inverse @ mean)
+        self.G[-1, -1] = (1.0 / total if total > 0.0 else 1.0) + float(mean @ (inverse @ mean))
 
     def times(self, r: np.ndarray) -> np.ndarray:
         """See Inverse."""
-        m = self.left.size
-        return self.G[:m, :m] @ r
+        return self.G[: r.size, : r.size] @ r
 
     def column(self, j: int) -> np.ndarray:
         """See Inverse."""
@@ -187,11 +188,7 @@ class ByRows(Inverse):
         if self._factor is None:
             rows = np.flatnonzero(self.D)
             root = np.sqrt(self.D[rows])
-            B = self.K[np.ix_(rows, rows)]
-            B *= root
-            B *= root[:, None]
-            B[np.diag_indices_from(B)] += 1.0
-            factor = _cholesky(B) if rows.size else None
+            factor = _cholesky(scaled_gram(self.K, rows, root)) if rows.size else None
             along = root / np.sqrt(root @ root) if self.shifted and rows.size else None
             self._factor = rows, root, factor, along, None if along is None else dpotrs(factor, along, lower=1)[0]
         return self._factor

@@ -18,8 +18,8 @@ WEIGHT_ROUNDING = 1e-12  # of a sum of weights
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rows:
-    """The labels and weights that all cuts of a problem share. Rows of weight zero are not there.
+class LabelledRows:
+    """The labels and weights that all cuts of a problem share. Rows of weight zero do not count.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Rows:
     weights : ndarray of shape (n_rows,)
         Not negative.
     positives, negatives : ndarray of int
-        The rows of each class that are there, in order.
+        The rows of each class that count, in order.
     steps : ndarray of shape (n_rows,)
         y times the share of a row in the sum of all weights.
     """
@@ -40,30 +40,30 @@ class Rows:
     steps: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray, weights: np.ndarray | None = None) -> "Rows":
+    def of(cls, y: np.ndarray, weights: np.ndarray | None = None) -> "LabelledRows":
         """The rows of labels and weights, checked."""
         y = signs("y", y)
         weights = np.ones(y.size) if weights is None else checked_weights(weights, y.size)
-        there = weights > 0.0
-        positives, negatives = np.flatnonzero(there & (y > 0)), np.flatnonzero(there & (y < 0))
+        steps = y * weights
+        positives, negatives = np.flatnonzero(steps > 0.0), np.flatnonzero(steps < 0.0)
         for rows, sign in ((positives, "positive"), (negatives, "negative")):
             if rows.size == 0:
                 raise InvalidDataError(f"y has no {sign} rows of weight above 0: a measure needs both classes")
-        return cls(y, weights, positives, negatives, y * weights / weights.sum())
+        return cls(y, weights, positives, negatives, steps / weights.sum())
 
     @property
     def n_positive(self) -> int:
-        """Number of positive rows that are there."""
+        """Number of positive rows that count."""
         return self.positives.size
 
     @property
     def n_negative(self) -> int:
-        """Number of negative rows that are there."""
+        """Number of negative rows that count."""
         return self.negatives.size
 
     @property
     def n(self) -> int:
-        """Number of rows that are there."""
+        """Number of rows that count."""
         return self.positives.size + self.negatives.size
 
     @cached_property
@@ -87,27 +87,22 @@ class Cut(ABC):
         Delta(y, y').
     key : bytes
         The labelling or ranking, packed.
-    rows : Rows
+    rows : LabelledRows
         What all cuts of an oracle share.
     """
 
     loss: float
     key: bytes = field(repr=False)
-    rows: Rows = field(repr=False)
+    rows: LabelledRows = field(repr=False)
 
     @abstractmethod
     def vector(self) -> np.ndarray:
-        """The direction v, float64 of shape (n_rows,); rows that are not there have 0."""
+        """The direction v, float64 of shape (n_rows,); rows that do not count have 0."""
 
     @property
     def vector_sum(self) -> float:
         """The sum of the direction; 0 where a shift of all scores changes nothing."""
         return 0.0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory, without the rows, which are shared."""
-        return len(self.key)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.key == other.key
@@ -123,7 +118,7 @@ class LabelCut(Cut):
     mean: float = 0.0
 
     @classmethod
-    def of(cls, rows: Rows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelCut":
+    def of(cls, rows: LabelledRows, loss: float, flips: np.ndarray, mean: float = 0.0) -> "LabelCut":
         """The cut of the labelling that differs from y where ``flips`` is true."""
         return cls(float(loss), np.packbits(flips).tobytes(), rows, float(mean))
 
@@ -134,11 +129,10 @@ class LabelCut(Cut):
 
     def flips(self) -> np.ndarray:
         """Where the labelling differs from y: bool of shape (n_rows,)."""
-        packed = np.frombuffer(self.key, dtype=np.uint8)
-        return np.unpackbits(packed, count=self.rows.y.size).view(bool)
+        return np.unpackbits(np.frombuffer(self.key, dtype=np.uint8), count=self.rows.y.size).view(bool)
 
     def labels(self) -> np.ndarray:
-        """The labelling y'; rows that are not there keep their label."""
+        """The labelling y'; rows that do not count keep their label."""
         return np.where(self.flips(), -self.rows.y, self.rows.y)
 
     def vector(self) -> np.ndarray:
@@ -174,7 +168,7 @@ class Oracle(ABC):
 
     Attributes
     ----------
-    rows : Rows
+    rows : LabelledRows
         Labels and weights.
     shift : bool
         Whether a shift of all scores changes the risk: where the number of predicted positives is free.
@@ -182,12 +176,12 @@ class Oracle(ABC):
 
     shift: bool = False
 
-    def __init__(self, rows: Rows):
+    def __init__(self, rows: LabelledRows):
         self.rows = rows
 
     @abstractmethod
-    def cut(self, scores: np.ndarray) -> Cut:
-        """The cut of the most violated labelling or ranking at ``scores`` of shape (n_rows,)."""
+    def cut(self, scores: np.ndarray) -> Any:
+        """The Cut of the most violated labelling or ranking at ``scores`` of shape (n_rows,)."""
 
     @abstractmethod
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
@@ -212,8 +206,8 @@ class Oracle(ABC):
 
         Here as many rows are above as are counted; a row counts as often as its weight says.
         """
-        there = np.flatnonzero(self.rows.weights > 0.0)
-        order = there[np.argsort(-scores[there], kind="stable")]
+        order = np.argsort(-scores, kind="stable")
+        order = order[self.rows.weights[order] > 0.0]
         upto, falling = np.cumsum(self.rows.weights[order]), scores[order]
         slack = WEIGHT_ROUNDING * upto[-1]
         last, next_one = np.searchsorted(upto, [self.n_predicted - slack, self.n_predicted + slack], side="right")
@@ -224,10 +218,6 @@ class Oracle(ABC):
     def uniform_cut(self, positive: bool) -> Cut:
         """The cut of the labelling that is all positive, or all negative; where the number of positives is free."""
         raise ValueError("the number of predicted positives is fixed: not all rows can have one label")
-
-    def checked(self, scores: np.ndarray) -> np.ndarray:
-        """``scores`` as finite float64 of shape (n_rows,)."""
-        return checked_scores(scores, self.rows.y.size)
 
 
 def signs(name: str, y: np.ndarray) -> np.ndarray:

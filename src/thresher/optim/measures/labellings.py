@@ -6,17 +6,16 @@ Equal scores: the lower row is the better one. Equally violated labellings: the 
 false ones.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from thresher.loops import measures as loops
-from thresher.optim.measures.cuts import LabelCut, Oracle, Rows, ShiftSearch, Violation
+from thresher.optim.measures.cuts import LabelCut, LabelledRows, Oracle, ShiftSearch, Violation, checked_scores
 
 VALUE_ROUNDING = 1e-12  # share of a value that may be lost to rounding where values are compared
-MOST_PAIRS = 1 << 20  # pairs of counts whose losses are in memory together
+COUNT_PAIRS = 1 << 20  # pairs of counts whose losses are in memory together
 
 LossOfCounts = Callable[[Any, Any, int, int], Any]  # of true and false positives, which may be arrays, and P and N
 
@@ -24,9 +23,10 @@ LossOfCounts = Callable[[Any, Any, int, int], Any]  # of true and false positive
 class LabellingOracle(Oracle):
     """What the searches for labellings share."""
 
-    @abstractmethod
-    def cut(self, scores: np.ndarray) -> LabelCut:
-        """See Oracle."""
+    def cut(self, scores: np.ndarray) -> Any:
+        """See Oracle: by the search at no shift, where a shift changes the risk."""
+        search = self.shift_search(scores)
+        return search.cut(search.at(0.0))
 
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
         """See Oracle."""
@@ -38,14 +38,9 @@ class ErrorOracle(LabellingOracle):
 
     shift = True
 
-    def cut(self, scores: np.ndarray) -> LabelCut:
-        """See Oracle."""
-        search = self.shift_search(scores)
-        return search.cut(search.at(0.0))
-
     def shift_search(self, scores: np.ndarray) -> "_ErrorSearch":
         """See Oracle."""
-        return _ErrorSearch(self, self.checked(scores))
+        return _ErrorSearch(self, checked_scores(scores, self.rows.y.size))
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
         """See Oracle: ``shift`` itself."""
@@ -53,8 +48,7 @@ class ErrorOracle(LabellingOracle):
 
     def uniform_cut(self, positive: bool) -> LabelCut:
         """See Oracle."""
-        rows = self.rows
-        return self.labelled((rows.y < 0 if positive else rows.y > 0) & (rows.weights > 0.0))
+        return self.labelled(self.rows.steps < 0.0 if positive else self.rows.steps > 0.0)
 
     def labelled(self, flips: np.ndarray) -> LabelCut:
         """The cut of the labelling that differs from y where ``flips`` is true."""
@@ -82,28 +76,22 @@ class CountsOracle(LabellingOracle):
 
     shift = True
 
-    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts):
+    def __init__(self, rows: LabelledRows, loss_of_counts: LossOfCounts):
         super().__init__(rows)
         self.loss_of_counts = loss_of_counts
 
-    def cut(self, scores: np.ndarray) -> LabelCut:
-        """See Oracle."""
-        search = self.shift_search(scores)
-        return search.cut(search.at(0.0))
-
     def shift_search(self, scores: np.ndarray) -> "_CountsSearch":
         """See Oracle."""
-        return _CountsSearch(self, self.checked(scores))
+        return _CountsSearch(self, checked_scores(scores, self.rows.y.size))
 
     def threshold(self, scores: np.ndarray, shift: float) -> float:
         """See Oracle: that with the best measure, since the risk is only a bound of it and has another minimum.
 
         Of equally good ones the one nearest to ``shift`` is taken.
         """
-        there = np.concatenate([self.rows.positives, self.rows.negatives])
-        order = np.argsort(-scores[there], kind="stable")
-        falling = scores[there][order]
-        true = np.cumsum(order < self.rows.n_positive)
+        scores = np.concatenate([scores[self.rows.positives], scores[self.rows.negatives]])
+        order = np.argsort(-scores, kind="stable")
+        falling, true = scores[order], np.cumsum(order < self.rows.n_positive)
         ends = np.append(np.flatnonzero(np.diff(falling)), falling.size - 1)  # of rows with equal scores
         loss = self.loss(true[ends], ends + 1 - true[ends])
         best = ends[loss <= loss.min() + VALUE_ROUNDING]
@@ -117,7 +105,7 @@ class CountsOracle(LabellingOracle):
         flips = np.zeros(rows.y.size, dtype=bool)
         flips[rows.negatives if positive else rows.positives] = True
         counts = (rows.n_positive, rows.n_negative) if positive else (0, 0)
-        return LabelCut.of(rows, float(self.loss(*counts)), flips)
+        return LabelCut.of(rows, self.loss(*counts), flips)
 
     def loss(self, a: Any, b: Any) -> Any:
         """The loss of a true and b false positives; numbers or arrays."""
@@ -134,10 +122,9 @@ class CountsOracle(LabellingOracle):
         room = 1.0 - self.loss(np.argmax(true_part), np.argmax(false_part)) + VALUE_ROUNDING
         a = np.flatnonzero(true_part >= true_part.max() - room)
         b = np.flatnonzero(false_part >= false_part.max() - room)
-        best, step = np.empty(a.size, dtype=np.int64), max(1, MOST_PAIRS // b.size)
+        best, step = np.empty(a.size, dtype=np.int64), max(1, COUNT_PAIRS // b.size)
         for lo in range(0, a.size, step):
-            values = self.loss(a[lo : lo + step, None], b) + false_part[b]
-            best[lo : lo + step] = b[np.argmax(values, axis=1)]
+            best[lo : lo + step] = b[np.argmax(self.loss(a[lo : lo + step, None], b) + false_part[b], axis=1)]
         return a, best
 
 
@@ -148,45 +135,32 @@ class FBetaOracle(CountsOracle):
     moves with a in one direction for beta >= 1 alone, so that each a has a binary search of its own, all at once.
     """
 
-    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts, beta: float):
+    def __init__(self, rows: LabelledRows, loss_of_counts: LossOfCounts, beta: float):
         super().__init__(rows, loss_of_counts)
         self.square = beta * beta
 
     def counts(self, negatives: np.ndarray, true_part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See CountsOracle."""
-        a, low, high = self._candidates(negatives, true_part)
-        return a, self._best_false_positives(a, low, high, negatives)
-
-    def _candidates(self, negatives: np.ndarray, true_part: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """The numbers of true positives that may be the best, and between which numbers the false ones are.
+        """See CountsOracle.
 
         Negatives above 0 always pay, and those never do for which even the largest rise of the loss is too small. The
-        loss at these two numbers then bounds the value of each a from both sides.
+        loss at these two numbers of false positives then bounds the value of each number of true ones from both sides.
         """
-        a = np.arange(self.rows.n_positive + 1)
-        most = float(self._rise(a, 0).max())
+        rows, base = self.rows, self.square * self.rows.n_positive
+        a = np.arange(rows.n_positive + 1)
+        largest_rise = float(((1.0 + self.square) * a / ((a + base) * (a + base + 1.0))).max())
         low = int(np.searchsorted(-negatives, 0.0, side="left"))
-        high = int(np.searchsorted(-negatives, self.rows.n * most, side="left"))
+        high = int(np.searchsorted(-negatives, rows.n * largest_rise, side="left"))
         least, largest = (self.loss(a, b) + true_part for b in (low, high))
         bar = float(least.max())
-        return np.flatnonzero(largest >= bar - VALUE_ROUNDING * (1.0 + abs(bar))), low, high
-
-    def _best_false_positives(self, a: np.ndarray, least: int, most: int, negatives: np.ndarray) -> np.ndarray:
-        """For each a the number of false positives that maximises the value; ``negatives`` fall."""
-        best, rows = np.empty(a.size, dtype=np.int64), self.rows
-        base = self.square * rows.n_positive
-        loops.false_positives(a.astype(np.float64), least, most, negatives, float(rows.n), self.square, base, best)
-        return best
-
-    def _rise(self, a: np.ndarray, b: Any) -> np.ndarray:
-        """loss(a, b + 1) - loss(a, b)."""
-        reached = a + b + self.square * self.rows.n_positive
-        return (1.0 + self.square) * a / (reached * (reached + 1.0))
+        a = np.flatnonzero(largest >= bar - VALUE_ROUNDING * (1.0 + abs(bar)))
+        best = np.empty(a.size, dtype=np.int64)
+        loops.false_positives(a.astype(np.float64), low, high, negatives, float(rows.n), self.square, base, best)
+        return a, best
 
 
 class _CountsSearch(ShiftSearch):
     def __init__(self, oracle: CountsOracle, scores: np.ndarray):
-        self.oracle, self.scores, self.best = oracle, scores, _Sorted(oracle.rows, scores)
+        self.oracle, self.best = oracle, _Sorted(oracle.rows, scores)
 
     def at(self, b: float) -> Violation:
         """See ShiftSearch."""
@@ -200,9 +174,8 @@ class _CountsSearch(ShiftSearch):
 
     def cut(self, violation: Violation) -> LabelCut:
         """See ShiftSearch."""
-        true, false = violation.counts
-        loss = float(self.oracle.loss(true, false))
-        return LabelCut.of(self.oracle.rows, loss, self.best.flips(self.scores, true, false))
+        loss = self.oracle.loss(*violation.counts)
+        return LabelCut.of(self.oracle.rows, loss, self.best.flips(*violation.counts))
 
 
 class FixedCountOracle(LabellingOracle):
@@ -213,7 +186,7 @@ class FixedCountOracle(LabellingOracle):
     zero it is the paper's.
     """
 
-    def __init__(self, rows: Rows, loss_of_counts: LossOfCounts, k: int):
+    def __init__(self, rows: LabelledRows, loss_of_counts: LossOfCounts, k: int):
         super().__init__(rows)
         self.loss_of_counts, self.k = loss_of_counts, k
         self.mean = (rows.n_positive - k) / rows.n**2
@@ -225,13 +198,13 @@ class FixedCountOracle(LabellingOracle):
 
     def cut(self, scores: np.ndarray) -> LabelCut:
         """See Oracle."""
-        scores, rows, k = self.checked(scores), self.rows, self.k
-        best = _Sorted(rows, scores)
+        rows, k = self.rows, self.k
+        best = _Sorted(rows, checked_scores(scores, rows.y.size))
         a = np.arange(max(0, k - rows.n_negative), min(k, rows.n_positive) + 1)
         losses = self.loss_of_counts(a.astype(np.float64), (k - a).astype(np.float64), rows.n_positive, rows.n_negative)
         place = int(np.argmax(losses + best.true_part[a] + best.false_part[k - a]))
         chosen = int(a[place])
-        return LabelCut.of(rows, losses[place], best.flips(scores, chosen, k - chosen), self.mean)
+        return LabelCut.of(rows, losses[place], best.flips(chosen, k - chosen), self.mean)
 
 
 class _Sorted:
@@ -241,17 +214,16 @@ class _Sorted:
     negatives are.
     """
 
-    def __init__(self, rows: Rows, scores: np.ndarray):
-        self.rows = rows
+    def __init__(self, rows: LabelledRows, scores: np.ndarray):
+        self.rows, self.scores = rows, scores
         self.positives = np.sort(scores[rows.positives])[::-1]
         self.negatives = np.sort(scores[rows.negatives])[::-1]
-        below = np.cumsum(self.positives[::-1])[::-1]
-        self.true_part = -np.append(below, 0.0) / rows.n
+        self.true_part = -np.append(np.cumsum(self.positives[::-1])[::-1], 0.0) / rows.n
         self.false_part = np.concatenate([[0.0], np.cumsum(self.negatives)]) / rows.n
 
-    def flips(self, scores: np.ndarray, a: int, b: int) -> np.ndarray:
+    def flips(self, a: int, b: int) -> np.ndarray:
         """Where the labelling with the a best positives and the b best negatives differs from y."""
-        rows = self.rows
+        rows, scores = self.rows, self.scores
         flips = np.zeros(scores.size, dtype=bool)
         flips[rows.positives] = True
         flips[rows.positives[best_rows(scores[rows.positives], self.positives, a)]] = False

@@ -8,12 +8,15 @@ classes are merged, and thus the number of swapped pairs that each row is in.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.loops import measures as loops
-from thresher.optim.measures.cuts import Cut, Oracle, Rows
+from thresher.optim.measures.base import Measure
+from thresher.optim.measures.cuts import Cut, LabelledRows, Oracle, checked_scores
+from thresher.state import register
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +27,7 @@ class RankCut(Cut):
     """
 
     @classmethod
-    def of(cls, rows: Rows, loss: float, swapped: np.ndarray) -> "RankCut":
+    def of(cls, rows: LabelledRows, loss: float, swapped: np.ndarray) -> "RankCut":
         """The cut of a ranking with these numbers of swapped pairs."""
         return cls(float(loss), swapped.astype(np.int32).tobytes(), rows)
 
@@ -40,7 +43,7 @@ class RankCut(Cut):
         return swapped_weights(rows, swapped)
 
 
-def swapped_weights(rows: Rows, swapped: np.ndarray) -> np.ndarray:
+def swapped_weights(rows: LabelledRows, swapped: np.ndarray) -> np.ndarray:
     """The vector of a cut where rows have weights.
 
     The ranking is in the numbers: above a positive that is in c swapped pairs are the c negatives that are in the most
@@ -60,22 +63,30 @@ class RankingOracle(Oracle):
 
     def cut(self, scores: np.ndarray) -> RankCut:
         """See Oracle."""
-        merged = self._merged(self.checked(scores))
+        merged = self._ranking(scores)
         swapped = np.zeros(self.rows.y.size, dtype=np.int32)
         swapped[merged.positives] = merged.negatives_above
         swapped[merged.negatives] = self.rows.n_positive - merged.positives_above
         return RankCut.of(self.rows, self._loss(merged), swapped)
 
     def most_violated(self, scores: np.ndarray) -> np.ndarray:
-        """Ranks, 1 for the best row; rows that are not there have 0."""
-        merged, ranks = self._merged(self.checked(scores)), np.zeros(self.rows.y.size)
+        """Ranks, 1 for the best row; rows that do not count have 0."""
+        merged, ranks = self._ranking(scores), np.zeros(self.rows.y.size)
         ranks[merged.positives] = merged.negatives_above + np.arange(1, self.rows.n_positive + 1)
         ranks[merged.negatives] = merged.positives_above + np.arange(1, self.rows.n_negative + 1)
         return ranks
 
-    @abstractmethod
-    def _merged(self, scores: np.ndarray) -> "Merged":
+    def _ranking(self, scores: np.ndarray) -> "Merged":
         """The most violated ranking."""
+        scores = checked_scores(scores, self.rows.y.size)
+        positives, negatives = (
+            rows[np.argsort(-scores[rows], kind="stable")] for rows in (self.rows.positives, self.rows.negatives)
+        )
+        return Merged(positives, negatives, *self._merged(scores[positives], scores[negatives]))
+
+    @abstractmethod
+    def _merged(self, positives: np.ndarray, negatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many negatives are above each positive, and positives above each negative, by falling scores."""
 
     @abstractmethod
     def _loss(self, merged: "Merged") -> float:
@@ -87,24 +98,17 @@ class Merged:
     """Rows of both classes from the best one down, and for each how many of the other class are above it."""
 
     positives: np.ndarray
-    negatives_above: np.ndarray
     negatives: np.ndarray
+    negatives_above: np.ndarray
     positives_above: np.ndarray
 
 
 class RocOracle(RankingOracle):
     """ROC area: a pair is swapped where its margin s_i - s_j is below 1, so the ranking is that by s - y / 2."""
 
-    def _merged(self, scores: np.ndarray) -> Merged:
-        rows = self.rows
-        positives, negatives = falling(scores, rows.positives), falling(scores, rows.negatives)
-        rising = -(scores[positives] - 1.0), -scores[negatives]
-        return Merged(
-            positives,
-            np.searchsorted(rising[1], rising[0], side="left"),  # a margin of exactly 1 is wide enough
-            negatives,
-            np.searchsorted(rising[0], rising[1], side="right"),
-        )
+    def _merged(self, positives: np.ndarray, negatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        needed = 1.0 - positives  # a margin of exactly 1 is wide enough
+        return np.searchsorted(-negatives, needed, side="left"), np.searchsorted(needed, -negatives, side="right")
 
     def _loss(self, merged: Merged) -> float:
         true, false = self.rows.weights[merged.positives], self.rows.weights[merged.negatives]
@@ -119,61 +123,103 @@ class PrecisionOracle(RankingOracle):
     j and r alone. The best r does not fall as j rises: it is found for every other j between those of its neighbours.
     """
 
-    def _merged(self, scores: np.ndarray) -> Merged:
-        rows = self.rows
-        positives, negatives = falling(scores, rows.positives), falling(scores, rows.negatives)
-        above = np.empty(rows.n_negative, dtype=np.int64)
-        loops.place_negatives(scores[positives], scores[negatives], above)
-        before = np.searchsorted(above, np.arange(rows.n_positive), side="right")
-        return Merged(positives, before, negatives, above)
+    def _merged(self, positives: np.ndarray, negatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        above = np.empty(negatives.size, dtype=np.int64)
+        loops.place_negatives(positives, negatives, above)
+        return np.searchsorted(above, np.arange(positives.size), side="right"), above
 
     def _loss(self, merged: Merged) -> float:
         hits = np.arange(1, merged.positives.size + 1)
         return 1.0 - float((hits / (hits + merged.negatives_above)).mean())
 
 
-def falling(scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """``rows`` from the best score down, of equal ones the lower row first."""
-    return rows[np.argsort(-scores[rows], kind="stable")]
+@register
+@dataclass(frozen=True)
+class RocArea(Measure):
+    """The area under the ROC curve: the share of pairs of a positive and a negative sample in right order.
+
+    Pairs with equal scores count half. Its risk is the mean of max(0, 1 - (s_i - s_j)) over those pairs.
+
+    Examples
+    --------
+    >>> from thresher import RocArea
+    >>> RocArea().score([1, 1, -1, -1], [0.3, 0.1, 0.3, -1.0])
+    0.625
+    >>> RocArea().most_violated([1, 1, -1, -1], [3.0, 0.1, 0.5, -3.0])     # ranks
+    array([1., 3., 2., 4.])
+    """
+
+    name: ClassVar[str] = "auc"
+    title = "area under the ROC curve"
+    of_rankings: ClassVar[bool] = True
+    is_weighted: ClassVar[bool] = True
+
+    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
+        """See Measure."""
+        positive = y[_rows_by_rank(y, labels)] > 0
+        if positive.all() or not positive.any():
+            raise InvalidDataError("ROC area is undefined: y must have positive and negative rows")
+        swapped = np.cumsum(~positive)[positive].sum()
+        return float(swapped / (int(positive.sum()) * int((~positive).sum())))
+
+    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
+        """See Measure."""
+        return self.weighted_score_of(y, scores, np.ones(y.size))
+
+    def weighted_score_of(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
+        """See Measure: a pair weighs as much as the product of its two."""
+        positive, negative = y > 0, y < 0
+        if not (positive.any() and negative.any()):
+            raise InvalidDataError("ROC area is undefined: y must have positive and negative rows")
+        order = np.argsort(scores[negative], kind="stable")
+        rising, own = scores[negative][order], weights[positive]
+        sums = np.concatenate([[0.0], np.cumsum(weights[negative][order])])
+        below, upto = (sums[np.searchsorted(rising, scores[positive], side=side)] for side in ("left", "right"))
+        return float(0.5 * (own @ (below + upto)) / (own.sum() * sums[-1]))
+
+    def oracle(self, rows: LabelledRows) -> Oracle:
+        """See Measure."""
+        return RocOracle(rows)
 
 
-def swapped_share(y: np.ndarray, ranks: np.ndarray) -> float:
-    """The share of pairs of a positive and a negative that are in wrong order."""
-    positive = y[_rows_by_rank(y, ranks)] > 0
-    swapped = np.cumsum(~positive)[positive].sum()
-    return float(swapped / _pair_count(positive))
+@register
+@dataclass(frozen=True)
+class AveragePrecision(Measure):
+    """The mean over the positives of the precision among the samples that are ranked no worse.
 
+    Samples with equal scores are taken together, as scikit-learn does.
 
-def precision_of_ranks(y: np.ndarray, ranks: np.ndarray) -> float:
-    """The mean over the positives of the precision at their ranks."""
-    places = np.flatnonzero(y[_rows_by_rank(y, ranks)] > 0) + 1
-    if places.size == 0:
-        raise InvalidDataError("average precision is undefined: y has no positive rows")
-    return float((np.arange(1, places.size + 1) / places).mean())
+    Examples
+    --------
+    >>> from thresher import AveragePrecision
+    >>> AveragePrecision().score([1, 1, -1, -1], [3.0, 0.1, 0.5, -1.0])
+    0.8333333333333333
+    >>> AveragePrecision().most_violated([1, 1, -1, -1], [1.0, 0.1, 0.5, -3.0])     # ranks
+    array([2., 3., 1., 4.])
+    """
 
+    name: ClassVar[str] = "average_precision"
+    of_rankings: ClassVar[bool] = True
 
-def roc_area(y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-    """The share of pairs in right order, those with equal scores counted half; a pair weighs the product of two."""
-    positive, negative = (y > 0) & (weights > 0.0), (y < 0) & (weights > 0.0)
-    if not (positive.any() and negative.any()):
-        raise InvalidDataError("ROC area is undefined: y must have positive and negative rows")
-    order = np.argsort(scores[negative], kind="stable")
-    sorted_scores = scores[negative][order]
-    sums = np.concatenate([[0.0], np.cumsum(weights[negative][order])])
-    below = sums[np.searchsorted(sorted_scores, scores[positive], side="left")]
-    upto = sums[np.searchsorted(sorted_scores, scores[positive], side="right")]
-    own = weights[positive]
-    return float(0.5 * (own @ (below + upto)) / (own.sum() * sums[-1]))
+    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
+        """See Measure."""
+        places = np.flatnonzero(y[_rows_by_rank(y, labels)] > 0) + 1
+        if places.size == 0:
+            raise InvalidDataError("average precision is undefined: y has no positive rows")
+        return 1.0 - float((np.arange(1, places.size + 1) / places).mean())
 
+    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
+        """See Measure."""
+        order = np.argsort(-scores, kind="stable")
+        last = np.append(np.flatnonzero(np.diff(scores[order])), y.size - 1)  # of each threshold
+        hits = np.cumsum(y[order] > 0)[last]
+        if not hits[-1]:
+            raise InvalidDataError("average precision is undefined: y has no positive rows")
+        return float((np.diff(hits, prepend=0) * (hits / (last + 1))).sum() / hits[-1])
 
-def average_precision(y: np.ndarray, scores: np.ndarray) -> float:
-    """The sum of the precisions at all thresholds, each times what the recall gains there."""
-    order = np.argsort(-scores, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(scores[order])), y.size - 1)  # of each threshold
-    hits = np.cumsum(y[order] > 0)[last]
-    if hits.size == 0 or hits[-1] == 0:
-        raise InvalidDataError("average precision is undefined: y has no positive rows")
-    return float((np.diff(hits, prepend=0) * (hits / (last + 1))).sum() / hits[-1])
+    def oracle(self, rows: LabelledRows) -> Oracle:
+        """See Measure."""
+        return PrecisionOracle(rows)
 
 
 def _rows_by_rank(y: np.ndarray, ranks: np.ndarray) -> np.ndarray:
@@ -182,10 +228,3 @@ def _rows_by_rank(y: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     if not np.array_equal(ranks[order], np.arange(1, y.size + 1)):
         raise InvalidDataError(f"ranks must be the numbers 1 to {y.size}, each once")
     return order
-
-
-def _pair_count(positive: np.ndarray) -> int:
-    pairs = int(positive.sum()) * int((~positive).sum())
-    if pairs == 0:
-        raise InvalidDataError("ROC area is undefined: y must have positive and negative rows")
-    return pairs

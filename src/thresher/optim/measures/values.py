@@ -4,7 +4,6 @@ Measures of the confusion matrix are in terms of a true positives, b false posit
 ``labellings`` has the searches for labellings. Measures of rankings are in ``rankings``.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -12,11 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thresher.optim.measures import rankings
-from thresher.optim.measures.base import Measure
-from thresher.optim.measures.confusion import ConfusionMeasure
-from thresher.optim.measures.cuts import Oracle, Rows
+from thresher.optim.measures.base import ConfusionMeasure, Measure
+from thresher.optim.measures.cuts import LabelledRows, Oracle
 from thresher.optim.measures.labellings import ErrorOracle, FBetaOracle
+from thresher.optim.measures.rankings import AveragePrecision, RocArea
 from thresher.optim.named_values import is_positive
 from thresher.state import register
 
@@ -48,28 +46,26 @@ class ErrorRate(ConfusionMeasure):
         """See Measure."""
         return float(np.average(self.label(scores) == y, weights=weights))
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure."""
         return ErrorOracle(rows)
 
 
 class _OfPrecisionAndRecall(ConfusionMeasure):
-    """F-beta, whatever says which beta; without true positives it is 0."""
+    """F-beta; without true positives it is 0."""
 
-    @property
-    @abstractmethod
-    def _beta(self) -> float: ...
+    beta: float
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
         """See ConfusionMeasure."""
-        square = self._beta * self._beta
+        square = self.beta * self.beta
         wrong = false + square * (n_positive - true)
         scale = wrong + (1.0 + square) * true
         return np.divide(wrong, scale, out=np.ones(np.shape(scale)), where=true > 0.0)
 
-    def oracle(self, rows: Rows) -> Oracle:
+    def oracle(self, rows: LabelledRows) -> Oracle:
         """See Measure."""
-        return FBetaOracle(rows, self.loss_of_counts, self._beta)
+        return FBetaOracle(rows, self.loss_of_counts, self.beta)
 
 
 @register
@@ -88,10 +84,7 @@ class F1(_OfPrecisionAndRecall):
 
     name: ClassVar[str] = "f1"
     title = "F1"
-
-    @property
-    def _beta(self) -> float:
-        return 1.0
+    beta = 1.0
 
 
 @register
@@ -126,10 +119,6 @@ class FBeta(_OfPrecisionAndRecall):
         """The measure in words."""
         return f"F-beta (beta = {self.beta:g})"
 
-    @property
-    def _beta(self) -> float:
-        return self.beta
-
 
 @register
 @dataclass(frozen=True)
@@ -162,6 +151,7 @@ class PRBEP(ConfusionMeasure):
         return int(n_positive)
 
 
+@dataclass(frozen=True, eq=False)
 class _AtK(ConfusionMeasure):
     """A measure of the k samples with the largest scores."""
 
@@ -207,7 +197,7 @@ class _AtK(ConfusionMeasure):
     def of_share(self, share: float) -> Self:
         """See Measure: a number of samples is that share of it."""
         if isinstance(self.k, int) and share < 1.0:
-            return type(self)(max(1, round(share * self.k)))  # type: ignore[call-arg]
+            return type(self)(max(1, round(share * self.k)))
         return self
 
 
@@ -229,7 +219,6 @@ class PrecisionAtK(_AtK):
     0.6666666666666666
     """
 
-    k: float
     name: ClassVar[str] = "precision_at_k"
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
@@ -255,82 +244,11 @@ class RecallAtK(_AtK):
     0.5
     """
 
-    k: float
     name: ClassVar[str] = "recall_at_k"
 
     def loss_of_counts(self, true: Any, false: Any, n_positive: int, n_negative: int) -> Any:
         """See ConfusionMeasure."""
         return 1.0 - true / n_positive
-
-
-@register
-@dataclass(frozen=True)
-class RocArea(Measure):
-    """The area under the ROC curve: the share of pairs of a positive and a negative sample in right order.
-
-    Pairs with equal scores count half. Its risk is the mean of max(0, 1 - (s_i - s_j)) over those pairs.
-
-    Examples
-    --------
-    >>> from thresher import RocArea
-    >>> RocArea().score([1, 1, -1, -1], [0.3, 0.1, 0.3, -1.0])
-    0.625
-    >>> RocArea().most_violated([1, 1, -1, -1], [3.0, 0.1, 0.5, -3.0])     # ranks
-    array([1., 3., 2., 4.])
-    """
-
-    name: ClassVar[str] = "auc"
-    title = "area under the ROC curve"
-    of_rankings: ClassVar[bool] = True
-    is_weighted: ClassVar[bool] = True
-
-    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
-        """See Measure."""
-        return rankings.swapped_share(y, labels)
-
-    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
-        """See Measure."""
-        return self.weighted_score_of(y, scores, np.ones(y.size))
-
-    def weighted_score_of(self, y: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-        """See Measure: a pair weighs as much as the product of its two."""
-        return rankings.roc_area(y, scores, weights)
-
-    def oracle(self, rows: Rows) -> Oracle:
-        """See Measure."""
-        return rankings.RocOracle(rows)
-
-
-@register
-@dataclass(frozen=True)
-class AveragePrecision(Measure):
-    """The mean over the positives of the precision among the samples that are ranked no worse.
-
-    Samples with equal scores are taken together, as scikit-learn does.
-
-    Examples
-    --------
-    >>> from thresher import AveragePrecision
-    >>> AveragePrecision().score([1, 1, -1, -1], [3.0, 0.1, 0.5, -1.0])
-    0.8333333333333333
-    >>> AveragePrecision().most_violated([1, 1, -1, -1], [1.0, 0.1, 0.5, -3.0])     # ranks
-    array([2., 3., 1., 4.])
-    """
-
-    name: ClassVar[str] = "average_precision"
-    of_rankings: ClassVar[bool] = True
-
-    def loss_of(self, y: np.ndarray, labels: np.ndarray) -> float:
-        """See Measure."""
-        return 1.0 - rankings.precision_of_ranks(y, labels)
-
-    def score_of(self, y: np.ndarray, scores: np.ndarray) -> float:
-        """See Measure."""
-        return rankings.average_precision(y, scores)
-
-    def oracle(self, rows: Rows) -> Oracle:
-        """See Measure."""
-        return rankings.PrecisionOracle(rows)
 
 
 MEASURES: dict[str, Callable[..., Measure]] = {
@@ -342,18 +260,3 @@ MEASURES: dict[str, Callable[..., Measure]] = {
 def plain_names() -> tuple[str, ...]:
     """The names of the measures that have no parameter."""
     return tuple(name for name, kind in MEASURES.items() if not fields(kind))  # type: ignore[arg-type]
-
-
-def as_measure(measure: Any) -> Measure:
-    """The measure of a name, or the measure itself. ValueError for anything else."""
-    if isinstance(measure, Measure):
-        return measure
-    kind: Any = MEASURES.get(measure) if isinstance(measure, str) else None
-    if kind is None:
-        raise ValueError(
-            f"unknown measure {measure!r}: use one of {', '.join(map(repr, MEASURES))}, or for example F1()"
-        )
-    if fields(kind):
-        (parameter,) = (each.name for each in fields(kind))
-        raise ValueError(f"{measure!r} has a parameter: pass {kind.__name__}({parameter}=...) instead of the name")
-    return kind()

@@ -1,6 +1,7 @@
 """Which coordinates of a weight vector belong together: a column, a column over classes, a group of columns, both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,9 +26,8 @@ class Layout:
     @property
     def starts(self) -> np.ndarray:
         """Index of the first column of each unit; only if there are ``sizes``."""
-        if self.sizes is None:
-            raise ValueError("every column is its own unit: there are no sizes")
-        return np.cumsum(self.sizes) - self.sizes
+        sizes = np.asarray(self.sizes)
+        return np.cumsum(sizes) - sizes
 
     def by_class(self, w: np.ndarray) -> np.ndarray:
         """The weights as (classes, columns)."""
@@ -37,9 +37,13 @@ class Layout:
         """Number of units that this number of columns has."""
         return columns if self.sizes is None else self.sizes.size
 
-    def unit_of(self, columns: int) -> np.ndarray:
+    @cached_property
+    def _unit_of_column(self) -> np.ndarray:
+        return np.repeat(np.arange(self.starts.size), np.asarray(self.sizes))
+
+    def unit_of(self, columns: np.ndarray) -> np.ndarray:
         """The unit of each of the columns."""
-        return np.arange(columns) if self.sizes is None else np.repeat(np.arange(self.sizes.size), self.sizes)
+        return columns if self.sizes is None else self._unit_of_column[columns]
 
     def dots(self, v: np.ndarray, w: np.ndarray) -> np.ndarray:
         """v_g'w_g for each unit g."""
@@ -59,8 +63,7 @@ class Layout:
 
     def first(self, values: np.ndarray) -> np.ndarray:
         """The value at the first coordinate of each unit: the inverse of ``spread``."""
-        per_column = self.by_class(values)[0]
-        return per_column if self.sizes is None else per_column[self.starts]
+        return self.by_class(values)[0][... if self.sizes is None else self.starts]
 
     def columns(self, units: np.ndarray) -> np.ndarray:
         """Positions of the columns of ``units``, unit after unit."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from thresher.optim.measures.cuts import Cut, Oracle, ShiftSearch, Violation
-from thresher.optim.problems.margins import DualPoint, Evaluation, Problem
+from thresher.optim.problems.margins import DualPoint, Evaluation, LabelledProblem
 
 if TYPE_CHECKING:
     from thresher.optim.measures.base import Measure
@@ -60,27 +60,26 @@ class Mixture(DualPoint):
 
 
 class BestShift(NamedTuple):
-    """One class at given scores: the best shift, the risk, and cuts whose mixture with ``shares`` bounds it.
-
-    ``low`` is that bound: the risk at the best shift is not less.
-    """
+    """One class at given scores: the best shift, the risk, and cuts whose mixture with ``shares`` bounds it."""
 
     shift: float
     risk: float
     cuts: list[Cut]
     shares: list[float]
-    low: float
+
+    @classmethod
+    def of_one(cls, shift: float, risk: float, cut: Cut) -> "BestShift":
+        """A shift at which a single cut bounds the risk."""
+        return cls(shift, max(risk, 0.0), [cut], [1.0 if risk > 0.0 else 0.0])
 
 
 @dataclass(frozen=True)
-class CutProblem(Problem):
+class CutProblem(LabelledProblem):
     """The risk of a measure times ``total``; labels y = +-1 and costs of all classes, class after class.
 
-    Samples without cost are not there. ``total`` is the sum of the costs of a class.
+    Samples without cost do not count. ``total`` is the sum of the costs of a class.
     """
 
-    y: np.ndarray
-    cost: np.ndarray
     measure: "Measure"
     fit_intercept: bool = True
     classes: int = 1
@@ -107,39 +106,31 @@ class CutProblem(Problem):
         """Whether the shift is a variable."""
         return self.fit_intercept and self.oracles[0].shift
 
-    @property
-    def size(self) -> int:
-        """Number of scores."""
-        return self.y.size
-
-    def per_class(self) -> "list[CutProblem]":
-        """See Problem."""
-        pairs = zip(self.by_class(self.y), self.by_class(self.cost), strict=True)
-        return [CutProblem(y, cost, self.measure, self.fit_intercept) for y, cost in pairs]
-
-    def samples_that_count(self) -> np.ndarray:
-        """See Problem: those with a cost."""
-        return np.any(self.by_class(self.cost) > 0.0, axis=0)
-
     def best_shift(self, c: int, z: np.ndarray, start: float, slack: float = 0.0) -> BestShift:
         """Class ``c`` at its scores z; the best shift is looked for until the risk is known up to ``slack``."""
         oracle = self.oracles[c]
         if self.shifted:
             return best_shift(oracle.shift_search(z), start, slack)
         cut = oracle.cut(z)
-        risk = cut.loss - float(cut.vector() @ z)
-        return BestShift(0.0, max(risk, 0.0), [cut], [1.0 if risk > 0.0 else 0.0], max(risk, 0.0))
+        return BestShift.of_one(0.0, cut.loss - float(cut.vector() @ z), cut)
 
     def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> Evaluation:
         """See Problem."""
-        starts, duals, shifts, loss = np.broadcast_to(start, self.classes), [], [], 0.0
-        for c, (scores, b) in enumerate(zip(self.by_class(z), starts, strict=True)):
-            found = self.best_shift(c, scores, float(b))
-            loss += self.totals[c] * found.risk
-            duals.append(self.mixture(c, found.cuts, self.totals[c] * np.array(found.shares), scores))
-            shifts.append(self.threshold(c, scores, found.shift))
-        shift = np.array(shifts) if self.classes > 1 else shifts[0]
-        return Evaluation(shift, loss, duals[0].joined(duals[1:]) if self.classes > 1 else duals[0])
+        starts = np.broadcast_to(start, self.classes)
+        parts = enumerate(zip(self.by_class(z), starts, strict=True))
+        best = [self.best_shift(c, scores, float(b)) for c, (scores, b) in parts]
+        loss = sum(total * each.risk for total, each in zip(self.totals, best, strict=True))
+        shares = [total * np.array(each.shares) for total, each in zip(self.totals, best, strict=True)]
+        dual = self.joined_mixture([each.cuts for each in best], shares, z)
+        return Evaluation(self.thresholds(z, [each.shift for each in best]), loss, dual)
+
+    def joined_mixture(
+        self, cuts: Sequence[Sequence[Cut]], weights: Sequence[np.ndarray], z: np.ndarray | None = None
+    ) -> Mixture:
+        """The dual point of all classes, from the cuts of each and their weights: see ``mixture``."""
+        scores = [None] * self.classes if z is None else self.by_class(z)
+        first, *others = (self.mixture(c, *part) for c, part in enumerate(zip(cuts, weights, scores, strict=True)))
+        return first.joined(others)
 
     def mixture(self, c: int, cuts: Sequence[Cut], a: np.ndarray, z: np.ndarray | None = None) -> Mixture:
         """The dual point of class ``c`` with weights ``a`` of the cuts.
@@ -159,9 +150,12 @@ class CutProblem(Problem):
         total = float(np.sum(a))
         return Mixture(direction, gain, self.totals[c] / total if total > 0.0 else 1.0)
 
-    def threshold(self, c: int, z: np.ndarray, shift: float) -> float:
-        """What is added to scores to predict by their sign: see ``Oracle.threshold``."""
-        return self.oracles[c].threshold(z, shift) if self.fit_intercept else shift
+    def thresholds(self, z: np.ndarray, shifts: Sequence[float]) -> float | np.ndarray:
+        """What is added to the scores of each class to predict by their sign: see ``Oracle.threshold``."""
+        if self.fit_intercept:
+            parts = zip(self.oracles, self.by_class(z), shifts, strict=True)
+            shifts = [oracle.threshold(scores, float(shift)) for oracle, scores, shift in parts]
+        return np.array(shifts) if self.classes > 1 else float(shifts[0])
 
 
 def best_shift(search: ShiftSearch, start: float, slack: float) -> BestShift:
@@ -172,18 +166,12 @@ def best_shift(search: ShiftSearch, start: float, slack: float) -> BestShift:
     """
     left: tuple[float, Violation] | None = None  # (b, violation) where the risk falls with b
     right: tuple[float, Violation] | None = None
-    best, b, step, low = (np.inf, start), start, BRACKET_STEP, 0.0
+    best, b, step = (np.inf, start), start, BRACKET_STEP
     for _ in range(MOST_SHIFTS):
         violation = search.at(b)
         best = min(best, (violation.value, b))
         if violation.vector_sum == 0.0 or violation.value <= 0.0:
-            return BestShift(
-                b,
-                max(violation.value, 0.0),
-                [search.cut(violation)],
-                [1.0 if violation.value > 0.0 else 0.0],
-                violation.value,
-            )
+            return BestShift.of_one(b, violation.value, search.cut(violation))
         if violation.vector_sum > 0.0:
             left = (b, violation)
         else:
@@ -202,4 +190,4 @@ def best_shift(search: ShiftSearch, start: float, slack: float) -> BestShift:
         raise ValueError("the risk has no least value: the scores are too large")
     share = -right[1].vector_sum / (left[1].vector_sum - right[1].vector_sum)
     cuts = [search.cut(left[1]), search.cut(right[1])]
-    return BestShift(best[1], best[0], cuts, [share, 1.0 - share], max(low, 0.0))
+    return BestShift(best[1], best[0], cuts, [share, 1.0 - share])

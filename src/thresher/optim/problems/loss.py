@@ -17,7 +17,7 @@ from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.margins import MarginProblem
 
 # A sum below this share of its terms counts as zero; the remaining error of the shift is removed by ``feasible``.
-ROUNDING = 1e-14
+SHIFT_SLOPE_ROUNDING = 1e-14
 OUTSIDE = 1e-12  # shares may leave the domain of the dual function by so much, through rounding
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 NEAREST = 1e-9  # relative accuracy of the best multiple, whose bound is flat there
@@ -283,7 +283,7 @@ class Loss(LossOrMeasure):
             low, middle, high = middle, high, min(2.0 * high, end)
         while bound(low) > bound(middle) and low > SMALLEST:
             low, middle, high = 0.5 * low, low, middle
-        return max(bound(largest(bound, low, high)), bound(middle), bound(high), 0.0)
+        return max(bound(golden_maximum(bound, low, high)), bound(middle), bound(high), 0.0)
 
     def dual_weights(self, cost: np.ndarray) -> np.ndarray | None:
         """Weights of a dual function that is quadratic, for which there are faster solvers.
@@ -341,7 +341,7 @@ class Loss(LossOrMeasure):
         low, high, b = -np.inf, np.inf, float(start)
         for _ in range(200):
             slope, size, curvature = self.slope_of_shift(y, z, cost, b)
-            if abs(slope) <= ROUNDING * size:
+            if abs(slope) <= SHIFT_SLOPE_ROUNDING * size:
                 return b
             low, high = (b, high) if slope < 0 else (low, b)
             far = 10.0 * (1.0 + abs(b))
@@ -357,7 +357,7 @@ class Loss(LossOrMeasure):
         return b
 
 
-def largest(function: Callable[[float], float], low: float, high: float) -> float:
+def golden_maximum(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a concave function is largest between two numbers, to a relative accuracy of NEAREST: golden sections."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)

@@ -53,11 +53,11 @@ class SquaredHinge(Loss):
         """See Loss: 1'alpha - sum alpha_i^2 / (2 c_i)."""
         if alpha.min(initial=0.0) < 0 or np.any(alpha[cost == 0] > 0):
             return -np.inf
-        return float(alpha.sum() - 0.5 * _squares(alpha, cost))
+        return float(alpha.sum() - 0.5 * _squares_over_cost(alpha, cost))
 
     def best_bound(self, alpha: np.ndarray, cost: np.ndarray, square: float) -> float:
         """See Loss: (1'alpha)^2 / (2 (sum alpha_i^2 / c_i + square))."""
-        bottom = _squares(alpha, cost) + square
+        bottom = _squares_over_cost(alpha, cost) + square
         multiple = float(alpha.sum() / bottom) if bottom > 0 else 0.0
         return 0.5 * multiple * float(alpha.sum())
 
@@ -200,7 +200,7 @@ class SmoothedHinge(Loss):
         return shares - 0.5 * self.smoothing * shares * shares
 
 
-def _squares(alpha: np.ndarray, cost: np.ndarray) -> float:
+def _squares_over_cost(alpha: np.ndarray, cost: np.ndarray) -> float:
     return float(np.divide(alpha * alpha, cost, out=np.zeros_like(alpha), where=cost > 0).sum())
 
 

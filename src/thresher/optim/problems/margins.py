@@ -11,9 +11,9 @@ after class, weights too. Only the penalty couples them.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -88,6 +88,10 @@ class Problem(ABC):
         """Mask of the samples that the objective depends on; None: all of them."""
         return None
 
+    def dual_weights(self) -> np.ndarray | None:
+        """The weights c of a dual function 1'alpha - sum alpha_i^2 / (2 c_i); None if it has another form."""
+        return None
+
     def at_zero(self) -> float:
         """The objective at w = 0 with the best intercept: every gap is a share of it."""
         return self.at(np.zeros(self.size)).loss
@@ -110,21 +114,6 @@ class Curved(Smooth, Protocol):
 
     def guarded_curvature(self, z: np.ndarray, b: float, more: float, least: float) -> np.ndarray:
         """A second derivative with which longer steps are safe: see ``MarginProblem.guarded_curvature``."""
-
-
-@runtime_checkable
-class QuadraticDual(Protocol):
-    """A problem whose dual function may be 1'alpha - sum alpha_i^2 / (2 c_i)."""
-
-    y: np.ndarray
-    cost: np.ndarray
-    loss: "Loss"
-
-    def dual_at(self, alpha: np.ndarray) -> "MarginDual":
-        """The dual point alpha."""
-
-    def dual_weights(self) -> np.ndarray | None:
-        """The weights c; None if the dual function has another form."""
 
 
 @dataclass(frozen=True)
@@ -157,27 +146,38 @@ class MarginDual(DualPoint):
 
 
 @dataclass(frozen=True)
-class MarginProblem(Problem):
-    """sum_i c_i l(y_i (z_i + b)): labels y = +-1, costs c (C times weight), a loss, and whether there is an intercept.
-
-    With several ``classes``, y and cost contain those of the first class, then those of the second, and so on.
-    """
+class LabelledProblem(Problem):
+    """A problem of labels +-1 and costs, those of the first class, then those of the second, and so on."""
 
     y: np.ndarray
     cost: np.ndarray
-    loss: "Loss"
-    fit_intercept: bool = True
-    classes: int = 1
 
     @property
     def size(self) -> int:
         """Number of scores."""
         return self.y.size
 
-    def per_class(self) -> "list[MarginProblem]":
+    def per_class(self) -> "list[Self]":
         """See Problem."""
-        ys, costs = self.by_class(self.y), self.by_class(self.cost)
-        return [MarginProblem(y, cost, self.loss, self.fit_intercept) for y, cost in zip(ys, costs, strict=True)]
+        whole: Any = self  # with the fields of its class
+        parts = zip(self.by_class(self.y), self.by_class(self.cost), strict=True)
+        return [replace(whole, y=y, cost=cost, classes=1) for y, cost in parts]
+
+    def samples_that_count(self) -> np.ndarray:
+        """See Problem: those with a cost."""
+        return np.any(self.by_class(self.cost) > 0.0, axis=0)
+
+
+@dataclass(frozen=True)
+class MarginProblem(LabelledProblem):
+    """sum_i c_i l(y_i (z_i + b)): labels y = +-1, costs c (C times weight), a loss, and whether there is an intercept.
+
+    With several ``classes``, y and cost contain those of the first class, then those of the second, and so on.
+    """
+
+    loss: "Loss"
+    fit_intercept: bool = True
+    classes: int = 1
 
     def at(self, z: np.ndarray, start: float | np.ndarray = 0.0) -> Evaluation:
         """See Problem."""
@@ -198,16 +198,12 @@ class MarginProblem(Problem):
             alpha = feasible(alpha, y)
         return Evaluation(b, self.loss.total(margins, cost), self.dual_at(alpha))
 
-    def samples_that_count(self) -> np.ndarray:
-        """See Problem: those with a cost."""
-        return np.any(self.by_class(self.cost) > 0.0, axis=0, keepdims=True)[0]
-
     def dual_at(self, alpha: np.ndarray) -> MarginDual:
         """The dual point alpha."""
         return MarginDual(alpha, self.y, self.cost, self.loss)
 
     def dual_weights(self) -> np.ndarray | None:
-        """See QuadraticDual."""
+        """See Problem."""
         return self.loss.dual_weights(self.cost)
 
     def curvature_bound(self) -> np.ndarray:

@@ -28,7 +28,7 @@ def solve(
     deadline: float | None = None,
 ) -> Solution:
     """Minimise until objective - bound <= tol; the gap of the Solution is what was reached. Takes at least one step."""
-    start = Start.zero(block) if start is None else start
+    start = start or Start.zero(block)
     gram, steepness = inner_products(block, start.memory)
     kappa = float(problem.curvature_bound().max())
     w, z, b, rho = start.w, start.z, start.b, 1.0
@@ -62,16 +62,11 @@ def solve(
 def inner_products(block: Block, memory: tuple[np.ndarray, float] | None) -> tuple[np.ndarray, float]:
     """(X'X, steepness), from the memory of the last solve: only products with the new columns are computed."""
     m = block.shape[1]
-    gram = np.zeros((m, m))
-    done = 0
-    steepness = 1.0
-    if memory is not None:
-        old, steepness = memory
-        done = old.shape[0]
-        gram[:done, :done] = old
+    old, steepness = memory or (np.zeros((0, 0)), 1.0)
+    gram, done = np.zeros((m, m)), old.shape[0]
+    gram[:done, :done] = old
     for lo in range(done, m, 64):
         new = np.arange(lo, min(lo + 64, m))
-        columns = block.take(new).toarray()
-        gram[:, new] = block.correlate(columns)
+        gram[:, new] = block.correlate(block.take(new).toarray())
     gram[done:, :done] = gram[:done, done:].T
     return gram, steepness

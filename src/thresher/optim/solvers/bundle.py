@@ -27,8 +27,8 @@ TRIAL_SHARES = 0.2, 0.04  # where a step that does not decrease the objective is
 BOUND_PROGRESS = 0.01  # of the gap: what the bound must rise by in an iteration with progress
 MOST_BARREN = 10  # iterations in a row without a cut that was not seen before: only rounding errors are left
 MOST_IDLE, GAP_PROGRESS = 30, 0.1  # iterations, and five for each column, in which the gap falls by less than a tenth
-OBJECTIVE_ROUNDING = 16.0 * np.finfo(float).eps  # of C n: gaps that are not told from rounding errors
-TINY = np.finfo(float).tiny
+OBJECTIVE_ROUNDING = 16.0 * np.finfo(float).eps  # of C n: smaller gaps may be rounding errors
+LEAST_SHARE = np.finfo(float).tiny
 LARGEST_SQUARE = 1e12  # of C n x^2, where x is the product of a cut with a column: see ``BundleSearch.factors``
 
 
@@ -74,9 +74,7 @@ def searched(
     deadline: float | None = None,
 ) -> "BundleSearch":
     """As ``solve``: the search when it has ended."""
-    if start is None:
-        start = Start(np.zeros(block.shape[1]), np.zeros(block.shape[0]))
-    state = BundleSearch(block, problem, penalty, start)
+    state = BundleSearch(block, problem, penalty, start or Start.zero(block))
     while not state.is_settled(tol):
         if state.iterations and out_of_time(deadline):
             state.cut_short = True
@@ -91,13 +89,11 @@ class BundleSearch:
     def __init__(self, block, problem, penalty, start):
         self.block, self.problem, self.penalty = block, problem, penalty
         self.columns, self.classes = block.of_a_class(), range(problem.classes)
-        self.always = 2 if problem.shifted else 0
-        memory = start.memory
-        self.bundles = [
-            Bundle.empty(problem, c, self.columns) if memory is None else memory[c].on(self.columns)
-            for c in self.classes
-        ]
-        self.bound, self.mixed, self.iterations, self.warm = 0.0, None, 0, memory is not None
+        if start.memory is None:
+            self.bundles = [Bundle.empty(problem, c, self.columns) for c in self.classes]
+        else:
+            self.bundles = list(start.memory.on(self.columns))
+        self.bound, self.mixed, self.iterations, self.warm = 0.0, None, 0, start.memory is not None
         self.leading: BundlePoint | None = None  # the model of the weights that give the best bound
         points = [self.at(start.w, start.z, np.broadcast_to(start.b, problem.classes), 0.0)]
         most = problem.totals.sum()  # no measure is below 0: no model at all has no larger objective
@@ -106,10 +102,7 @@ class BundleSearch:
             points.append(self.at(share * start.w, share * start.z, points[0].shifts, 0.0))
         self.best = min(points, key=lambda point: point.objective)
         self.begun, self.cut_short = self.best, False
-        self.smaller = (
-            0,
-            self.gap,
-        )  # the iteration when the gap last fell by GAP_PROGRESS, and that gap
+        self.smaller = 0, self.gap  # the iteration when the gap last fell by GAP_PROGRESS, and that gap
         self.seen = {(c, hash(cut)) for c in self.classes for cut in self.bundles[c].cuts}
         self.barren = 0  # iterations without a cut that was not seen before
         self.add(points)
@@ -130,7 +123,7 @@ class BundleSearch:
 
     @property
     def rounding(self):
-        """Differences of objectives that are not told from rounding errors."""
+        """Smaller differences of objectives may be rounding errors."""
         return OBJECTIVE_ROUNDING * float(self.problem.totals.sum())
 
     def has_converged(self, tol):
@@ -167,8 +160,7 @@ class BundleSearch:
         """
         bound, self.iterations = self.bound, self.iterations + 1
         weighted = self.weigh(self.aim(tol) if self.warm and self.iterations == 1 else self.gap)
-        z = self.block.combine(weighted.w)
-        trial = self.at(weighted.w, z, weighted.shifts, self.gap)
+        trial = self.at(weighted.w, self.block.combine(weighted.w), weighted.shifts, self.gap)
         if self.leading is None or self.bound > bound:
             self.leading = trial
         points = [trial, *self.between(self.best, trial)]
@@ -198,17 +190,18 @@ class BundleSearch:
             smaller = [part._replace(G=part.G * factors, Q=None) for part in parts]
             weighted = scaled_weights(smaller, layout, penalty.forced, penalty.k, **options)
             weighted = weighted._replace(w=weighted.w * np.tile(factors, len(parts)))
-        a = [feasible(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
+        a = [feasible_weights(weights, part, problem.shifted) for weights, part in zip(weighted.a, parts, strict=True)]
         gain = float(sum(part.losses @ weights for part, weights in zip(parts, a, strict=True)))
         scores = np.concatenate([part.G.T @ weights for part, weights in zip(parts, a, strict=True)])
         shares = [weights.sum() / part.total for part, weights in zip(parts, a, strict=True)]
-        room = 1.0 / max(*shares, TINY)
+        room = 1.0 / max(*shares, LEAST_SHARE)
         bound = Mixture(scores, gain, room).bound(2.0 * penalty.conjugate(scores))
         progress = bound > self.bound + BOUND_PROGRESS * self.gap
         if bound > self.bound or self.mixed is None:
             self.bound = max(bound, self.bound)
-            self.mixed = [(bundle.cuts, weights) for bundle, weights in zip(self.bundles, a, strict=True)], scores
-        self.bundles = [bundle.used(w, self.always, progress) for bundle, w in zip(self.bundles, a, strict=True)]
+            self.mixed = [bundle.cuts for bundle in self.bundles], a, scores
+        always = 2 if problem.shifted else 0
+        self.bundles = [bundle.used(w, always, progress) for bundle, w in zip(self.bundles, a, strict=True)]
         return weighted
 
     def factors(self) -> np.ndarray | None:
@@ -219,9 +212,9 @@ class BundleSearch:
         """
         pairs = zip(self.bundles, self.problem.totals, strict=True)
         squares = np.max([total * bundle.largest**2 for bundle, total in pairs], axis=0)
-        return (
-            np.sqrt(LARGEST_SQUARE / np.maximum(squares, LARGEST_SQUARE)) if (squares > LARGEST_SQUARE).any() else None
-        )
+        if squares.max(initial=0.0) <= LARGEST_SQUARE:
+            return None
+        return np.sqrt(LARGEST_SQUARE / np.maximum(squares, LARGEST_SQUARE))
 
     def between(self, best: BundlePoint, trial: BundlePoint) -> Iterator[BundlePoint]:
         """Points on the way from the best one to a trial that is no better, until one is better."""
@@ -235,7 +228,7 @@ class BundleSearch:
                 return
 
     def useful(self) -> BundlePoint:
-        """The best point, or the one that the bound leads to where rounding errors do not tell their objectives apart.
+        """The best point, or the one that the bound leads to where their objectives differ by rounding errors only.
 
         Where no model is better than none, a small share of that one: its objective is that of no model up to
         FINEST_GAP, and it orders samples and features, which zero weights do not. The bounds of the first iterations
@@ -259,24 +252,20 @@ class BundleSearch:
         problem, best = self.problem, self.useful()
         if self.mixed is None:
             shares = [total * np.array(f.shares) for total, f in zip(problem.totals, best.found, strict=True)]
-            duals = [problem.mixture(c, best.found[c].cuts, shares[c]) for c in self.classes]
-            dual = duals[0].joined(duals[1:]) if len(duals) > 1 else duals[0]
+            dual = problem.joined_mixture([each.cuts for each in best.found], shares)
             scores = self.block.correlate(dual.vector)
             self.bound = max(self.bound, dual.bound(2.0 * self.penalty.conjugate(scores)))
         else:
-            mixed, scores = self.mixed
-            duals = [problem.mixture(c, *mixed[c]) for c in self.classes]
-            dual = duals[0].joined(duals[1:]) if len(duals) > 1 else duals[0]
-        parts = zip(self.classes, problem.by_class(best.z), best.shifts, strict=True)
-        shifts = np.array([problem.threshold(c, z, float(b)) for c, z, b in parts])
-        b = shifts if problem.classes > 1 else float(shifts[0])
+            cuts, weights, scores = self.mixed
+            dual = problem.joined_mixture(cuts, weights)
+        b = problem.thresholds(best.z, best.shifts)
         return Solution(
-            best.w, best.z, b, dual, scores, best.loss, best.objective, self.bound,
-            self.iterations, 2 * self.iterations, CutMemory(self.bundles),
+            best.w, best.z, b, dual, scores, best.loss, best.objective, self.bound, self.iterations,
+             2 * self.iterations, CutMemory(self.bundles),
         )  # fmt: skip
 
 
-def feasible(a: np.ndarray, cuts: CutTable, shifted: bool) -> np.ndarray:
+def feasible_weights(a: np.ndarray, cuts: CutTable, shifted: bool) -> np.ndarray:
     """Weights that obey the constraints: what is left of sums'a = 0 goes to the first two cuts, all of one label."""
     a = np.maximum(a, 0.0)
     if shifted:

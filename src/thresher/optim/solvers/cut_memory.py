@@ -69,7 +69,7 @@ class Bundle:
         return bundle.joined([problem.oracles[c].uniform_cut(positive=sign) for sign in (True, False)], block)
 
     def joined(self, cuts: Sequence[Cut], block: ColumnProducts) -> "Bundle":
-        """With more cuts; those that are there already are not added, but begin anew."""
+        """With more cuts; those that are known already are not added, but their age is 0 again."""
         known = {cut.key: at for at, cut in enumerate(self.cuts)}
         age, new = self.age.copy(), {}
         for cut in cuts:
@@ -86,7 +86,8 @@ class Bundle:
             Q = np.block([[self.Q, beside[:, : len(age)].T], [beside]])
             summed = self.summed + float(beside[:, len(age) :].trace())
         age = np.append(age, np.zeros(len(new), dtype=np.int64))
-        return Bundle((*self.cuts, *new.values()), G, age, np.maximum(self.largest, largest_products(more)), Q, summed)
+        largest = np.maximum(self.largest, np.abs(more).max(axis=0))
+        return Bundle((*self.cuts, *new.values()), G, age, largest, Q, summed)
 
     def on(self, block: ColumnProducts) -> "Bundle":
         """On a block with more columns after those that were there."""
@@ -94,12 +95,14 @@ class Bundle:
         if known == block.shape[1]:
             return self
         if not isinstance(block, Block):  # columns that cannot be taken apart
-            G = cut_products(self.cuts, block)
-            return replace(self, G=G, largest=largest_products(G), Q=None)
-        more = cut_products(self.cuts, block.take(np.arange(known, block.shape[1])))
-        return replace(
-            self, G=np.hstack([self.G, more]), largest=np.append(self.largest, largest_products(more)), Q=None
-        )
+            return replace(self, G=self.G[:, :0], largest=self.largest[:0]).with_columns(block)
+        return self.with_columns(block.take(np.arange(known, block.shape[1])))
+
+    def with_columns(self, block: ColumnProducts) -> "Bundle":
+        """With the columns of ``block`` after those that were there."""
+        more = cut_products(self.cuts, block)
+        largest = np.append(self.largest, np.abs(more).max(axis=0, initial=0.0))
+        return replace(self, G=np.hstack([self.G, more]), largest=largest, Q=None)
 
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
@@ -145,7 +148,7 @@ class Bundle:
 class CutMemory(tuple[Bundle, ...]):
     """The bundle of each class: what a solve passes on to the next."""
 
-    def on(self, block: Block) -> "CutMemory":
+    def on(self, block: ColumnProducts) -> "CutMemory":
         """On a block with more columns after those that were there."""
         return CutMemory(bundle.on(block) for bundle in self)
 
@@ -171,11 +174,5 @@ def cut_products(cuts: Sequence[Cut], block: ColumnProducts) -> np.ndarray:
     """The products of the cuts' vectors with the columns, (cuts, columns)."""
     step, out = max(1, VECTOR_ENTRIES // max(block.shape[0], 1)), np.zeros((len(cuts), block.shape[1]))
     for lo in range(0, len(cuts), step):
-        vectors = np.array([cut.vector() for cut in cuts[lo : lo + step]])
-        out[lo : lo + step] = block.correlate(vectors.T).T
+        out[lo : lo + step] = block.correlate(np.array([cut.vector() for cut in cuts[lo : lo + step]]).T).T
     return out
-
-
-def largest_products(G: np.ndarray) -> np.ndarray:
-    """The largest |value| of each column."""
-    return np.abs(G).max(axis=0, initial=0.0)

@@ -67,15 +67,21 @@ def _by_exchange(K, y, root, inside, shifted):
     return None
 
 
+def scaled_gram(K: np.ndarray, rows: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """1 + R K R on ``rows``, for the diagonal R with ``root``."""
+    B = K[np.ix_(rows, rows)]
+    B *= root
+    B *= root[:, None]
+    B[np.diag_indices_from(B)] += 1.0
+    return B
+
+
 def _solved_on(K, y, root, rows, shifted):
     """(v, b) that solve the problem on ``rows`` if signs are ignored; (None, 0) if rounding errors forbid it."""
-    s = root[rows]
-    B = K[np.ix_(rows, rows)]
-    B *= s
-    B *= s[:, None]
-    B[np.diag_indices_from(B)] += 1.0
     if not rows.size:
         return None, 0.0
+    s = root[rows]
+    B = scaled_gram(K, rows, s)
     factor, failed = dpotrf(B.T, lower=1, overwrite_a=1)  # symmetric, and in the order that is not copied
     if failed:
         return None, 0.0

@@ -13,19 +13,18 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from thresher.data.blocks.base import Block
-from thresher.optim.penalties.norms import Piecewise
-from thresher.optim.problems.margins import DualPoint
+from thresher.optim.penalties.norms import PenaltyPiece, Piecewise
+from thresher.optim.problems.margins import Evaluation
 from thresher.optim.solvers import interior
 from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT_WORK = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
 DENSE_ENTRIES = 1 << 22  # entries up to which the block may be copied into a plain array for that
-DENSE_GROUP_ENTRIES = (
-    1 << 24
-)  # ... of groups, whose columns are often nearly dependent: conjugate gradients are slow there
+# ... of groups, whose columns are often nearly dependent: conjugate gradients are slow there
+DENSE_GROUP_ENTRIES = 1 << 24
 WIDE_ROWS = 3.0  # rows per column up to which ``interior`` begins, if it suits
-NEWTON_STEPS = 60  # steps after which it takes over
+STEPS_BEFORE_INTERIOR = 60  # steps after which it takes over
 INTERIOR_TOL = 0.01  # it is asked for this share of the tolerance: two steps more, about what the last step here gives
 NEWTON_ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
 NEWTON_IDLE = 3  # steps without progress after which only rounding errors are left
@@ -42,16 +41,12 @@ class NewtonMemory(NamedTuple):
 
 
 class ProximalPoint(NamedTuple):
-    """The point after a proximal step, and the piece of the penalty on which it lies."""
+    """The point after a proximal step, the problem there, and the piece of the penalty on which it lies."""
 
     w: np.ndarray
     z: np.ndarray
-    b: float
-    loss: float
-    dual: DualPoint
-    full: np.ndarray
-    level: np.ndarray
-    share: int
+    at: Evaluation
+    piece: PenaltyPiece
 
 
 def solve(
@@ -68,15 +63,15 @@ def solve(
 
     At least one step is taken, however late it is, so that the first solve of a fit has a model.
     """
-    start = Start.zero(block) if start is None else start
+    start = start or Start.zero(block)
     point = evaluated(block, problem, penalty, start.w, start.z, start.b)
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
-    patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else NEWTON_STEPS
+    patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else STEPS_BEFORE_INTERIOR
     while best.objective - bound > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
-        if iteration == patience and interior.suits(block, problem, penalty):
-            rest, enough = Start(best.w, best.z, best.b), max(INTERIOR_TOL * tol, 1e-9 * best.objective)
-            best = interior.solve(block, problem, penalty, rest, tol=enough, deadline=deadline)
+        if iteration == patience and interior.is_suitable(block, problem, penalty):
+            enough = max(INTERIOR_TOL * tol, 1e-9 * best.objective)
+            best = interior.solve(block, problem, penalty, best, tol=enough, deadline=deadline)
             bound, products = max(bound, best.bound), products + best.products
             if best.objective - bound <= tol:
                 break
@@ -91,11 +86,11 @@ def solve(
         else:
             step, Xstep, more = model.minimised_iteratively(deadline)
             learned = learned._replace(products=more)
-        w, z, b, length, most = line_search(block, problem, penalty, near, step, Xstep)
+        w, z, b, length, searched = line_search(block, problem, penalty, near, step, Xstep)
         damping = learned.damping * (0.25 if length == 1.0 else 4.0 if length < 0.2 else 1.0)
         learned = NewtonMemory(steepness, max(damping, 1e-10), learned.products)
         point = evaluated(block, problem, penalty, w, z, b)
-        products += cost + more + most + 1
+        products += cost + more + searched + 1
         rounding = NEWTON_ROUNDING * abs(best.objective)
         idle = 0 if point.objective < best.objective - rounding or point.bound > bound + rounding else idle + 1
         bound = max(bound, point.bound)
@@ -109,8 +104,7 @@ def first_guess(block, problem, point):
     """Curvature of the loss along the first step."""
     along = block.combine(point.scores)
     length = float(point.scores @ point.scores)
-    curvature = problem.curvature_bound()
-    steepness = float((curvature * along) @ along) / length if length > 0 else 1.0
+    steepness = float((problem.curvature_bound() * along) @ along) / length if length > 0 else 1.0
     return NewtonMemory(max(steepness, 1e-10), 1e-3 * max(steepness, 1e-10))
 
 
@@ -122,12 +116,12 @@ def proximal_step(block, problem, penalty, point, steepness):
         w = penalty.prox(u, 1.0 / steepness)
         move = w - point.w
         z = point.z + block.combine(move)
-        b, loss, dual = problem.at(z, point.b)
+        evaluation = problem.at(z, point.b)
         allowed = point.loss - point.scores @ move + 0.5 * steepness * (move @ move)
-        if loss <= allowed + 1e-13 * abs(point.loss):
+        if evaluation.loss <= allowed + 1e-13 * abs(point.loss):
             break
         steepness *= 2.0
-    return ProximalPoint(w, z, b, loss, dual, *penalty.piece(u, 1.0 / steepness)), steepness, tries
+    return ProximalPoint(w, z, evaluation, penalty.piece(u, 1.0 / steepness)), steepness, tries
 
 
 class NewtonModel:
@@ -138,37 +132,33 @@ class NewtonModel:
     """
 
     def __init__(self, block, problem, layout, near, damping):
-        self.block, self.layout, self.near, self.damping = block, layout, near, damping
-        self.D = problem.curvature(near.z, near.b)
-        self.problem, self.shifted = problem, problem.fit_intercept and self.D.any()
-        self.active = near.full | near.level
-        self.share = max(near.share, 1)
-        self.slope, self.bend = self.on_the_level(near)
-        pull = block.correlate(near.dual.vector)
-        charge = np.where(near.full, near.w, 0.0) + self.slope * ((self.slope @ near.w) / self.share)
+        self.block, self.problem, self.layout, self.damping, self.w = block, problem, layout, damping, near.w
+        self.D = problem.curvature(near.z, near.at.shift)
+        self.shifted = problem.fit_intercept and self.D.any()
+        self.full, level, share = near.piece
+        self.active, self.share = self.full | level, max(share, 1)
+        self.slope, self.bend = self.on_the_level(level)
+        pull = block.correlate(near.at.dual.vector)
+        charge = np.where(self.full, near.w, 0.0) + self.slope * ((self.slope @ near.w) / self.share)
         self.residual = np.where(self.active, pull - charge, 0.0)
 
-    def on_the_level(self, near):
+    def on_the_level(self, level):
         """(slope, bend): first and second derivatives of the lengths that share one square.
 
         The length of a single weight is straight, so ``bend`` is None where each coordinate is a unit; else it is, for
         each coordinate of unit g, the factor of  |v_g|^2 - (slope_g'v_g)^2.
         """
         if self.layout.is_plain:
-            return np.where(near.level, np.sign(near.w), 0.0), None
-        length = self.layout.lengths(near.w)
-        level = self.layout.first(near.level) & (length > 0.0)
+            return np.where(level, np.sign(self.w), 0.0), None
+        length = self.layout.lengths(self.w)
+        level = self.layout.first(level) & (length > 0.0)
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=level)
         bend = inverse * (length[level].sum() / self.share)
-        return near.w * self.layout.spread(inverse), self.layout.spread(bend)
-
-    def bent(self, v):
-        """The second derivative of the shared square, times v, except for the part along ``slope``."""
-        return self.bend * (v - self.slope * self.layout.spread(self.layout.dots(self.slope, v)))
+        return self.w * self.layout.spread(inverse), self.layout.spread(bend)
 
     def bent_matrix(self, active):
-        """The same as a matrix on the coordinates ``active``."""
-        unit = self.layout.spread(np.arange(self.layout.count(self.near.w.size // self.layout.classes)))[active]
+        """The second derivative of the shared square on ``active`` coordinates, but for the part along ``slope``."""
+        unit = self.layout.spread(np.arange(self.layout.count(self.w.size // self.layout.classes)))[active]
         slope = self.slope[active]
         inside = np.where(unit[:, None] == unit, np.multiply.outer(slope, slope), 0.0)
         return self.bend[active, None] * (np.eye(active.size) - inside)
@@ -211,8 +201,8 @@ class NewtonModel:
         H += np.multiply.outer(slope, slope / self.share)
         if self.bend is not None:
             H += self.bent_matrix(active)
-        H[np.diag_indices_from(H)] += self.near.full[active] + self.damping
-        step = np.zeros_like(self.near.w)
+        H[np.diag_indices_from(H)] += self.full[active] + self.damping
+        step = np.zeros_like(self.w)
         try:
             step[active] = cho_solve(cho_factor(H, check_finite=False), self.residual[active], check_finite=False)
         except LinAlgError:  # singular up to rounding, which the damping should prevent
@@ -224,18 +214,20 @@ class NewtonModel:
 
         It is a direction of descent after any number of steps: at the deadline it is used as it is.
         """
-        residual, full = self.residual.copy(), self.near.full
-        step, Xstep = np.zeros_like(self.near.w), np.zeros_like(self.near.z)
+        residual = self.residual.copy()
+        step, Xstep = np.zeros_like(self.w), np.zeros_like(self.D)
         direction, products = residual.copy(), 1
         norm = first = residual @ residual
         for _ in range(min(MAX_CG_STEPS, int(self.active.sum()) + 5)):
             if norm <= 1e-4 * first or (products > 1 and out_of_time(deadline)):
                 break
             Xd = self.block.combine(direction)
-            Hd = np.where(self.active, self.block.correlate(self.weighed(Xd)), 0.0) + np.where(full, direction, 0.0)
+            Hd = np.where(self.active, self.block.correlate(self.weighed(Xd)), 0.0) + np.where(
+                self.full, direction, 0.0
+            )
             Hd += self.slope * ((self.slope @ direction) / self.share) + self.damping * direction
             if self.bend is not None:
-                Hd += self.bent(direction)
+                Hd += self.bend * (direction - self.slope * self.layout.spread(self.layout.dots(self.slope, direction)))
             products += 2
             pace = norm / (direction @ Hd)
             step += pace * direction
@@ -252,19 +244,19 @@ def line_search(block, problem, penalty, near, step, Xstep):
     Units on the shared level of the penalty whose weights would change sign stop at zero, where its kink is.
     """
     layout = penalty.layout
-    value, products = penalty.value(near.w) + near.loss, 0
-    best = near.w, near.z, near.b, 0.0
+    value, products = penalty.value(near.w) + near.at.loss, 0
+    best = near.w, near.z, near.at.shift, 0.0
     for t in STEP_LENGTHS:
         w, z = near.w + t * step, near.z + t * Xstep
-        flipped = near.level & layout.spread(layout.dots(w, near.w) < 0.0)
+        flipped = near.piece.level & layout.spread(layout.dots(w, near.w) < 0.0)
         if flipped.any():
             z = z - block.combine(np.where(flipped, w, 0.0))
             w[flipped] = 0.0
             products += 1
-        b, loss, _ = problem.at(z, near.b)
-        there = penalty.value(w) + loss
-        if there < value or (t == 1.0 and there < value + NEWTON_ROUNDING * abs(value)):
-            value, best = there, (w, z, b, t)
+        b, loss, _ = problem.at(z, near.at.shift)
+        new = penalty.value(w) + loss
+        if new < value or (t == 1.0 and new < value + NEWTON_ROUNDING * abs(value)):
+            value, best = new, (w, z, b, t)
         elif best[3] > 0.0:
             break
     return *best, products

@@ -79,8 +79,8 @@ class Start:
     memory: Any = None
 
     @classmethod
-    def zero(cls, block: Block) -> "Start":
-        """The origin."""
+    def zero(cls, block: Any) -> "Start":
+        """The origin, for a block or what else has its shape."""
         return cls(np.zeros(block.shape[1]), np.zeros(block.shape[0]))
 
 
