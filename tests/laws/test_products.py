@@ -18,7 +18,7 @@ from thresher.data.scan.reducers import Collect, Split, TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.base import Base, Restrictions, Samples
+from thresher.features.base import Base, Restrictions, Samples, measured_spread
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.known import as_feature_map
 from thresher.features.polynomial import tiles as pair_tiles
@@ -123,10 +123,10 @@ def random_scaling(rng, p, storage):
 def random_ways(rng, monkeypatch):
     """Constants so small that few columns make many stages, grids, pieces, tiles and rounds."""
     small = {
-        pair_walks: {"FIRST": [2, 5, 512], "ROOM": [1, 1 << 16], "PIECE_WORK": [1, 40, 1 << 24],
+        pair_walks: {"FIRST": [2, 5, 512], "ROOM": [1, 1 << 16], "WALK_WORK": [1, 40, 1 << 24],
                      "GRID": [1, 8, 1 << 17], "ROW_COST": [0.04, 0.5, 9.0]},
-        pair_tiles: {"WIDEST": [2, 5, 512], "SURELY": [1, 2048], "CHUNK": [2, 2048], "KEEP": [0, 1 << 30],
-                     "PIECE_WORK": [1, 1 << 33], "LARGEST": [40, 1 << 23]},
+        pair_tiles: {"WIDEST": [2, 5, 512], "SURELY": [1, 2048], "CHUNK_ROWS": [2, 2048], "MOST_ROUNDED": [0, 1 << 30],
+                     "TILES_WORK": [1, 1 << 33], "LARGEST": [40, 1 << 23]},
     }  # fmt: skip
     for module, constants in small.items():
         for name, values in constants.items():
@@ -234,7 +234,7 @@ def test_neither_order_nor_pieces_nor_threads_change_a_bit(storage, monkeypatch)
     reference = made(STORAGES[storage](X)).scan(Correlation(V), Collect(n_numbers(40)))
     pairs = pairs_of(np.arange(1, n_numbers(40)))
     moved = numbers_of(*np.where(pairs < 0, -1, new[pairs]).T)
-    for constants in ({}, {"FIRST": 3, "GRID": 5, "PIECE_WORK": 100, "ROOM": 1}, {"FIRST": 7, "ROW_COST": 9.0}):
+    for constants in ({}, {"FIRST": 3, "GRID": 5, "WALK_WORK": 100, "ROOM": 1}, {"FIRST": 7, "ROW_COST": 9.0}):
         for name, value in constants.items():
             monkeypatch.setattr(pair_walks, name, value)
         monkeypatch.setattr(pair_tiles, "WIDEST", 6 if constants else 512)
@@ -434,7 +434,7 @@ def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, m
     factors = np.array([oracle.factor(Polynomial(), i, j) for i, j in oracle.numbered(12)])
     ids = np.arange(1, design.width)
     np.testing.assert_allclose(
-        design.spread(ids, weights), (np.sqrt(np.maximum(variance, 0.0)) / factors)[1:], atol=1e-7
+        measured_spread(design, ids, weights).std, (np.sqrt(np.maximum(variance, 0.0)) / factors)[1:], atol=1e-7
     )
 
 

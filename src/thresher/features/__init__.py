@@ -18,18 +18,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.scan.pieces import Cost, Generated
     from thresher.data.scan.sources import reference
     from thresher.features.additive.spec import AdditiveKernel
-    from thresher.features.additive.units import EachInput, ExpandedUnits
-    from thresher.features.base import (
-        Base,
-        FeatureMap,
-        Features,
-        Restrictions,
-        Samples,
-        labels_of,
-        restricted_columns,
-        restricted_groups,
-        spread_on,
-    )
+    from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, column_units, measured_spread
+    from thresher.features.expanded import EachInput, ExpandedDesign, ExpandedFeatures, ExpandedUnits, expanded_units
     from thresher.features.fitted import FittedFeatures, MadeFeatures
     from thresher.features.fitted_columns import ColumnFeatures
 
@@ -41,8 +31,10 @@ _MODULES = {
     "DenseBlock": "thresher.data.blocks.dense",
     "Design": "thresher.data.designs.base",
     "EachColumn": "thresher.data.designs.units",
-    "EachInput": "thresher.features.additive.units",
-    "ExpandedUnits": "thresher.features.additive.units",
+    "EachInput": "thresher.features.expanded",
+    "ExpandedDesign": "thresher.features.expanded",
+    "ExpandedFeatures": "thresher.features.expanded",
+    "ExpandedUnits": "thresher.features.expanded",
     "FeatureMap": "thresher.features.base",
     "Features": "thresher.features.base",
     "FittedFeatures": "thresher.features.fitted",
@@ -52,11 +44,10 @@ _MODULES = {
     "Restrictions": "thresher.features.base",
     "Samples": "thresher.features.base",
     "Units": "thresher.data.designs.units",
-    "labels_of": "thresher.features.base",
+    "column_units": "thresher.features.base",
+    "expanded_units": "thresher.features.expanded",
+    "measured_spread": "thresher.features.base",
     "reference": "thresher.data.scan.sources",
-    "restricted_columns": "thresher.features.base",
-    "restricted_groups": "thresher.features.base",
-    "spread_on": "thresher.features.base",
 }
 
 __all__ = [
@@ -68,6 +59,8 @@ __all__ = [
     "Design",
     "EachColumn",
     "EachInput",
+    "ExpandedDesign",
+    "ExpandedFeatures",
     "ExpandedUnits",
     "FeatureMap",
     "Features",
@@ -78,12 +71,11 @@ __all__ = [
     "Restrictions",
     "Samples",
     "Units",
-    "labels_of",
+    "column_units",
+    "expanded_units",
+    "measured_spread",
     "reference",
     "register",
-    "restricted_columns",
-    "restricted_groups",
-    "spread_on",
 ]
 
 

@@ -7,9 +7,8 @@ Features, ``fitted``: what new data needs. A feature map of your own is a frozen
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,10 +22,9 @@ from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
+from thresher.features.starts import Earlier, largest_model, start_of_columns, start_of_groups
 from thresher.loops.moments import LARGEST, SUM
-from thresher.results import GroupLabels, Path, Selection, Spread, Station, Trace
-
-Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, outputs) as solvers have them
+from thresher.results import GroupLabels, Selection, Spread, Trace
 
 
 @dataclass(frozen=True)
@@ -181,37 +179,43 @@ class Base:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Features(ABC):
+class Features:
     """The features of one fit.
 
     Parameters
     ----------
     design : Design
         All features, as they are scanned and solved on.
+    fitted_type : type
+        The FittedFeatures that new data needs of them; ``parts`` has the fields that it adds.
     units : Units
         What is counted, taken and eliminated as one.
     columns : ColumnFeatures
         The columns of X that they are made of.
-    scale : str or None
-        The scale that columns were put on; None: as they are.
     n_candidates : int
         How many units could be selected; with columns of zeros, which a design may omit.
     n_units : int
         How many there are with those that must not be selected.
-    forced : tuple of int
+    scale : str, default=None
+        The scale that columns were put on; None: as they are.
+    forced : tuple of int, default=()
         Units that must be selected.
-    excluded : tuple of int
+    excluded : tuple of int, default=()
         Units that must not be, sorted.
+    labels : ndarray of shape (n_units,), default=None
+        What each unit is called; None: units are columns of the design, which have a number.
     """
 
     design: Design
+    fitted_type: type[FittedFeatures]
     units: Units
     columns: ColumnFeatures
-    scale: str | None
     n_candidates: int
     n_units: int
+    scale: str | None = None
     forced: tuple[int, ...] = ()
     excluded: tuple[int, ...] = ()
+    labels: np.ndarray | None = None
 
     @property
     def noun(self) -> str:
@@ -223,12 +227,6 @@ class Features(ABC):
         """What there is to select from, in messages."""
         return f"{self.noun}s of X"
 
-    @property
-    def setting(self) -> dict[str, float]:
-        """Parameters that ``variants`` vary, with their values here."""
-        return {}
-
-    @abstractmethod
     def fitted(self, ids: np.ndarray, units: np.ndarray) -> FittedFeatures:
         """What new data needs of some features.
 
@@ -244,6 +242,13 @@ class Features(ABC):
         FittedFeatures
             Whose ids are those of ``design.ids_in_X``.
         """
+        labels = None if self.labels is None else GroupLabels(units, self.labels[units], self.units.noun)
+        common = {"n_candidates": self.n_candidates, "labels": labels, "column_names": self.columns.column_names}
+        return self.fitted_type(self.columns.n_columns, **common | self.parts(ids))
+
+    def parts(self, ids: np.ndarray) -> dict[str, Any]:
+        """What ``fitted`` knows of the features ``ids`` of the design besides: fields of ``fitted_type``."""
+        return {}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
         """What ``fitted`` reads of X besides what the fit has read; by default nothing."""
@@ -254,17 +259,17 @@ class Features(ABC):
         return self.excluded
 
     @property
-    def n_variants(self) -> int:
-        """How many ``variants`` there are."""
-        return 1
+    def settings(self) -> list[dict[str, float]]:
+        """What there is to choose from by cross-validation, of equally good ones the last: values of parameters."""
+        return [{}]
 
-    def variants(self) -> Iterable["Features"]:
-        """Features to choose from by cross-validation, of equally good ones the last; by default these alone."""
-        return (self,)
+    def varied(self, setting: dict[str, float]) -> Self:
+        """The features with one of the ``settings``."""
+        return self
 
-    @abstractmethod
     def continues(self, fitted: FittedFeatures) -> bool:
         """Whether an earlier fit selected from the same features, so that ``start`` can begin there."""
+        return isinstance(fitted, self.fitted_type)
 
     def start(self, selection: Selection, most: int | None) -> Earlier:
         """Units of an earlier fit that are here again, sorted, and their weights, in the units of the design.
@@ -284,35 +289,17 @@ class Features(ABC):
             Weights of their columns.
         """
         model = largest_model(selection, most)
-        kept = np.flatnonzero(self.design.holds(model.features))
-        here = self.design.ids_here(model.features[kept])
-        allowed = ~np.isin(here, self.excluded)
-        kept, here = kept[allowed], here[allowed]
-        return here, self.design.in_units_here(here, by_output(model.weights)[kept])
+        if self.labels is None:
+            return start_of_columns(self.design, self.excluded, model)
+        return start_of_groups(self.design, self.units, self.labels, self.excluded, model)
 
 
-def by_output(weights: np.ndarray) -> np.ndarray:
-    """Weights of a model, (n_features, n_outputs) also where there is one output."""
-    return weights[:, None] if weights.ndim == 1 else weights
-
-
-def largest_model(selection: Selection, most: int | None) -> Selection | Station:
-    """The largest model on the path of an earlier fit with at most ``most`` units, or else its selection."""
-    if most is None:
-        return selection
-    path: Path = selection.path
-    stations = [station for station in path if station.phase == "thresh" and station.number <= most]
-    return max(stations, key=lambda station: station.number) if stations else selection
-
-
-def spread_on(design: Design, ids: np.ndarray, std: np.ndarray | Callable[[np.ndarray], np.ndarray]) -> Spread:
-    """The Spread of the columns ``ids`` of a design; ``std`` has those of all, or returns those of some."""
-    return Spread(design.ids_in_X(ids), std(ids) if callable(std) else std[ids])
-
-
-def labels_of(units: Units, chosen: np.ndarray, labels: np.ndarray) -> GroupLabels:
-    """The GroupLabels of the units ``chosen``; ``labels`` has those of all."""
-    return GroupLabels(chosen, labels[chosen], units.noun)
+def measured_spread(design: Design, ids: np.ndarray, weights: np.ndarray) -> Spread:
+    """The standard deviations of some columns of a design, which are taken once more, over samples with ``weights``."""
+    block, total = design.take(ids), weights.sum()
+    mean = block.correlate(weights) / total
+    variance = np.maximum(block.column_squares(weights) / total - mean**2, 0.0)
+    return Spread(design.ids_in_X(ids), design.in_units_here(ids, np.sqrt(variance)))
 
 
 @dataclass(frozen=True)
@@ -396,26 +383,53 @@ class FeatureMap(ABC):
         """
 
 
-def restricted_columns(design: Design, restrictions: Restrictions) -> dict[str, tuple[int, ...]]:
-    """``forced`` and ``excluded`` of Restrictions on single columns, by their number in a design of them."""
+def column_units(base: Base, design: Design, restrictions: Restrictions, single: Units) -> dict[str, Any]:
+    """Fields of Features for columns of X, or groups of them.
+
+    Parameters
+    ----------
+    base : Base
+        The columns of X.
+    design : Design
+        The same, perhaps on another scale.
+    restrictions : Restrictions
+        What must be selected, what must not, and the groups.
+    single : Units
+        The units of ``design`` where there are no groups: each column by itself.
+
+    Returns
+    -------
+    dict
+        ``units``, ``labels``, ``columns`` and their numbers.
+    """
+    grouping, forced, excluded = restrictions.grouping, restrictions.forced, restrictions.excluded
+    if grouping is None:
+        units, n_units = single, base.columns.n_columns
+        labels = design.ids_in_X(np.arange(design.width)) if single.grouped else None
+        forced, excluded = restricted_columns(design, restrictions)
+    else:
+        units, n_units, labels = grouping.units(design), grouping.labels.size, grouping.labels
+        if not np.all(units.members(forced).sizes):
+            raise InvalidDataError(
+                "always_include contains a group that has only columns of zeros, which are not in the Design given as X"
+            )
+    return {
+        "units": units,
+        "columns": base.columns,
+        "n_candidates": n_units - restrictions.excluded.size,
+        "n_units": n_units,
+        "forced": tuple(forced.tolist()),
+        "excluded": tuple(excluded.tolist()),
+        "labels": labels,
+    }
+
+
+def restricted_columns(design: Design, restrictions: Restrictions) -> tuple[np.ndarray, np.ndarray]:
+    """(columns that must be selected, columns that must not), by their number in the design."""
     forced, excluded = restrictions.forced, restrictions.excluded
     missing = forced[~design.holds(forced)]
     if missing.size:
         raise InvalidDataError(
             f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
         )
-    kept = excluded[design.holds(excluded)]
-    return {
-        "forced": tuple(design.ids_here(forced).tolist()),
-        "excluded": tuple(design.ids_here(kept).tolist()),
-    }
-
-
-def restricted_groups(units: Units, restrictions: Restrictions) -> dict[str, tuple[int, ...]]:
-    """The same for groups, which have one number everywhere."""
-    forced = restrictions.forced
-    if not np.all(units.members(forced).sizes):
-        raise InvalidDataError(
-            "always_include contains a group that has only columns of zeros, which are not in the Design given as X"
-        )
-    return {"forced": tuple(forced.tolist()), "excluded": tuple(restrictions.excluded.tolist())}
+    return design.ids_here(forced), design.ids_here(excluded[design.holds(excluded)])

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
+from thresher.data.blocks.base import Block
 from thresher.data.blocks.native import put_columns, take_columns
 from thresher.data.designs.base import Design
-from thresher.data.input.validation import count_columns
+from thresher.data.input.validation import check_columns, count_columns
 from thresher.errors import InvalidDataError
 from thresher.results import GroupLabels, Spread
 from thresher.results.description import Listing
@@ -33,6 +35,8 @@ from thresher.state import (
 )
 
 Label = Callable[[int], str]  # the name of a column of X
+KEY = "fitted_features"  # in model documents
+MOST_MADE = 1 << 20  # entries of features that are made at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,27 +67,16 @@ class FittedFeatures(OfKind, ABC):
     labels: GroupLabels | None = field(default=None, kw_only=True, repr=False)
     column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, repr=False)
 
-    @property
-    def candidate(self) -> str:
-        """What one of those is called that could be selected."""
-        return "column"
+    candidate: ClassVar[str] = "column"  # what one of those is called that could be selected
+    plural: ClassVar[str] = "features"  # what features are called where they are listed
+    varies: ClassVar[str] = "column"  # what importance is the standard deviation of
 
     # what the data must be
 
-    @property
-    def strict(self) -> bool:
-        """Whether X must have exactly these columns; else they are identified by number, and X may have others."""
-        return True
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether each row of X has a value of each feature; else bags of rows have."""
-        return True
-
-    @property
-    def named(self) -> bool:
-        """Whether the names of columns determine the names of features."""
-        return True
+    strict: ClassVar[bool] = True  # X must have exactly these columns; else they are identified by number
+    of_rows: ClassVar[bool] = True  # each row of X has a value of each feature; else bags of rows have
+    named: ClassVar[bool] = True  # the names of columns determine the names of features
+    copies: ClassVar[bool] = True  # ``output`` has columns of X as they are
 
     def check(self, X: Any) -> None:
         """Raise InvalidDataError if X does not have the columns that the features are made of.
@@ -170,11 +163,6 @@ class FittedFeatures(OfKind, ABC):
         """How many there were to choose from, as it is shown; None: not known."""
         return self.n_columns
 
-    @property
-    def plural(self) -> str:
-        """What features are called where they are listed."""
-        return "features"
-
     def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
         """Where features are found in X, as JSON-serializable values."""
         return [{"column": int(j)} for j in ids]
@@ -206,11 +194,6 @@ class FittedFeatures(OfKind, ABC):
         names = self.names(ids, label)
         return Listing(self.plural, names, self.places(ids), weights, importance, self.n_listed, ranked_by=ranked_by)
 
-    @property
-    def varies(self) -> str:
-        """What importance is the standard deviation of."""
-        return "column"
-
     def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
         """(rows, ``columns`` of them in float64) for ``size`` rows at a time; a Design gives its columns as a whole."""
         whole = self.columns(X, ids) if isinstance(X, Design) else None
@@ -231,8 +214,8 @@ class FittedFeatures(OfKind, ABC):
         return ids
 
     def called(self, j: int) -> str:
-        """The input ``j`` in messages: its name in quotes if columns have names, else its number."""
-        return str(j)
+        """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
+        return str(j) if self.column_names is None else repr(str(self.column_names[j]))
 
     def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
         """The ``inputs`` in X, in its storage format."""
@@ -243,11 +226,6 @@ class FittedFeatures(OfKind, ABC):
         return self.names(inputs, label)
 
     # what transform returns
-
-    @property
-    def copies(self) -> bool:
-        """Whether ``output`` has columns of X as they are."""
-        return True
 
     def output(self, X: Any, ids: np.ndarray) -> Any:
         """What ``transform`` returns of the features ``ids``: their inputs."""
@@ -297,7 +275,7 @@ class FittedFeatures(OfKind, ABC):
         dict
             What ``from_state`` takes.
         """
-        own = {name: put_value(writer, f"{STATE}.{name}", getattr(self, name)) for name in self._own_names()}
+        own = {name: put_value(writer, f"{KEY}.{name}", getattr(self, name)) for name in self._own_names()}
         return {
             "kind": self.kind,
             "n_candidates": None if self.n_candidates is None else int(self.n_candidates),
@@ -309,7 +287,8 @@ class FittedFeatures(OfKind, ABC):
     @classmethod
     def _own_names(cls) -> list[str]:
         """Names of the fields that a subclass adds."""
-        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in COMMON]
+        common = {field.name for field in dataclasses.fields(FittedFeatures)}
+        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in common]
 
     @classmethod
     def from_state(
@@ -333,11 +312,11 @@ class FittedFeatures(OfKind, ABC):
         FittedFeatures
             Of the class whose kind the state names.
         """
-        made = cls.class_of(state, STATE)
+        made = cls.class_of(state, KEY)
         table = required("kind", *made._own_names()) | dict.fromkeys(("n_candidates", "labels", "spread"))
-        state = fields(state, table, STATE)
-        own = {name: get_value(reader, state[name], f"{name} of {STATE}") for name in made._own_names()}
-        with reported(f"{STATE} are invalid"):
+        state = fields(state, table, KEY)
+        own = {name: get_value(reader, state[name], f"{name} of {KEY}") for name in made._own_names()}
+        with reported(f"{KEY} are invalid"):
             fitted = made(n_columns, **own, column_names=column_names)
             fitted.check_parts()
             width = fitted.width
@@ -351,37 +330,88 @@ class FittedFeatures(OfKind, ABC):
         return dataclasses.replace(fitted, n_candidates=count, labels=labels, spread=spread)
 
 
-STATE = "fitted_features"  # the key in model documents
-COMMON = tuple(common.name for common in dataclasses.fields(FittedFeatures))
+def columns_as_given(X: Any, ids: np.ndarray) -> Any:
+    """The columns ``ids``, sorted, of X, in its storage format."""
+    return X.as_given(ids) if isinstance(X, Design) else take_columns(X, ids)
 
 
-def named_column(j: int, column_names: Sequence[str] | np.ndarray | None) -> str:
-    """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
-    return str(j) if column_names is None else repr(str(column_names[j]))
-
-
-@dataclass(frozen=True, eq=False)
 class MadeFeatures(FittedFeatures):
-    """Features that are made of columns of X, which are their inputs."""
+    """Features that are made of columns of X, their inputs, as a block."""
+
+    @abstractmethod
+    def block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> tuple[Block, np.ndarray]:
+        """A block that has features, made of their inputs.
+
+        Parameters
+        ----------
+        columns : ndarray or sparse matrix of shape (n_samples, n_inputs)
+            Columns of X, as ``check_inputs`` accepts them.
+        inputs : ndarray of int64
+            Their numbers.
+        ids : ndarray of int64
+            The features, sorted, whose inputs these are.
+
+        Returns
+        -------
+        block : Block
+            These features, perhaps among others.
+        places : ndarray of int64
+            Where it has each of them.
+        """
 
     @property
     def n_inputs(self) -> int:
         """See FittedFeatures."""
         return self.n_columns
 
-    def called(self, j: int) -> str:
-        """See FittedFeatures: the column ``j`` of X."""
-        return named_column(j, self.column_names)
-
     def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
         """See FittedFeatures."""
-        return X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
+        return columns_as_given(X, inputs)
 
     def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures."""
         return [label(int(j)) for j in inputs]
 
-    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
-        """(inputs of the features ``ids``, these columns of X as given)."""
+    def check_inputs(self, columns: Any, called: Callable[[int], str]) -> None:
+        """Raise InvalidDataError for values that nothing can be made of; ``called`` names one of the ``columns``."""
+        check_columns(columns, called)
+
+    def columns(self, X: Any, ids: np.ndarray) -> Any:
+        """See FittedFeatures."""
+        return self._made(*self._checked_inputs(X, ids), ids)
+
+    def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
+        """See FittedFeatures; fewer rows where these would be large."""
+        columns, inputs = self._checked_inputs(X, ids)
+        columns = columns.tocsr() if sparse.issparse(columns) else columns
+        step = max(1, min(size, 4 * MOST_MADE // max(1, ids.size)))
+        for first in range(0, columns.shape[0], step):
+            rows = slice(first, first + step)
+            yield rows, self._made(columns[rows], inputs, ids)
+
+    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
+        """See FittedFeatures; arrays some rows at a time."""
+        columns, inputs = self._checked_inputs(X, ids)
+        n_rows = columns.shape[0]
+        step = n_rows if sparse.issparse(columns) else max(1, MOST_MADE // max(1, ids.size))
+        out = np.empty((n_rows, *weights.shape[1:]))
+        for first in range(0, n_rows, max(1, step)):
+            rows = slice(first, first + step)
+            block, places = self.block(columns if step >= n_rows else columns[rows], inputs, ids)
+            W = np.zeros((block.shape[1], *weights.shape[1:]))
+            W[places] = weights
+            out[rows] = block.combine(W)
+        return out + intercept
+
+    def _checked_inputs(self, X: Any, ids: np.ndarray) -> tuple[Any, np.ndarray]:
+        """(columns of X that the features ``ids`` are made of, their numbers)."""
         inputs = self.inputs(ids)
-        return inputs, self.input_columns(X, inputs)
+        columns = self.input_columns(X, inputs)
+        self.check_inputs(columns, lambda place: self.called(int(inputs[place])))
+        return columns, inputs
+
+    def _made(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> Any:
+        """The features, in the storage format of their inputs."""
+        block, places = self.block(columns, inputs, ids)
+        made = block.take(places)
+        return sparse.csr_array(made.native()) if sparse.issparse(columns) else made.toarray()

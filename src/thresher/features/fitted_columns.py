@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -10,16 +10,12 @@ from scipy import sparse
 from thresher.data.blocks.native import scores, take_columns
 from thresher.data.designs.base import Design
 from thresher.data.rows.entries import Entries, entries_of, hashed_matrix
-from thresher.features.fitted import FittedFeatures, Label, named_column
+from thresher.features.fitted import FittedFeatures, Label, columns_as_given
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFeatures(FittedFeatures, kind="columns"):
     """Every column of X is a feature."""
-
-    def called(self, j: int) -> str:
-        """See FittedFeatures."""
-        return named_column(j, self.column_names)
 
     @property
     def width(self) -> int:
@@ -28,7 +24,7 @@ class ColumnFeatures(FittedFeatures, kind="columns"):
 
     def columns(self, X: Any, ids: np.ndarray) -> Any:
         """See FittedFeatures."""
-        return X.as_given(ids) if isinstance(X, Design) else take_columns(X, ids)
+        return columns_as_given(X, ids)
 
     def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
         """See FittedFeatures."""
@@ -50,10 +46,7 @@ class ColumnFeatures(FittedFeatures, kind="columns"):
 class NumberedFeatures(ColumnFeatures):
     """Columns identified by number alone: X may have fewer or more columns than in fit; missing columns are zero."""
 
-    @property
-    def strict(self) -> bool:
-        """See FittedFeatures."""
-        return False
+    strict: ClassVar[bool] = False
 
     @property
     def n_listed(self) -> int | None:
@@ -80,20 +73,11 @@ class HashedFeatures(NumberedFeatures):
     """Columns hashed to 2^bits features; values that collide are summed."""
 
     bits: int
+    named: ClassVar[bool] = False
 
     def called(self, j: int) -> str:
-        """See FittedFeatures."""
-        return self.names([j], str)[0]
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether each row of X has a value of each feature; else bags of rows have."""
-        return True
-
-    @property
-    def named(self) -> bool:
-        """See FittedFeatures."""
-        return False
+        """See FittedFeatures: an input is a feature."""
+        return f"hash{j}"
 
     @property
     def n_listed(self) -> int | None:
@@ -114,4 +98,4 @@ class HashedFeatures(NumberedFeatures):
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures."""
-        return [f"hash{int(j)}" for j in ids]
+        return [self.called(int(j)) for j in ids]

@@ -94,7 +94,7 @@ class FGMBase(Described, PathClassifier):
     def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace) -> Choice:
         """The features and the C of the fit."""
         Cs = values_of_C(C, target)
-        if len(Cs) == 1 and features.n_variants == 1:
+        if len(Cs) == 1 and len(features.settings) == 1:
             return Choice(features, Cs[0])
         folds = held_out_parts(self.cv, target.strata, target.weights)
         judge = target.score

@@ -331,9 +331,3 @@ class BagDesign(Design):
         return Prototypes(
             rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.shape[0]
         )
-
-    def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Standard deviations of the columns ``ids`` over the bags."""
-        block, total = self.take(ids), weights.sum()
-        mean = block.correlate(weights) / total
-        return np.sqrt(np.maximum(block.column_squares(weights) / total - mean**2, 0.0))

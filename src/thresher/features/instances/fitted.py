@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from thresher.features.fitted import FittedFeatures, Label, named_column
+from thresher.features.fitted import FittedFeatures, Label
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import on_scale, similarities
 from thresher.features.instances.prototypes import Prototypes
@@ -49,6 +49,9 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
     """
 
     prototypes: Prototypes = field(repr=False)
+    candidate: ClassVar[str] = "training instance"
+    of_rows: ClassVar[bool] = False
+    copies: ClassVar[bool] = False
 
     def check_parts(self) -> None:
         """See FittedFeatures."""
@@ -58,21 +61,6 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
     def covers(self, ids: np.ndarray) -> bool:
         """See FittedFeatures."""
         return bool(np.isin(ids, self.prototypes.rows).all())
-
-    @property
-    def candidate(self) -> str:
-        """See FittedFeatures."""
-        return "training instance"
-
-    @property
-    def of_rows(self) -> bool:
-        """See FittedFeatures."""
-        return False
-
-    @property
-    def copies(self) -> bool:
-        """See FittedFeatures."""
-        return False
 
     @property
     def width(self) -> int:
@@ -96,10 +84,6 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
             details=[_in_few(row) for row in values],
             ranked_by=RANKED_BY,
         )
-
-    def called(self, j: int) -> str:
-        """See FittedFeatures: the column ``j`` of X."""
-        return named_column(j, self.column_names)
 
     def nearest(self, X: BagRows, ids: np.ndarray) -> Nearest:
         """How near the bags of X come to the training rows ``ids``, and by which of their rows."""

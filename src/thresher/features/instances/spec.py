@@ -1,26 +1,15 @@
 """BagSimilarity: bags of rows, and the training rows that they are similar to, as features."""
 
-import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from thresher.data.designs.base import Design
+from thresher.data.designs.units import EachColumn
 from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
-from thresher.features.base import (
-    Base,
-    Earlier,
-    FeatureMap,
-    Features,
-    Restrictions,
-    Samples,
-    by_output,
-    largest_model,
-    spread_on,
-)
+from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, measured_spread
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import Bags, grouped
 from thresher.features.instances.design import (
@@ -33,8 +22,8 @@ from thresher.features.instances.design import (
     rows_of,
 )
 from thresher.features.instances.fitted import InstanceFeatures
-from thresher.features.instances.units import EachInstance
 from thresher.features.instances.width import median_distance
+from thresher.features.starts import Earlier, by_output, largest_model
 from thresher.results import Selection
 
 RULES = ("auto", "search")  # words for sigma: the median distance, or one of its multiples
@@ -122,11 +111,18 @@ class BagSimilarity(FeatureMap):
         return (median,) if self.sigma == "auto" else tuple(multiple * median for multiple in MULTIPLES)
 
 
+class EachInstance(EachColumn):
+    """Every column is the similarity to an instance, which is what is counted."""
+
+    noun = "instance"
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelectedInstances(Features):
     """Similarities of one width to ``instances``, of bags with ``weights``; ``sigmas``: widths to choose from."""
 
     design: BagDesign
+    fitted_type: type[FittedFeatures] = InstanceFeatures
     samples: BagSamples
     weights: np.ndarray
     instances: Instances
@@ -139,42 +135,26 @@ class SelectedInstances(Features):
         return "different training instances"
 
     @property
-    def setting(self) -> dict[str, float]:
-        """See Features."""
-        return {"sigma": self.design.sigma}
-
-    @property
-    def n_variants(self) -> int:
-        """See Features."""
-        return len(self.sigmas)
-
-    def variants(self) -> Iterator["SelectedInstances"]:
+    def settings(self) -> list[dict[str, float]]:
         """See Features: one for each width."""
-        for sigma in self.sigmas:
-            yield replace(self, design=BagDesign(self.distances, sigma), sigmas=(sigma,))
+        return [{"sigma": sigma} for sigma in self.sigmas]
+
+    def varied(self, setting: dict[str, float]) -> Self:
+        """See Features."""
+        return replace(self, design=BagDesign(self.distances, setting["sigma"]))
 
     def barred(self, held_out: np.ndarray) -> tuple[int, ...]:
         """See Features: the instances of the bags that are held out."""
         return self.instances.only_in(self.samples.bags, held_out)
 
-    def fitted(self, ids: np.ndarray, units: np.ndarray) -> InstanceFeatures:
+    def parts(self, ids: np.ndarray) -> dict[str, Any]:
         """See Features."""
-        std = functools.partial(self.design.spread, weights=self.weights)
-        return InstanceFeatures(
-            self.columns.n_columns,
-            self.design.prototypes(self.design.ids_in_X(ids)),
-            n_candidates=self.n_candidates,
-            spread=spread_on(self.design, ids, std),
-            column_names=self.columns.column_names,
-        )
+        prototypes = self.design.prototypes(self.design.ids_in_X(ids))
+        return {"prototypes": prototypes, "spread": measured_spread(self.design, ids, self.weights)}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
         """See Features: the similarities are taken once more, for their standard deviations."""
         return self.design.take_cost(ids)
-
-    def continues(self, fitted: FittedFeatures) -> bool:
-        """See Features."""
-        return isinstance(fitted, InstanceFeatures)
 
     def start(self, selection: Selection, most: int | None) -> Earlier:
         """See Features: the instances of the earlier fit that are equal to rows of X."""

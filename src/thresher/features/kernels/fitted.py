@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ class KernelFeatures(MadeFeatures):
     """Kernels of columns that users put together: a feature is a kernel, its inputs are its columns."""
 
     listed: KernelList = field(repr=False)
+    plural: ClassVar[str] = "kernels"
 
     @property
     def width(self) -> int:
@@ -25,11 +26,6 @@ class KernelFeatures(MadeFeatures):
     def n_listed(self) -> int | None:
         """See FittedFeatures."""
         return self.width
-
-    @property
-    def plural(self) -> str:
-        """See FittedFeatures."""
-        return "kernels"
 
     def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
         """See FittedFeatures."""
@@ -47,10 +43,6 @@ class KernelFeatures(MadeFeatures):
         columns = self.listed.columns(np.array([k])).tolist()
         return f"{self.listed.kernels[k].name}({', '.join(label(j) for j in columns)})"
 
-    def columns(self, X: Any, ids: np.ndarray) -> Any:
+    def block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> NoReturn:
         """Raise TypeError: a kernel is not a column."""
         raise TypeError("kernels have no columns of their own: take the columns that they are made of")
-
-    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
-        """Raise TypeError: weights of kernels are not those of a linear model."""
-        raise TypeError("kernels have no linear scores")

@@ -1,7 +1,6 @@
 """Products of columns: a design that nobody stores, and the space of its features."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import ArrayLike
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
-from thresher.data.blocks.scaled import ScaledBlock, Scaling
 from thresher.data.designs.base import Design
 from thresher.data.scan.kept import learnt
 from thresher.data.scan.pieces import Cost, Generated, Piece, Stage
@@ -18,53 +16,13 @@ from thresher.data.scan.reducers import Reducer, distinct
 from thresher.data.scan.scores import ColumnScaling, Correlation, Score
 from thresher.data.scan.sources import reference
 from thresher.errors import UnsupportedDesignError
-from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
-from thresher.features.polynomial.terms import Sifted, Terms, TermSums, peaks_of, raw_columns, scaled_values
+from thresher.features.polynomial.numbers import inputs_of, n_numbers, numbers_of, pairs_of
+from thresher.features.polynomial.terms import LastScan, Sifted, Terms, TermSums, raw_columns, scaled_values
 from thresher.features.polynomial.tiles import Tiles
 from thresher.features.polynomial.walks import Walks
 from thresher.loops import products
 
-MOST_ENTRIES = 1 << 22  # of a piece whose features are written down, and of the rows that are predicted at a time
-
-
-@dataclass(frozen=True, eq=False)
-class TermColumns:
-    """The columns of terms, products of the columns of ``base``: what pieces refer to. Others are zero."""
-
-    base: Design
-    terms: Terms
-
-    def block(self, lo: int, hi: int) -> Block:
-        """See BlockSource; float64, with the factors of the kernel."""
-        pairs = pairs_of(np.arange(lo, hi))
-        return self.made(pairs, self.terms.polynomial.factors(pairs))
-
-    def made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
-        """The products of ``pairs`` times ``factors``."""
-        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
-        inputs = distinct(np.concatenate([first, second[second >= 0]]))
-        scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
-        columns = raw_columns(self.base, inputs)
-        return product_block(columns, scaling, inputs, pairs, factors * self._there(pairs))
-
-    def _there(self, pairs: np.ndarray) -> np.ndarray:
-        """Which of the pairs are terms: 1, others 0."""
-        first, second = pairs.T
-        terms = self.terms
-        both = terms.product[first] & terms.product[second]
-        there = np.where(second < 0, terms.linear[first], np.where(first == second, terms.square[first], both))
-        return (there & (first >= 0)).astype(np.float64)
-
-
-@dataclass
-class Visited:
-    """How many columns the last scan of a design looked at the products of."""
-
-    columns: int = 0
-
-    def note(self, columns: int) -> None:
-        """So many, up to now."""
-        self.columns = columns
+MOST_ENTRIES = 1 << 22  # of a piece whose features are written down
 
 
 def is_sparse(design: Design) -> bool:
@@ -84,26 +42,15 @@ class ProductDesign(Design):
         self.base, self.terms, self.polynomial = base, terms, terms.polynomial
         self.shape, self.dtype = (base.shape[0], n_numbers(base.width)), np.dtype(np.float64)
         self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
-        self.entry_cost, self.columns = base.entry_cost, TermColumns(base, terms)
-        self.sparse = is_sparse(base)
-        shifted = base.scaling is not None and base.scaling.shift is not None
-        if self.sparse and shifted:
+        self.entry_cost, self.sparse = base.entry_cost, is_sparse(base)
+        if self.sparse and base.scaling is not None and base.scaling.shift is not None:
             raise UnsupportedDesignError("products of sparse columns that are shifted would not be sparse")
-        self._peaks: np.ndarray
-        self._peaks, self._signed = peaks_of(base) if self.sparse else (np.zeros(base.shape[0]), True)
-        self._pairs = self._walks() if self.sparse else Tiles(base)
-
-    def _walks(self) -> Walks:
-        """The walks through the columns, by a copy of X by columns where it has none."""
-        columns: Any = self.base.sides().columns
-        columns = columns.base if isinstance(columns, ScaledBlock) else columns
-        columns = columns.reordered() if columns.column_entries is None else columns
-        return Walks(self.base, columns, self._peaks, signed=self._signed)
+        self._pairs: Walks | Tiles = Walks(base) if self.sparse else Tiles(base)
 
     @property
     def visited(self) -> int:
         """Number of columns whose products the last scan looked at."""
-        return learnt(self, Visited).columns
+        return learnt(self, LastScan).visited
 
     @property
     def visited_share(self) -> float:
@@ -122,38 +69,49 @@ class ProductDesign(Design):
         if not isinstance(score, Correlation):
             yield Stage(self.pieces(score.vectors), self.scan_work)
             return
-        watch = learnt(self, Visited).note
+        last = learnt(self, LastScan)
         if isinstance(self._pairs, Walks):
-            yield from self._pairs.stages(score.V, self.terms, reducer, bar, watch)
+            yield from self._pairs.stages(score.V, self.terms, reducer, bar, last)
             return
-        sums = TermSums(score.V, self._peaks, signed=self._signed)
         sifted = Sifted(reducer, reference(self.terms, self.workers), self.base.width)
-        inner, bounds = self.base.scan(sums, sifted, deadline)
+        inner, bounds = self.base.scan(TermSums(score.V), sifted, deadline)
         yield Stage(found=inner)
         bounds, factor = np.ascontiguousarray(bounds.T), self.polynomial.product_factor
-        yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, watch)
+        yield from self._pairs.stages(score.V, bounds, factor, reducer, bar, last)
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
-        step, columns = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)), reference(self.columns, self.workers)
+        step, source = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)), reference(self, self.workers)
         for first in range(0, self.width, step):
-            yield Generated(columns, first, min(step, self.width - first))
+            yield Generated(source, first, min(step, self.width - first))
+
+    def block(self, lo: int, hi: int) -> Block:
+        """See BlockSource; numbers that are no terms have columns of zeros."""
+        pairs = pairs_of(np.arange(lo, hi))
+        return self._made(pairs, self.polynomial.factors(pairs))
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design; float64, with the factors of the kernel."""
         pairs = pairs_of(np.asarray(ids, dtype=np.int64))
-        return self.columns.made(pairs, self.polynomial.factors(pairs))
+        return self._made(pairs, self.polynomial.factors(pairs))
 
     def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
         """See Design: products of scaled columns, without the factors of the kernel."""
         known = np.flatnonzero(self.holds(ids))
         pairs = pairs_of(self.ids_here(ids[known]))
-        return self.columns.made(pairs, np.ones(len(pairs))), known
+        return self._made(pairs, np.ones(len(pairs))), known
+
+    def _made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
+        """The products of ``pairs`` times ``factors``; those that are no terms are zero."""
+        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
+        inputs = distinct(np.concatenate([first, second[second >= 0]]))
+        scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
+        columns = raw_columns(self.base, inputs)
+        return product_block(columns, scaling, inputs, pairs, factors * self.terms.among(pairs))
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design."""
-        pairs = pairs_of(ids)
-        return self.base.take_cost(distinct(pairs[pairs >= 0]))
+        return self.base.take_cost(inputs_of(ids))
 
     def scan_cost(self) -> Cost:
         """See Design: of dense columns one pass for bounds, and one for the tiles of products."""
@@ -194,21 +152,6 @@ class ProductDesign(Design):
         pairs[there] = of_columns(pairs[there])
         return numbers_of(*pairs.T)
 
-    def inputs_of(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(columns of X that the features ``ids`` are made of, what is subtracted from each, its factor)."""
-        pairs = pairs_of(ids)
-        inputs = distinct(pairs[pairs >= 0])
-        scaling = Scaling(np.ones(inputs.size), None) if self.base.scaling is None else self.base.scaling.take(inputs)
-        shift = np.zeros(inputs.size) if scaling.shift is None else scaling.shift
-        return self.base.ids_in_X(inputs), shift, scaling.factor
-
-    def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Standard deviations of the features ``ids``, in their units: products of scaled columns."""
-        block, total = self.take(ids), weights.sum()
-        mean = block.correlate(weights) / total
-        variance = np.maximum(block.column_squares(weights) / total - mean**2, 0.0)
-        return self.in_units_here(ids, np.sqrt(variance))
-
 
 def product_block(
     columns: Block,
@@ -221,7 +164,7 @@ def product_block(
     first, second = np.searchsorted(inputs, pairs[:, 0]), np.searchsorted(inputs, pairs[:, 1])
     second = np.where(pairs[:, 1] < 0, -1, second)
     if not columns.sparse:
-        z = scaled_values(columns.toarray(), scaling, slice(None))
+        z = scaled_values(columns.toarray(), scaling)
         made = np.asfortranarray(np.where(second < 0, 1.0, z[:, second]) * z[:, first] * factors)
         return DenseBlock(made, columns.workers)
     _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.scaled import Scaling
-from thresher.data.input.validation import check_columns, stored_block
-from thresher.data.scan.reducers import distinct
+from thresher.data.input.validation import stored_block
 from thresher.features.fitted import Label, MadeFeatures
-from thresher.features.polynomial.design import MOST_ENTRIES, product_block
-from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, pairs_of
+from thresher.features.polynomial.design import product_block
+from thresher.features.polynomial.numbers import MOST_INPUTS, inputs_of, n_numbers, pairs_of
 from thresher.state import need, need_floats, need_ids
 
 
@@ -34,6 +33,9 @@ class ProductFeatures(MadeFeatures, kind="products"):
     known: np.ndarray = field(repr=False)
     shift: np.ndarray = field(repr=False)
     factor: np.ndarray = field(repr=False)
+    candidate: ClassVar[str] = "term"
+    varies: ClassVar[str] = "product"
+    copies: ClassVar[bool] = False
 
     def check_parts(self) -> None:
         """See FittedFeatures."""
@@ -47,24 +49,9 @@ class ProductFeatures(MadeFeatures, kind="products"):
         return bool((ids > 0).all() and np.isin(self.inputs(ids), self.known).all())
 
     @property
-    def candidate(self) -> str:
-        """See FittedFeatures."""
-        return "term"
-
-    @property
-    def copies(self) -> bool:
-        """See FittedFeatures."""
-        return False
-
-    @property
     def n_listed(self) -> int | None:
         """See FittedFeatures."""
         return self.n_candidates
-
-    @property
-    def varies(self) -> str:
-        """See FittedFeatures."""
-        return "product"
 
     def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
         """See FittedFeatures."""
@@ -81,8 +68,7 @@ class ProductFeatures(MadeFeatures, kind="products"):
 
     def inputs(self, ids: np.ndarray) -> np.ndarray:
         """See FittedFeatures."""
-        pairs = pairs_of(ids)
-        return distinct(pairs[pairs >= 0])
+        return inputs_of(ids)
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures: "a*b", "a^2" or "a"."""
@@ -105,34 +91,12 @@ class ProductFeatures(MadeFeatures, kind="products"):
             "get_support(indices=True) gives these columns"
         )
 
-    def columns(self, X: Any, ids: np.ndarray) -> Any:
-        """See FittedFeatures."""
-        inputs, columns = self._inputs_of(X, ids)
-        block = self._block(columns, inputs, ids)
-        return sparse.csr_array(block.native()) if sparse.issparse(columns) else block.toarray()
-
-    def scores(self, X: Any, ids: np.ndarray, weights: np.ndarray, intercept: float | np.ndarray) -> np.ndarray:
-        """See FittedFeatures; arrays some rows at a time."""
-        inputs, columns = self._inputs_of(X, ids)
-        n_rows = columns.shape[0]
-        step = n_rows if sparse.issparse(columns) else max(1, MOST_ENTRIES // max(1, ids.size))
-        out = np.empty((n_rows, *weights.shape[1:]))
-        for lo in range(0, n_rows, max(1, step)):
-            part = columns if step >= n_rows else columns[lo : lo + step]
-            out[lo : lo + step] = self._block(part, inputs, ids).combine(weights)
-        return out + intercept
-
-    def _block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> Block:
-        pairs = pairs_of(ids)
+    def block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> tuple[Block, np.ndarray]:
+        """See MadeFeatures."""
         at = np.searchsorted(self.known, inputs)
         shift = self.shift[at]
         scaling = Scaling(self.factor[at], shift if shift.any() else None)
         if sparse.issparse(columns) and scaling.shift is not None:
             columns = columns.toarray()  # few columns: those of the selection
-        return product_block(stored_block(columns), scaling, inputs, pairs, np.ones(len(pairs)))
-
-    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
-        """See MadeFeatures; InvalidDataError where one of these columns is not finite."""
-        inputs, columns = super()._inputs_of(X, ids)
-        check_columns(columns, lambda place: self.called(int(inputs[place])))
-        return inputs, columns
+        made = product_block(stored_block(columns), scaling, inputs, pairs_of(ids), np.ones(ids.size))
+        return made, np.arange(ids.size)

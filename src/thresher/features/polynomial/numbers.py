@@ -6,6 +6,8 @@ however many columns there are. So linear terms have a = 0, and number 0, the co
 
 import numpy as np
 
+from thresher.data.scan.reducers import distinct
+
 MOST_INPUTS = 4_294_967_000  # columns: more would have products whose numbers exceed 64 bits
 
 
@@ -73,6 +75,23 @@ def pairs_of(numbers: np.ndarray) -> np.ndarray:
         b = np.where(_before(b + 1) <= numbers, b + 1, b)
     a = numbers - _before(b)
     return np.stack([np.where(a == 0, b, a) - 1, np.where(a == 0, 0, b) - 1], axis=-1)
+
+
+def inputs_of(numbers: np.ndarray) -> np.ndarray:
+    """The columns that products are made of, sorted.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64
+        Numbers of products.
+
+    Returns
+    -------
+    ndarray of int64
+        Each column once.
+    """
+    pairs = pairs_of(numbers)
+    return distinct(pairs[pairs >= 0])
 
 
 def _before(b: np.ndarray) -> np.ndarray:

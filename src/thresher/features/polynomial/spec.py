@@ -1,9 +1,8 @@
 """Products of columns as users describe them."""
 
-import functools
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,13 +11,21 @@ from thresher.data.designs.units import EachColumn, Units
 from thresher.data.input.scaling import choose_scale
 from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, restricted_columns, spread_on
+from thresher.features.base import (
+    Base,
+    FeatureMap,
+    Features,
+    Restrictions,
+    Samples,
+    measured_spread,
+    restricted_columns,
+)
 from thresher.features.fitted import FittedFeatures
 from thresher.features.polynomial.design import ProductDesign, is_sparse
 from thresher.features.polynomial.fitted import ProductFeatures
 from thresher.features.polynomial.heredity import HereditaryTerms
-from thresher.features.polynomial.numbers import n_numbers, numbers_of
-from thresher.features.polynomial.terms import terms_of
+from thresher.features.polynomial.numbers import inputs_of, n_numbers, numbers_of
+from thresher.features.polynomial.terms import factors_of, terms_of
 from thresher.state import register
 
 TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
@@ -129,8 +136,7 @@ class Polynomial(FeatureMap):
         columns, scale = base.scaled(self._scale(base, scale, centre=centre), centre=centre)
         with base.trace.step("validate", *_first_look(columns)):
             design = self._products(columns, base, restrictions)
-        linear = np.array(restricted_columns(columns, restrictions)["forced"], dtype=np.int64)
-        forced = numbers_of(linear, np.full_like(linear, -1))
+        linear, _ = restricted_columns(columns, restrictions)
         units: Units = EachColumn(design.width)
         if self.heredity is not None:
             units = HereditaryTerms(design.width, both=self.heredity == "strong")
@@ -142,7 +148,7 @@ class Polynomial(FeatureMap):
             scale=scale,
             n_candidates=n_numbers(n_columns - restrictions.excluded.size) - 1,
             n_units=n_numbers(n_columns) - 1,
-            forced=tuple(forced.tolist()),
+            forced=tuple(numbers_of(linear, np.full_like(linear, -1)).tolist()),
             weights=base.weights,
         )
 
@@ -168,9 +174,7 @@ class Polynomial(FeatureMap):
         """The products of ``columns``, those on the scale, except of the columns that are excluded."""
         if columns.n_columns < 2:
             raise InvalidDataError('X has 1 feature(s): products need at least two columns; use feature_map="columns"')
-        size = base.largest
-        if columns.scaling is not None:
-            size = size * columns.scaling.take(np.arange(columns.width)).factor
+        size = base.largest * factors_of(columns, np.arange(columns.width))
         most = float(size.max(initial=0.0))
         if most > TOO_LARGE or 0.0 < most < TOO_SMALL:
             column = base.columns.called(int(columns.ids_in_X(np.argmax(size, keepdims=True))[0]))
@@ -178,8 +182,7 @@ class Polynomial(FeatureMap):
                 f"column {column} of X has values of up to {most:.3g} on the scale of the fit, the largest of all: "
                 f"their products are too {'large' if most > 1.0 else 'small'} to be computed; use scale='max'"
             )
-        excluded = restrictions.excluded
-        excluded = columns.ids_here(excluded[columns.holds(excluded)])
+        _, excluded = restricted_columns(columns, restrictions)
         return ProductDesign(columns, terms_of(columns, self, base.weights, excluded))
 
 
@@ -198,25 +201,21 @@ class SelectedProducts(Features):
     """Products of columns; ``weights`` are those of the rows."""
 
     design: ProductDesign
+    fitted_type: type[FittedFeatures] = ProductFeatures
     weights: np.ndarray
 
-    def fitted(self, ids: np.ndarray, units: np.ndarray) -> ProductFeatures:
+    def parts(self, ids: np.ndarray) -> dict[str, Any]:
         """See Features."""
-        known, shift, factor = self.design.inputs_of(ids)
-        return ProductFeatures(
-            self.columns.n_columns,
-            known,
-            shift,
-            factor,
-            n_candidates=self.design.terms.count,
-            spread=spread_on(self.design, ids, functools.partial(self.design.spread, weights=self.weights)),
-            column_names=self.columns.column_names,
-        )
+        columns, inputs = self.design.base, inputs_of(ids)
+        shift = None if columns.scaling is None else columns.scaling.take(inputs).shift
+        return {
+            "known": columns.ids_in_X(inputs),
+            "shift": np.zeros(inputs.size) if shift is None else shift,
+            "factor": factors_of(columns, inputs),
+            "n_candidates": self.design.terms.count,
+            "spread": measured_spread(self.design, ids, self.weights),
+        }
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
         """See Features: the features are made once more, for their standard deviations."""
         return self.design.take_cost(ids)
-
-    def continues(self, fitted: FittedFeatures) -> bool:
-        """See Features."""
-        return isinstance(fitted, ProductFeatures)
