@@ -18,9 +18,8 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
-from thresher.features.kernels.alignment import Alignment, alignments_of, with_gammas
-from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
-from thresher.features.kernels.sorted_columns import sorted_columns
+from thresher.features.kernels.columns import KERNELS, ColumnKernel, sorted_columns
+from thresher.features.kernels.sources import Alignment, alignments_of, with_gammas
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)

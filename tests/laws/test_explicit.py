@@ -6,10 +6,8 @@ import pytest
 from tests.laws.storages import STORED, matrix
 from tests.oracles import alignment as oracle
 from thresher.data.scan.pieces import OutOfTime
-from thresher.features.kernels.anchors import AnchoredColumns
-from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
-from thresher.features.kernels.explicit import ExplicitColumns, additive_scores
-from thresher.features.kernels.sorted_columns import columns_of
+from thresher.features.kernels.columns import KERNELS, ColumnKernel, columns_of
+from thresher.features.kernels.explicit import AnchoredColumns, ExplicitColumns, additive_scores
 from thresher.features.kernels.sources import SameKernel
 
 rng = np.random.default_rng(5)
@@ -92,7 +90,7 @@ def test_a_binary_column_is_one_column_and_a_continuous_one_a_few_dozen():
     X = np.stack([rng.integers(0, 2, 400), rng.standard_normal(400), np.zeros(400)], axis=1)
     kernels = fitted("rbf", np.full(3, 0.5))
     columns = ExplicitColumns(columns_of(STORED["dense_C_float64"](X)), kernels)
-    counts = np.bincount(columns.written.owner, minlength=3)
+    counts = np.bincount(columns.owner, minlength=3)
     assert counts[0] == 1
     assert 10 < counts[1] < 30
     assert counts[2] == 0

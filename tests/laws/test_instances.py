@@ -10,8 +10,7 @@ from thresher.features.instances import design as bags_module
 from thresher.features.instances import width as module
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
-from thresher.features.instances.fitted import BagRows, InstanceFeatures
-from thresher.features.instances.prototypes import Prototypes
+from thresher.features.instances.fitted import BagRows, InstanceFeatures, Prototypes
 from thresher.features.instances.width import median_distance
 
 rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.estimators.shared import parameters as check
-from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
+from thresher.features.kernels.columns import KERNELS, ColumnKernel
 from thresher.features.kernels.sources import (
     ColumnKernelSource,
     KernelList,

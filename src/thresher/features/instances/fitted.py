@@ -7,16 +7,66 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from thresher.data.input.validation import all_finite
 from thresher.features.fitted import FittedFeatures, Label
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import on_scale, similarities
-from thresher.features.instances.prototypes import Prototypes
 from thresher.results.description import Listing
-from thresher.state import need
+from thresher.state import integer, need, need_floats, need_ids, register
 
+MOST_TRAINING_ROWS = 2**48
 VALUES_SHOWN = 3
 RANKED_BY = "ranked by |weight|; importance: |weight| x standard deviation of the similarity over the training bags"
-AT_A_TIME = 1 << 20  # entries of the rows whose distances are computed at a time
+DIFFERENCES = 1 << 20  # entries of the rows whose distances are computed at a time
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """The training instances that a model and the models on its path may use, in the units of X.
+
+    Distances do not depend on a shift of the columns, so none is kept.
+
+    Parameters
+    ----------
+    rows : ndarray of int64
+        Their row numbers in the training data, sorted.
+    values : ndarray or csr_array of shape (n_prototypes, n_features)
+        These rows.
+    sigma : float
+        Width of the similarity exp(-distance^2 / (2 sigma^2)).
+    factor : ndarray of shape (n_features,) or None
+        What columns are multiplied with before distances are measured; None: nothing.
+    n_rows : int
+        Rows of the training data.
+    n_bags : int, default=None
+        Bags that they were in. None: not known, as many as rows.
+    """
+
+    rows: np.ndarray
+    values: Any
+    sigma: float
+    factor: np.ndarray | None
+    n_rows: int
+    n_bags: int | None = None
+
+    def take(self, ids: np.ndarray) -> Any:
+        """The rows ``ids`` of the training data."""
+        return self.values[np.searchsorted(self.rows, ids)]
+
+    def check(self, n_columns: int) -> None:
+        """Raise Damaged unless the fields, which may be of any type, are those of rows of so many columns."""
+        n_rows = integer(self.n_rows, "n_rows of the instances", 1, MOST_TRAINING_ROWS)
+        rows = need_ids(self.rows, "rows of the instances", n_rows)
+        need(type(self.sigma) is float and 0.0 < self.sigma < np.inf, "sigma of the instances must be positive")
+        if self.n_bags is not None:
+            integer(self.n_bags, "n_bags of the instances", 1, n_rows)
+        if self.factor is not None:
+            need_floats(self.factor, "factor of the instances", (n_columns,), least=0.0)
+        values = self.values
+        valid = isinstance(values, (np.ndarray, sparse.csr_array)) and values.dtype == np.float64
+        need(valid and values.shape == (rows.size, n_columns), "values of the instances have another shape or type")
+        need(all_finite(values), "values of the instances contain NaN or infinity")
 
 
 class BagRows(NamedTuple):
@@ -72,7 +122,8 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
         lengths = np.linalg.norm(selection.weights.reshape(selection.features.size, -1), axis=1)
         order = np.argsort(-lengths, kind="stable")
         rows, importance = selection.features[order], selection.importance
-        values = self.prototypes.take_dense(rows) if rows.size else np.zeros((0, self.n_columns))
+        values = self.prototypes.take(rows)
+        values = values.toarray() if sparse.issparse(values) else values
         return Listing(
             "different training instances",
             [f"row {row}" for row in rows.tolist()],
@@ -103,7 +154,7 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
         given, factor = self.prototypes.take(ids), self.prototypes.factor
         both = sparse.issparse(given) and sparse.issparse(X.X)
         centres = on_scale(given if both or not sparse.issparse(given) else given.toarray(), factor)
-        step = max(1, AT_A_TIME // max(1, ids.size, 0 if both else X.X.shape[1]))
+        step = max(1, DIFFERENCES // max(1, ids.size, 0 if both else X.X.shape[1]))
         for places, own, begins in X.bags.parts(step):
             rows: Any = X.X[X.bags.order[places]]
             rows = on_scale(rows if both or not sparse.issparse(rows) else rows.toarray(), factor)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachColumn
@@ -18,10 +19,8 @@ from thresher.features.instances.design import (
     Instances,
     by_rows,
     instances_of,
-    is_centred,
-    rows_of,
 )
-from thresher.features.instances.fitted import InstanceFeatures
+from thresher.features.instances.fitted import InstanceFeatures, Prototypes
 from thresher.features.instances.width import median_distance
 from thresher.features.starts import Earlier, by_output, largest_model
 from thresher.results import Selection
@@ -67,7 +66,7 @@ class BagSimilarity(FeatureMap):
 
     def samples(self, X: Any, y: np.ndarray, weights: np.ndarray, bags: Any) -> BagSamples:
         """See FeatureMap: bags; without them each row is one."""
-        rows = by_rows(rows_of(X))
+        rows = by_rows(X)
         own = grouped(bags, rows.shape[0])
         if own.names.size < 2:
             raise InvalidDataError("bags has only one value: at least two bags, of different labels, are needed")
@@ -80,7 +79,7 @@ class BagSimilarity(FeatureMap):
         if not isinstance(samples, BagSamples):
             raise TypeError(f"samples must be bags, got {type(samples).__name__}")
         X = samples.X
-        on_scale, scale = base.scaled(scale, centre=is_centred(X))
+        on_scale, scale = base.scaled(scale, centre=not sparse.issparse(X))
         factor = _factor(on_scale, scale, base.spread)
         with base.trace.step("arrange"):
             instances = instances_of(X, base.weights)
@@ -149,7 +148,10 @@ class SelectedInstances(Features):
 
     def parts(self, ids: np.ndarray) -> dict[str, Any]:
         """See Features."""
-        prototypes = self.design.prototypes(self.design.ids_in_X(ids))
+        X, rows = self.distances.X, self.design.ids_in_X(ids)
+        values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
+        factor, sigma = self.distances.factor, self.design.sigma
+        prototypes = Prototypes(rows, values.astype(np.float64), sigma, factor, X.shape[0], self.distances.bags.count)
         return {"prototypes": prototypes, "spread": measured_spread(self.design, ids, self.weights)}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
