@@ -7,6 +7,7 @@ Features, ``fitted``: what new data needs. A feature map of your own is a frozen
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -50,15 +51,24 @@ class Samples:
         return values
 
 
-class Grouping(ABC):
-    """Groups of the columns of X: ``labels`` names each unit, ``columns`` are all columns that are in a group."""
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of columns of X, ranges of ``entries``; ``labels`` names each of them, ``columns`` are all in a group.
+
+    ``made`` makes the units of columns: of the entries that a design has, of how many it has before each entry, and of
+    its width.
+    """
 
     labels: np.ndarray
+    entries: np.ndarray
     columns: np.ndarray
+    made: Callable[[np.ndarray, np.ndarray, int], Units]
 
-    @abstractmethod
     def units(self, design: Design) -> Units:
         """The units for a design of X; columns that it omits, which have only zeros, are left out."""
+        known = design.holds(self.entries)
+        before = np.concatenate([[0], np.cumsum(known)])
+        return self.made(design.ids_here(self.entries[known]), before, design.width)
 
 
 @dataclass(frozen=True)
@@ -433,3 +443,19 @@ def restricted_columns(design: Design, restrictions: Restrictions) -> tuple[np.n
             f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
         )
     return design.ids_here(forced), design.ids_here(excluded[design.holds(excluded)])
+
+
+def are_missing(values: np.ndarray) -> np.ndarray:
+    """Which of some values that users gave, of any type, are None, NaN, NaT or the NA of pandas."""
+    if values.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.asarray(values != values) if values.dtype.kind in "fcmMT" else np.zeros(values.size, dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # the NA of pandas is neither equal to itself nor different
+        return True
+    except ValueError:  # an array, which cannot be compared with others
+        return False

@@ -5,7 +5,7 @@ is the same problem as phi(x). docs/theory/structured.md has the maps and their 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.compressed import CscBlock
 from thresher.data.blocks.dense import DenseBlock
+from thresher.data.designs.numbering import end_to_end
 from thresher.features.additive.maps import InputMap, Inputs
 from thresher.features.additive.step_encoding import step_encoded
 from thresher.state import register
@@ -52,7 +53,16 @@ class AdditiveKernel(InputMap):
 
     def block(self, columns: Block, inputs: Inputs, size: int) -> Block:
         """See InputMap."""
-        return written(columns, inputs, size, self.numbers)
+        n, m = columns.shape
+        stored = columns.stored_columns(0, m)
+        made = self.numbers(stored.values.astype(np.float64), inputs, stored.columns)
+        if not columns.sparse:
+            return DenseBlock(made.reshape(size, m, n).transpose(1, 0, 2).reshape(m * size, n).T, columns.workers)
+        entries = np.repeat(np.diff(stored.indptr), size)
+        source = end_to_end(np.repeat(stored.indptr[:-1], size), entries)
+        number = np.repeat(np.tile(np.arange(size), m), entries)
+        begins = np.concatenate([[0], np.cumsum(entries)])
+        return CscBlock((n, m * size), begins, stored.rows[source], made[number, source], workers=columns.workers)
 
 
 @register
@@ -229,21 +239,3 @@ def waves(angle: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarra
     for _ in range(count):
         now *= first
         yield now.real, now.imag
-
-
-def written(
-    columns: Block, inputs: Inputs, size: int,
-    numbers: Callable[[np.ndarray, Inputs, np.ndarray], np.ndarray],
-) -> Block:  # fmt: skip
-    """The columns that ``numbers(values, inputs, input of each)`` -> (size, values) makes of the entries."""
-    n, m = columns.shape
-    stored = columns.stored_columns(0, m)
-    made = numbers(stored.values.astype(np.float64), inputs, stored.columns)
-    if not columns.sparse:
-        return DenseBlock(made.reshape(size, m, n).transpose(1, 0, 2).reshape(m * size, n).T, columns.workers)
-    repeated = np.repeat(np.diff(stored.indptr), size)
-    ends = np.cumsum(repeated)
-    source = np.repeat(np.repeat(stored.indptr[:-1], size) - ends + repeated, repeated) + np.arange(repeated.sum())
-    number = np.repeat(np.tile(np.arange(size), m), repeated)
-    arrays = np.concatenate([[0], ends]), stored.rows[source], made[number, source]
-    return CscBlock((n, m * size), *arrays, workers=columns.workers)

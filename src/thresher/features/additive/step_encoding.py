@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.data.blocks.base import MIN_DENSITY, SMALL_ARRAY, ArrayBlock, Block, readonly
 from thresher.data.blocks.compressed import ranges_between
-from thresher.data.designs.numbering import BlockNumbering
+from thresher.data.designs.numbering import BlockNumbering, end_to_end
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import levels as loops
 
@@ -75,9 +75,8 @@ class StepBlock(Block):
     def take_inputs(self, inputs: np.ndarray) -> "StepBlock":
         """A block of all numbers of ``inputs``, in that order, copied."""
         sizes = self.indptr[inputs + 1] - self.indptr[inputs]
-        ends = np.cumsum(sizes)
-        places = np.repeat(self.indptr[inputs] - ends + sizes, sizes) + np.arange(sizes.sum())
-        indptr = np.concatenate([[0], ends])
+        places = end_to_end(self.indptr[inputs], sizes)
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
         return self._with(indptr, self.indices[places], self.levels[places], self.amplitudes[inputs])
 
     def take_rows(self, ids: np.ndarray) -> Block:

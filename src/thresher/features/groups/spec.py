@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.designs.base import Design
-from thresher.features.base import Grouping
+from thresher.features.base import Grouping, are_missing
 from thresher.features.groups.units import ListedGroups, TreeGroups
 from thresher.state import register
 
@@ -91,40 +90,6 @@ class Tree:
         _check_weights(self.weights)
 
 
-class Listed(Grouping):
-    """Group g has the columns entries[begins[g] : begins[g + 1]] of X, ascending, and the weight omega[g]."""
-
-    def __init__(self, begins: np.ndarray, entries: np.ndarray, omega: np.ndarray, labels: np.ndarray):
-        self.begins, self.entries, self.omega, self.labels = begins, entries, omega, labels
-        # not np.unique, which takes a third of a second for 400,000 columns
-        self.columns = np.flatnonzero(np.bincount(entries))
-
-    def units(self, design: Design) -> ListedGroups:
-        """See Grouping."""
-        begins, entries = self.begins, self.entries
-        there = design.holds(entries)
-        if not there.all():
-            begins, entries = np.concatenate([[0], np.cumsum(there)])[begins], entries[there]
-        return ListedGroups(begins, design.ids_here(entries), self.omega, design.width)
-
-
-class Nodes(Grouping):
-    """A tree in the order of a walk from the roots: see TreeGroups, whose arguments these are, in columns of X."""
-
-    def __init__(self, entries: np.ndarray, walk: np.ndarray, start: np.ndarray, stop: np.ndarray, skip: np.ndarray,
-                 omega: np.ndarray, labels: np.ndarray):  # fmt: skip
-        self.entries, self.walk, self.start, self.stop, self.skip = entries, walk, start, stop, skip
-        self.omega, self.labels, self.columns = omega, labels, np.sort(entries)
-
-    def units(self, design: Design) -> TreeGroups:
-        """See Grouping."""
-        there = design.holds(self.entries)
-        before = np.concatenate([[0], np.cumsum(there)])
-        columns = design.ids_here(self.entries[there])
-        start, stop = before[self.start], before[self.stop]
-        return TreeGroups(columns, self.walk, start, stop, self.skip, self.omega, design.width)
-
-
 def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callable[[int], str] = str) -> Grouping:
     """The Grouping that a user describes: Groups, Tree, or labels or lists, which are short for Groups.
 
@@ -155,7 +120,13 @@ def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callabl
         labels = np.concatenate([labels.astype(object), alone])
     if not sizes.size:
         raise ValueError("groups has no groups: give at least one")
-    return Listed(np.concatenate([[0], np.cumsum(sizes)]), entries, omega, labels)
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+
+    def units(columns: np.ndarray, before: np.ndarray, width: int) -> ListedGroups:
+        return ListedGroups(before[begins], columns, omega, width)
+
+    # not np.unique, which takes a third of a second for 400,000 columns
+    return Grouping(labels, entries, np.flatnonzero(np.bincount(entries)), units)
 
 
 def group_by_prefix(names: Sequence[str], separator: str = "_") -> np.ndarray:
@@ -223,14 +194,10 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
             f"groups must have one label for each of the {n_columns} columns, or be a list of lists of columns; got an "
             f"array of shape {of.shape}"
         )
+    missing = are_missing(of)
     if of.dtype.kind == "f":
-        missing = np.isnan(of)
         whole = bool((of[~missing] % 1 == 0).all())  # integers with gaps, as data frames have them
         of = np.where(missing, 0.0, of).astype(np.int64) if whole else of
-    elif of.dtype.kind in "iu":
-        missing = np.zeros(of.size, dtype=bool)
-    else:
-        missing = np.array([_is_missing(label) for label in of.tolist()], dtype=bool)
     columns = np.flatnonzero(~missing)
     if of.dtype.kind not in "iuUO" or not (of.dtype.kind != "O" or all(isinstance(a, str) for a in of[columns])):
         raise ValueError(f"labels of groups must be integers or strings, got an array of dtype {of.dtype}")
@@ -240,15 +207,7 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return columns[order], np.bincount(group, minlength=labels.size), labels
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, nan, or the NA of pandas, which cannot say that it differs from itself."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
-
-
-def _tree(tree: Tree, n_columns: int) -> Nodes:
+def _tree(tree: Tree, n_columns: int) -> Grouping:
     """The groups of a tree, checked."""
     parent = _integers("parent", tree.parent)
     count = parent.size
@@ -260,10 +219,9 @@ def _tree(tree: Tree, n_columns: int) -> Nodes:
     for name, values, least in (("parent", parent, -1), ("node", node, 0)):
         wrong = np.flatnonzero((values < least) | (values >= count))
         if wrong.size:
-            at, kind = int(wrong[0]), "an orphan" if name == "parent" else "a column nowhere"
-            raise ValueError(
-                f"{name}[{at}] is {values[at]}, which is no node (there are {count}; -1 is a root): {kind}"
-            )
+            root = " (-1: a root)" if least < 0 else ""
+            number = values[wrong[0]]
+            raise ValueError(f"{name}[{wrong[0]}] is {number}, but the nodes of the tree are 0 to {count - 1}{root}")
     labels = np.arange(count) if tree.names is None else _labels(list(tree.names))
     if labels.size != count or len(set(labels.tolist())) < count:
         raise ValueError(f"names must be {count} different names, one for each node; got {labels.size}")
@@ -275,9 +233,14 @@ def _tree(tree: Tree, n_columns: int) -> Nodes:
     start, stop = begins[:-1], begins[skip]
     omega = _omega(tree.weights, (stop - start)[place], least=1)
     filled = stop > start
-    before = np.concatenate([[0], np.cumsum(filled)])  # nodes with columns before each place of the walk
-    nodes, inverse = np.unique(walk[filled], return_inverse=True)
-    return Nodes(columns, inverse, start[filled], stop[filled], before[skip][filled], omega[nodes], labels[nodes])
+    start, stop = start[filled], stop[filled]
+    skip = np.concatenate([[0], np.cumsum(filled)])[skip][filled]  # nodes without columns are none
+    nodes, unit = np.unique(walk[filled], return_inverse=True)
+
+    def units(here: np.ndarray, before: np.ndarray, width: int) -> TreeGroups:
+        return TreeGroups(here, unit, before[start], before[stop], skip, omega[nodes], width)
+
+    return Grouping(labels[nodes], columns, np.sort(columns), units)
 
 
 def _walked(parent: np.ndarray, called: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
@@ -285,29 +248,23 @@ def _walked(parent: np.ndarray, called: Callable[[int], str]) -> tuple[np.ndarra
     count = parent.size
     order = np.argsort(parent, kind="stable")  # children of each node, ascending
     begins = np.searchsorted(parent[order], np.arange(-1, count + 1))
-    walk, skip = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    at, stack = 0, order[: begins[1]][::-1].tolist()
-    open_places: list[int] = []
+    walk: list[int] = []
+    stack = order[: begins[1]][::-1].tolist()
     while stack:
         v = stack.pop()
-        if v < 0:  # everything below the last open place is done
-            skip[open_places.pop()] = at
-            continue
-        walk[at] = v
-        open_places.append(at)
-        at += 1
-        stack.append(-1)
+        walk.append(v)
         stack.extend(order[begins[v + 1] : begins[v + 2]][::-1].tolist())
-    if at < count:
-        missing = np.setdiff1d(np.arange(count), walk[:at])
-        raise ValueError(f"the tree has a cycle: node {called(_in_cycle(parent, int(missing[0])))} is above itself")
-    return walk, skip
-
-
-def _in_cycle(parent: np.ndarray, v: int) -> int:
-    for _ in range(parent.size):
-        v = int(parent[v])
-    return v
+    above = parent.tolist()
+    if len(walk) < count:
+        v = int(np.setdiff1d(np.arange(count), walk)[0])
+        for _ in range(count):  # ends in a cycle
+            v = above[v]
+        raise ValueError(f"the tree has a cycle: node {called(v)} is above itself")
+    sizes = [1] * (count + 1)  # of the tree below each node, and of all: -1 is above roots
+    for v in reversed(walk):
+        sizes[above[v]] += sizes[v]
+    places = np.array(walk, dtype=np.int64)
+    return places, np.arange(count) + np.array(sizes)[places]
 
 
 def _integers(name: str, values: Any) -> np.ndarray:

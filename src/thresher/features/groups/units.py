@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from thresher.data.designs.numbering import end_to_end
 from thresher.data.designs.units import GroupUnits, Members, largest_positive
 from thresher.data.scan.reducers import Ranked, best_first
 from thresher.loops import trees
@@ -18,7 +19,7 @@ class ListedGroups(GroupUnits):
     def members(self, units: np.ndarray) -> Members:
         """See Units."""
         sizes = self.begins[units + 1] - self.begins[units]
-        return Members(self.columns[_ranges(self.begins[units], sizes)], sizes)
+        return Members(self.columns[end_to_end(self.begins[units], sizes)], sizes)
 
     def _best(self, squares: np.ndarray, size: int, free: np.ndarray) -> Ranked:
         # bincount adds one by one, in the order of the entries
@@ -50,7 +51,7 @@ class TreeGroups(GroupUnits):
         """See Units."""
         at = self.at[units]
         sizes = self.stop[at] - self.start[at]
-        return Members(self.columns[_ranges(self.start[at], sizes)], sizes)
+        return Members(self.columns[end_to_end(self.start[at], sizes)], sizes)
 
     def _best(self, squares: np.ndarray, size: int, free: np.ndarray) -> Ranked:
         units, scores = np.empty(size, dtype=np.int64), np.empty(size)
@@ -79,9 +80,3 @@ def _dominated_above(start: np.ndarray, stop: np.ndarray, unit: np.ndarray, omeg
     order = np.lexsort((-np.arange(unit.size), omega[unit], run))
     first = np.concatenate([[True], np.diff(run[order]) != 0])
     return np.sort(unit[order[~first]])
-
-
-def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """start, start + 1, ..., start + size - 1 of each, one after the other."""
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(starts, sizes) + within

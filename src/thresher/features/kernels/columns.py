@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thresher.data.blocks.base import Block, Scannable, StoredColumns
+from thresher.data.designs.numbering import end_to_end
 from thresher.loops import alignment as loops
 
 KERNELS = {"rbf": loops.RBF, "laplace": loops.LAPLACE, "polynomial": loops.POLYNOMIAL, "linear": loops.POLYNOMIAL}
@@ -131,7 +132,7 @@ def take_ranges(begins: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.
     """(begins, members) of some of the ranges begins[k] to begins[k + 1] - 1, laid out one after the other."""
     sizes = begins[places + 1] - begins[places]
     new = np.concatenate([[0], np.cumsum(sizes)])
-    return new, np.repeat(begins[places] - new[:-1], sizes) + np.arange(new[-1])
+    return new, end_to_end(begins[places], sizes)
 
 
 @dataclass(frozen=True, eq=False)
