@@ -21,7 +21,7 @@ from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
 
 PRODUCTS = Polynomial(coef0=0.0, interaction_only=True)  # linear terms would raise the bar: there are none

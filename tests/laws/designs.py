@@ -36,7 +36,7 @@ from thresher.features.additive.maps import Inputs
 from thresher.features.additive.maps import MappedDesign as KernelDesign
 from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.features.instances.design import BagDesign, BagDistances, Bags
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
 from thresher.features.polynomial.terms import terms_of
 

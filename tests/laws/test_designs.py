@@ -36,7 +36,7 @@ from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
 from thresher.features.expanded import ExpandedDesign
 from thresher.features.instances.design import BagDesign
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.loops import moments
 
 X = matrix(60, 150, seed=3)

@@ -7,11 +7,10 @@ import pytest
 from scipy import sparse
 
 from thresher.features.instances import design as bags_module
-from thresher.features.instances import width as module
+from thresher.features.instances import fitted as module
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
-from thresher.features.instances.fitted import BagRows, InstanceFeatures, Prototypes
-from thresher.features.instances.width import median_distance
+from thresher.features.instances.fitted import BagRows, InstanceFeatures, Prototypes, median_distance
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 8))

@@ -25,7 +25,7 @@ from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
 from thresher.features.expanded import SumOfInputs
 from thresher.features.kernels.sources import Alignment, ColumnKernel
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
 from thresher.features.polynomial.terms import DistinctValues, Sifted, TermSums, terms_of
 

@@ -23,9 +23,8 @@ from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.known import as_feature_map
 from thresher.features.polynomial import tiles as pair_tiles
 from thresher.features.polynomial import walks as pair_walks
-from thresher.features.polynomial.design import ProductDesign
-from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, numbers_of, pairs_of
-from thresher.features.polynomial.terms import terms_of
+from thresher.features.polynomial.products import ProductDesign
+from thresher.features.polynomial.terms import MOST_INPUTS, n_numbers, numbers_of, pairs_of, terms_of
 from thresher.loops import moments
 from thresher.results import Trace
 
@@ -425,7 +424,7 @@ def test_zeros_that_are_stored_are_values_like_others():
 @pytest.mark.parametrize("storage", ["dense_C", "csr"])
 def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, monkeypatch):
     X, weights = matrix(30, 12, seed=2), np.random.default_rng(0).integers(0, 3, 30).astype(float)
-    monkeypatch.setattr("thresher.features.polynomial.design.MOST_ENTRIES", 200)
+    monkeypatch.setattr("thresher.features.polynomial.products.MOST_ENTRIES", 200)
     design, M = made(STORAGES[storage](X)), oracle.written_out(Polynomial(), X)
     assert len(list(design.pieces())) == 16
     anchor, table = design.statistics(weights)

@@ -39,8 +39,7 @@ from thresher.estimators.shared.selector import ColumnSelector
 from thresher.features.base import Base, Samples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.columns import columns_of
-from thresher.features.kernels.fitted import KernelFeatures
-from thresher.features.kernels.sources import KernelList, SameKernel
+from thresher.features.kernels.sources import KernelFeatures, KernelList, SameKernel
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace, rounded
 from thresher.results.description import Listing
 from thresher.results.words import proof

@@ -20,8 +20,7 @@ from thresher.features.instances.design import (
     by_rows,
     instances_of,
 )
-from thresher.features.instances.fitted import InstanceFeatures, Prototypes
-from thresher.features.instances.width import median_distance
+from thresher.features.instances.fitted import InstanceFeatures, Prototypes, median_distance
 from thresher.features.starts import Earlier, by_output, largest_model
 from thresher.results import Selection
 

@@ -1,8 +1,9 @@
 """How well kernels agree with the labels: each column of X has one, or users list them with their columns."""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from thresher.data.scan.pieces import OutOfTime
 from thresher.data.scan.reducers import Collect
 from thresher.data.scan.scores import ColumnScaling, Score
 from thresher.errors import InvalidDataError
+from thresher.features.fitted import Label, MadeFeatures
 from thresher.features.kernels.columns import (
     ColumnKernel,
     FittedKernels,
@@ -275,3 +277,41 @@ def _rows_of_kernel(kernel: ColumnKernel, x: np.ndarray, deadline: float | None)
         if deadline is not None and time.perf_counter() >= deadline:
             raise OutOfTime(0.0)
         yield first, kernel.values_less_one(x[first : first + step], x)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFeatures(MadeFeatures):
+    """Kernels of columns that users put together: a feature is a kernel, its inputs are its columns."""
+
+    listed: KernelList = field(repr=False)
+    plural: ClassVar[str] = "kernels"
+
+    @property
+    def width(self) -> int:
+        """See FittedFeatures."""
+        return self.listed.n_kernels
+
+    @property
+    def n_listed(self) -> int | None:
+        """See FittedFeatures."""
+        return self.width
+
+    def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
+        """See FittedFeatures."""
+        return [{"kernel": int(k), "columns": self.listed.columns(np.array([k])).tolist()} for k in ids]
+
+    def inputs(self, ids: np.ndarray) -> np.ndarray:
+        """See FittedFeatures."""
+        return np.unique(self.listed.columns(ids))
+
+    def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
+        """See FittedFeatures: the kernel, and its columns."""
+        return [self._name(int(k), label) for k in ids]
+
+    def _name(self, k: int, label: Label) -> str:
+        columns = self.listed.columns(np.array([k])).tolist()
+        return f"{self.listed.kernels[k].name}({', '.join(label(j) for j in columns)})"
+
+    def block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> NoReturn:
+        """Raise TypeError: a kernel is not a column."""
+        raise TypeError("kernels have no columns of their own: take the columns that they are made of")

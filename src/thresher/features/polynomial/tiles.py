@@ -16,8 +16,7 @@ from thresher.data.scan.kept import Kept, learnt
 from thresher.data.scan.pieces import Job, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, largest, passing
 from thresher.data.scan.sources import Reference, reference
-from thresher.features.polynomial.numbers import numbers_of
-from thresher.features.polynomial.terms import LastScan
+from thresher.features.polynomial.terms import LastScan, numbers_of
 from thresher.loops import dense
 
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile

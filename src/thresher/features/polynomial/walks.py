@@ -19,8 +19,7 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Scattered, Stage
 from thresher.data.scan.reducers import Reducer, best_first, passing
 from thresher.data.scan.sources import Reference, reference
-from thresher.features.polynomial.numbers import numbers_of
-from thresher.features.polynomial.terms import SURE, LastScan, Terms, factors_of, raw_columns, sifted
+from thresher.features.polynomial.terms import SURE, LastScan, Terms, factors_of, numbers_of, raw_columns, sifted
 from thresher.loops import products
 
 SOME = 4096  # columns that are scored first
