@@ -21,11 +21,11 @@ from thresher.data.workers import Workers
 from thresher.features import expanded as expanded_module
 from thresher.features.additive.maps import Inputs, MappedDesign
 from thresher.features.additive.step_encoding import StepBlock
-from thresher.features.base import Restrictions
 from thresher.features.columns import Columns
 from thresher.features.expanded import EachInput, ExpandedUnits
 from thresher.features.groups.spec import grouping
 from thresher.features.known import as_feature_map
+from thresher.features.samples import Restrictions
 
 X = np.abs(matrix(60, 11, seed=5))
 KERNELS = [Intersection(9), Intersection(7, 0.5), Intersection(300), AdditiveChi2(), AdditiveGaussian()]

@@ -18,13 +18,14 @@ from thresher.data.scan.reducers import Collect, Split, TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.base import Base, Restrictions, Samples, measured_spread
+from thresher.features.base import measured_spread
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.known import as_feature_map
 from thresher.features.polynomial import tiles as pair_tiles
 from thresher.features.polynomial import walks as pair_walks
 from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.terms import MOST_INPUTS, n_numbers, numbers_of, pairs_of, terms_of
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.loops import moments
 from thresher.results import Trace
 

@@ -14,7 +14,7 @@ from thresher.data.scan.reducers import Ranked, Reducer
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
 from thresher.engine.working_set import ScanResult, Taken
-from thresher.features.starts import Earlier
+from thresher.features.base import Earlier
 from thresher.optim.dispatch import solver_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time

@@ -18,14 +18,15 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.scan.pieces import Cost, Generated
     from thresher.data.scan.sources import reference
     from thresher.features.additive.spec import AdditiveKernel
-    from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, column_units, measured_spread
+    from thresher.features.base import FeatureMap, Features, column_units, measured_spread
     from thresher.features.expanded import EachInput, ExpandedDesign, ExpandedFeatures, ExpandedUnits, expanded_units
     from thresher.features.fitted import FittedFeatures, MadeFeatures
     from thresher.features.fitted_columns import ColumnFeatures
+    from thresher.features.samples import Base, Restrictions, Samples
 
 _MODULES = {
     "AdditiveKernel": "thresher.features.additive.spec",
-    "Base": "thresher.features.base",
+    "Base": "thresher.features.samples",
     "ColumnFeatures": "thresher.features.fitted_columns",
     "Cost": "thresher.data.scan.pieces",
     "DenseBlock": "thresher.data.blocks.dense",
@@ -41,8 +42,8 @@ _MODULES = {
     "Generated": "thresher.data.scan.pieces",
     "GroupUnits": "thresher.data.designs.units",
     "MadeFeatures": "thresher.features.fitted",
-    "Restrictions": "thresher.features.base",
-    "Samples": "thresher.features.base",
+    "Restrictions": "thresher.features.samples",
+    "Samples": "thresher.features.samples",
     "Units": "thresher.data.designs.units",
     "column_units": "thresher.features.base",
     "expanded_units": "thresher.features.expanded",

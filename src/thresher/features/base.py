@@ -7,185 +7,21 @@ Features, ``fitted``: what new data needs. A feature map of your own is a frozen
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
-from thresher.data.input.fingerprint import fingerprint
-from thresher.data.input.scaling import scaled, spread_of
-from thresher.data.input.validation import as_design, check_finite
 from thresher.data.scan.pieces import Cost
-from thresher.data.workers import Workers
-from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.errors import InvalidDataError
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
-from thresher.features.starts import Earlier, largest_model, start_of_columns, start_of_groups
-from thresher.loops.moments import LARGEST, SUM
-from thresher.results import GroupLabels, Selection, Spread, Trace
+from thresher.features.samples import Base, Restrictions, Samples
+from thresher.results import GroupLabels, Path, Selection, Spread, Station
 
-
-@dataclass(frozen=True)
-class Samples:
-    """What labels belong to: here the rows of X.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or Design
-        Validated rows.
-    y : ndarray of shape (n_samples,)
-        A label for each sample.
-    weights : ndarray of shape (n_samples,)
-        A weight for each sample.
-    """
-
-    X: Any
-    y: np.ndarray
-    weights: np.ndarray
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        """One of ``values``, which are those of the samples, for each row of X."""
-        return values
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """Groups of columns of X, ranges of ``entries``; ``labels`` names each of them, ``columns`` are all in a group.
-
-    ``made`` makes the units of columns: of the entries that a design has, of how many it has before each entry, and of
-    its width.
-    """
-
-    labels: np.ndarray
-    entries: np.ndarray
-    columns: np.ndarray
-    made: Callable[[np.ndarray, np.ndarray, int], Units]
-
-    def units(self, design: Design) -> Units:
-        """The units for a design of X; columns that it omits, which have only zeros, are left out."""
-        known = design.holds(self.entries)
-        before = np.concatenate([[0], np.cumsum(known)])
-        return self.made(design.ids_here(self.entries[known]), before, design.width)
-
-
-@dataclass(frozen=True)
-class Restrictions:
-    """What must be selected and what must not, by number: columns of X or, with ``grouping``, groups of them.
-
-    Parameters
-    ----------
-    forced : ndarray of int64
-        What must be in the model, in the order given.
-    excluded : ndarray of int64
-        What must not be, sorted.
-    grouping : Grouping, default=None
-        The groups; None: columns are selected one by one.
-    """
-
-    forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    grouping: Grouping | None = None
-
-    @property
-    def columns(self) -> np.ndarray:
-        """Columns of X that a design must keep, even if they have only zeros."""
-        return self.forced if self.grouping is None else self.grouping.columns
-
-
-@dataclass(frozen=True)
-class Base:
-    """X before features are made of it: its columns as given, and what one pass over them tells.
-
-    Parameters
-    ----------
-    design : Design
-        The columns.
-    anchor, table : ndarray
-        Statistics of them: see ``Design.statistics``.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows.
-    sample_weights : ndarray of shape (n_samples,)
-        Weights of the samples: of the rows, unless these are in bags.
-    columns : ColumnFeatures
-        The columns of X as features: their number, and their names.
-    fingerprint : dict
-        A digest of the data.
-    trace : Trace
-        The record of the fit.
-    """
-
-    design: Design
-    anchor: np.ndarray
-    table: np.ndarray
-    weights: np.ndarray
-    sample_weights: np.ndarray
-    columns: ColumnFeatures
-    fingerprint: dict
-    trace: Trace
-
-    @property
-    def total(self) -> float:
-        """The sum of the weights."""
-        return self.weights.sum()
-
-    @property
-    def mean(self) -> np.ndarray:
-        """The mean of each column."""
-        return self.anchor + self.table[SUM] / self.total
-
-    @property
-    def largest(self) -> np.ndarray:
-        """The largest |x| of each column."""
-        return self.table[LARGEST]
-
-    @property
-    def spread(self) -> np.ndarray:
-        """The standard deviation of each column."""
-        return spread_of(self.table, self.total)
-
-    def scaled(self, scale: str | None, *, centre: bool) -> tuple[Design, str | None]:
-        """(the columns on a scale, which scale that is: "auto" is resolved)."""
-        return scaled(
-            self.design, self.anchor, self.table, self.total, scale, centre=centre, n_features=self.columns.n_columns
-        )
-
-    @classmethod
-    def read(
-        cls,
-        samples: Samples,
-        columns: ColumnFeatures,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        workers: Workers,
-        trace: Trace,
-        *,
-        scale: str | None,
-        keep: np.ndarray | tuple = (),
-        to_csc: bool = False,
-    ) -> "Base":
-        """Read X once: is it finite, and what are the statistics of its columns?
-
-        ``labels`` and ``weights`` are those of the samples. Columns of zeros may be omitted, except those of ``keep``.
-        """
-        X = samples.X
-        row_weights = samples.by_row(weights)
-        with trace.step("arrange"):
-            design = as_design(X, workers, keep=keep, to_csc=to_csc)
-        if design.prunes:
-            raise UnsupportedDesignError(
-                "X is a Design of products: give the Design of the columns they are made of, with "
-                'feature_map="polynomial"'
-            )
-        if design.scaling is not None and scale is not None:
-            raise InvalidDataError(f"the Design is already scaled: set scale=None, got {scale!r}")
-        with trace.step("validate", *design.check_cost()):
-            anchor, table = design.statistics(row_weights)
-        check_finite(table, design, columns.called)
-        digest = fingerprint(design, table, samples.by_row(labels), columns.n_columns)
-        return cls(design, anchor, table, row_weights, weights, columns, digest, trace)
+Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, outputs) as solvers have them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,9 +135,59 @@ class Features:
             Weights of their columns.
         """
         model = largest_model(selection, most)
-        if self.labels is None:
-            return start_of_columns(self.design, self.excluded, model)
-        return start_of_groups(self.design, self.units, self.labels, self.excluded, model)
+        return self._start_of_columns(model) if self.labels is None else self._start_of_groups(model, self.labels)
+
+    def _start_of_columns(self, model: Selection | Station) -> Earlier:
+        """The columns of an earlier model that may be selected here."""
+        known = np.flatnonzero(self.design.holds(model.features))
+        here = self.design.ids_here(model.features[known])
+        allowed = ~np.isin(here, self.excluded)
+        here, known = here[allowed], known[allowed]
+        return here, self.design.in_units_here(here, by_output(model.weights)[known])
+
+    def _start_of_groups(self, model: Selection | Station, labels: np.ndarray) -> Earlier:
+        """The groups of an earlier model that may be selected here, by their labels.
+
+        The weight of a column that several groups share is divided among them: a start need not be a solution.
+        """
+        allowed = np.setdiff1d(np.arange(self.units.count), np.asarray(self.excluded, dtype=np.int64))
+        chosen = allowed[_among(labels[allowed], model.groups)]
+        columns, sizes = self.units.members(chosen)
+        in_X = self.design.ids_in_X(columns)
+        known = np.isin(in_X, model.features)
+        place = np.searchsorted(model.features, in_X[known])
+        times = np.bincount(place, minlength=model.features.size)
+        shares = by_output(model.weights) / np.maximum(times, 1)[:, None]
+        weights = np.zeros((columns.size, shares.shape[1]))
+        weights[known] = self.design.in_units_here(columns[known], shares[place])
+        roots = self.units.roots(chosen)
+        if roots is not None:
+            weights *= (roots if sizes is None else np.repeat(roots, sizes))[:, None]
+        return chosen, weights
+
+
+def by_output(weights: np.ndarray) -> np.ndarray:
+    """Weights of a model, (n_features, n_outputs) also where there is one output."""
+    return weights[:, None] if weights.ndim == 1 else weights
+
+
+def largest_model(selection: Selection, most: int | None) -> Selection | Station:
+    """The largest model on the path of an earlier fit with at most ``most`` units, or else its selection."""
+    if most is None:
+        return selection
+    path: Path = selection.path
+    stations = [station for station in path if station.phase == "thresh" and station.number <= most]
+    return max(stations, key=lambda station: station.number) if stations else selection
+
+
+def _among(labels: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
+    """Which of the labels, integers or objects, are ``wanted``."""
+    if wanted is None:
+        return np.zeros(labels.size, dtype=bool)
+    if labels.dtype == wanted.dtype == np.int64:
+        return np.isin(labels, wanted)
+    names = set(wanted.tolist())
+    return np.array([label in names for label in labels.tolist()], dtype=bool)
 
 
 def measured_spread(design: Design, ids: np.ndarray, weights: np.ndarray) -> Spread:
@@ -443,19 +329,3 @@ def restricted_columns(design: Design, restrictions: Restrictions) -> tuple[np.n
             f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
         )
     return design.ids_here(forced), design.ids_here(excluded[design.holds(excluded)])
-
-
-def are_missing(values: np.ndarray) -> np.ndarray:
-    """Which of some values that users gave, of any type, are None, NaN, NaT or the NA of pandas."""
-    if values.dtype.kind == "O":
-        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
-    return np.asarray(values != values) if values.dtype.kind in "fcmMT" else np.zeros(values.size, dtype=bool)
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # the NA of pandas is neither equal to itself nor different
-        return True
-    except ValueError:  # an array, which cannot be compared with others
-        return False

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thresher.data.designs.units import EachColumn
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, column_units
+from thresher.features.base import FeatureMap, Features, column_units
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.results import Spread
 
 

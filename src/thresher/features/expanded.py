@@ -18,8 +18,9 @@ from thresher.data.designs.units import GroupUnits, Members, SumOfSquares, Units
 from thresher.data.scan.pieces import Cost, Generated, Piece
 from thresher.data.scan.reducers import Ranked, Reducer
 from thresher.data.scan.sources import reference
-from thresher.features.base import Base, Restrictions, column_units
+from thresher.features.base import column_units
 from thresher.features.fitted import Label, MadeFeatures
+from thresher.features.samples import Base, Restrictions
 from thresher.loops import levels
 
 MOST_NUMBERS = 1 << 20  # entries, numbers and scores of a piece

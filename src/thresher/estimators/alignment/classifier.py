@@ -36,10 +36,10 @@ from thresher.estimators.shared.described import Described, chosen_by, scoring_n
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
 from thresher.estimators.shared.selector import ColumnSelector
-from thresher.features.base import Base, Samples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.columns import columns_of
 from thresher.features.kernels.sources import KernelFeatures, KernelList, SameKernel
+from thresher.features.samples import Base, Samples
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace, rounded
 from thresher.results.description import Listing
 from thresher.results.words import proof

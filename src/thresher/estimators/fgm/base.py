@@ -27,7 +27,8 @@ from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.estimators.shared.scoring import fold_scorer
 from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
+from thresher.features.base import FeatureMap, Features
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.optim.problems.named import is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words

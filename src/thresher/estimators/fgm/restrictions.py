@@ -6,9 +6,9 @@ import numpy as np
 
 from thresher.errors import did_you_mean
 from thresher.estimators.shared import parameters as check
-from thresher.features.base import Restrictions
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.groups.spec import ColumnNumbers, grouping
+from thresher.features.samples import Restrictions
 
 
 def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: ColumnFeatures) -> Restrictions:

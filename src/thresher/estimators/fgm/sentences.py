@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from thresher.families.fgm.spec import FitPlan
-from thresher.features.base import Features
-from thresher.features.starts import by_output
+from thresher.features.base import Features, by_output
 from thresher.results import Selection, counted
 from thresher.results.words import proof
 

@@ -5,8 +5,7 @@ from typing import Any, Self
 
 from thresher.data.input.validation import count_columns
 from thresher.families.fgm.fit import Starts
-from thresher.features.base import Features
-from thresher.features.starts import Earlier
+from thresher.features.base import Earlier, Features
 from thresher.results import Selection
 from thresher.targets.base import Labels, Target
 

@@ -13,9 +13,8 @@ import numpy as np
 from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
 from thresher.families.fgm.spec import FitPlan
-from thresher.features.base import Features
+from thresher.features.base import Earlier, Features
 from thresher.features.fitted import FittedFeatures
-from thresher.features.starts import Earlier
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.cuts import CutProblem
 from thresher.optim.solvers.bundle import BundleSearch

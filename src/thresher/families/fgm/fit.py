@@ -13,8 +13,7 @@ from thresher.families.fgm import path as module_path
 from thresher.families.fgm.all_features import fit_all, held_out_scores_of_all
 from thresher.families.fgm.path import InX, Later, Rest, Whole, forced_columns, members, needs_of, path, station
 from thresher.families.fgm.spec import MOST_COLUMNS, FitPlan
-from thresher.features.base import Features
-from thresher.features.starts import Earlier
+from thresher.features.base import Earlier, Features
 from thresher.optim.dispatch import eliminator_for
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time

@@ -14,9 +14,10 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import stored_block
 from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
+from thresher.features.base import FeatureMap, Features
 from thresher.features.expanded import ExpandedDesign, ExpandedFeatures, expanded_units
 from thresher.features.fitted import FittedFeatures, Label
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.results.description import Listing
 from thresher.state import INT64, integer, need, need_floats, need_ids, register
 

@@ -9,7 +9,7 @@ import numpy as np
 from thresher.data.designs.numbering import end_to_end
 from thresher.data.designs.units import GroupUnits, Members, largest_positive
 from thresher.data.scan.reducers import Ranked, best_first
-from thresher.features.base import Grouping, are_missing
+from thresher.features.samples import Grouping, are_missing
 from thresher.loops import trees
 from thresher.state import register
 

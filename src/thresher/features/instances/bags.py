@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.errors import InvalidDataError
-from thresher.features.base import are_missing
+from thresher.features.samples import are_missing
 
 
 @dataclass(frozen=True, eq=False)

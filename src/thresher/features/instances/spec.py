@@ -10,7 +10,7 @@ from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachColumn
 from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples, measured_spread
+from thresher.features.base import Earlier, FeatureMap, Features, by_output, largest_model, measured_spread
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import Bags, grouped
 from thresher.features.instances.design import (
@@ -21,7 +21,7 @@ from thresher.features.instances.design import (
     instances_of,
 )
 from thresher.features.instances.fitted import InstanceFeatures, Prototypes, median_distance
-from thresher.features.starts import Earlier, by_output, largest_model
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.results import Selection
 
 RULES = ("auto", "search")  # words for sigma: the median distance, or one of its multiples

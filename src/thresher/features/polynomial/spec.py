@@ -14,18 +14,11 @@ from thresher.data.scan.pieces import Cost
 from thresher.data.scan.reducers import Ranked, Split, TopK, best_first
 from thresher.data.scan.scores import Correlation
 from thresher.errors import InvalidDataError
-from thresher.features.base import (
-    Base,
-    FeatureMap,
-    Features,
-    Restrictions,
-    Samples,
-    measured_spread,
-    restricted_columns,
-)
+from thresher.features.base import FeatureMap, Features, measured_spread, restricted_columns
 from thresher.features.fitted import FittedFeatures
 from thresher.features.polynomial.products import ProductDesign, ProductFeatures, is_sparse
 from thresher.features.polynomial.terms import factors_of, inputs_of, n_numbers, numbers_of, pairs_of, terms_of
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.state import register
 
 TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
