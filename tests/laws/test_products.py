@@ -493,10 +493,10 @@ def test_shifted_sparse_columns_are_refused():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"gamma": 0.0}, "gamma must be a finite number, positive; got 0.0"),
-        ({"gamma": np.inf}, "gamma must be a finite number"),
-        ({"gamma": True}, "gamma must be a finite number"),
-        ({"coef0": -1}, "coef0 must be a finite number, at least 0; got -1"),
+        ({"gamma": 0.0}, "gamma must be a positive number, got 0.0"),
+        ({"gamma": np.inf}, "gamma must be a positive number"),
+        ({"gamma": True}, "gamma must be a positive number"),
+        ({"coef0": -1}, "coef0 must be a finite number, at least 0, got -1"),
         ({"coef0": "1"}, "coef0 must be a finite number"),
         ({"interaction_only": 1}, "interaction_only must be True or False, got 1"),
     ],

@@ -14,6 +14,7 @@ from thresher.state import register
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.blocks.dense import DenseBlock
     from thresher.data.designs.base import Design
+    from thresher.data.designs.made import MadeDesign
     from thresher.data.designs.units import EachColumn, GroupUnits, Units
     from thresher.data.scan.pieces import Cost, Generated
     from thresher.data.scan.sources import reference
@@ -41,6 +42,7 @@ _MODULES = {
     "FittedFeatures": "thresher.features.fitted",
     "Generated": "thresher.data.scan.pieces",
     "GroupUnits": "thresher.data.designs.units",
+    "MadeDesign": "thresher.data.designs.made",
     "MadeFeatures": "thresher.features.fitted",
     "Restrictions": "thresher.features.samples",
     "Samples": "thresher.features.samples",
@@ -68,6 +70,7 @@ __all__ = [
     "FittedFeatures",
     "Generated",
     "GroupUnits",
+    "MadeDesign",
     "MadeFeatures",
     "Restrictions",
     "Samples",

@@ -166,6 +166,14 @@ class Features:
         return chosen, weights
 
 
+def check_number(name: str, value: Any, *, zero: bool = False) -> None:
+    """Raise ValueError unless a parameter is a positive number, or with ``zero`` 0; both finite."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
+        kind = "finite number, at least 0" if zero else "positive number"
+        raise ValueError(f"{name} must be a {kind}, got {value!r}")
+
+
 def by_output(weights: np.ndarray) -> np.ndarray:
     """Weights of a model, (n_features, n_outputs) also where there is one output."""
     return weights[:, None] if weights.ndim == 1 else weights

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block
 from thresher.data.designs.base import Design
+from thresher.data.designs.made import MadeDesign
 from thresher.data.designs.numbering import BlockNumbering
 from thresher.data.designs.units import GroupUnits, Members, SumOfSquares, Units, largest_positive
-from thresher.data.scan.pieces import Cost, Generated, Piece
+from thresher.data.scan.pieces import Cost, Piece
 from thresher.data.scan.reducers import Ranked, Reducer
-from thresher.data.scan.sources import reference
 from thresher.features.base import column_units
 from thresher.features.fitted import Label, MadeFeatures
 from thresher.features.samples import Base, Restrictions
@@ -29,7 +29,7 @@ PER_WORKER = 2  # pieces for each thread at least, as in memory
 NUMBER_COST = 16  # what an entry costs besides reading it: its level, or each of its numbers
 
 
-class ExpandedDesign(Design):
+class ExpandedDesign(MadeDesign):
     """``size`` numbers of each column of ``base``, which ``numbers_of`` makes.
 
     ``written`` is how many of them are stored for an entry of a column: all, unless blocks have a form of their own.
@@ -37,10 +37,8 @@ class ExpandedDesign(Design):
 
     def __init__(self, base: Design, size: int, written: int | None = None):
         written = size if written is None else written
-        self.base, self.size, self.numbering = base, size, BlockNumbering(size)
-        self.shape, self.dtype = (base.shape[0], base.width * size), np.dtype(np.float64)
-        self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
-        self.entry_cost = base.entry_cost + NUMBER_COST * written
+        super().__init__(base, base.width * size, base.entry_cost + NUMBER_COST * written)
+        self.size, self.numbering = size, BlockNumbering(size)
         # what an input takes in a piece, at most on average, in numbers
         self._input_cost = max(size, written * base.entries / max(1, base.width))
 
@@ -59,10 +57,7 @@ class ExpandedDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; whole inputs."""
-        step, source = self._step(vectors), reference(self, self.workers)
-        for start in range(0, self.base.width, step):
-            stop = min(start + step, self.base.width)
-            yield Generated(source, start * self.size, (stop - start) * self.size)
+        return self.generated(self._step(vectors) * self.size)
 
     def _step(self, vectors: int) -> int:
         """Inputs of a piece."""

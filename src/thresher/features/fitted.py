@@ -228,12 +228,15 @@ class FittedFeatures(OfKind, ABC):
     # what transform returns
 
     def output(self, X: Any, ids: np.ndarray) -> Any:
-        """What ``transform`` returns of the features ``ids``: their inputs."""
-        return self.input_columns(X, self.inputs(ids))
+        """What ``transform`` returns of the features ``ids``: their inputs, or themselves in the precision of X."""
+        if self.copies:
+            return self.input_columns(X, self.inputs(ids))
+        columns = self.columns(X, ids)
+        return columns.astype(np.float32) if X.dtype == np.float32 else columns
 
     def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
         """Names of the columns of ``output``."""
-        return self.input_names(self.inputs(ids), label)
+        return self.input_names(self.inputs(ids), label) if self.copies else self.names(ids, label)
 
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:
         """The inverse of ``input_columns``: a matrix with all inputs, zero except for ``ids``."""

@@ -20,7 +20,7 @@ from thresher.results import Trace
 
 @dataclass(frozen=True)
 class Samples:
-    """What labels belong to: here the rows of X.
+    """What labels belong to: the rows of X, or bags of them.
 
     Parameters
     ----------
@@ -30,15 +30,18 @@ class Samples:
         A label for each sample.
     weights : ndarray of shape (n_samples,)
         A weight for each sample.
+    owner : ndarray of int64 of shape (n_rows,), default=None
+        The sample that each row of X belongs to; None: each row is one.
     """
 
     X: Any
     y: np.ndarray
     weights: np.ndarray
+    owner: np.ndarray | None = None
 
     def by_row(self, values: np.ndarray) -> np.ndarray:
         """One of ``values``, which are those of the samples, for each row of X."""
-        return values
+        return values if self.owner is None else values[self.owner]
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,7 @@ class KernelChoice:
         """X with these kernels."""
         layout = self.layout(design.n_columns)
         if isinstance(layout, KernelList):
-            gammas = self._given_gammas(layout.n_kernels, "kernel lists", "kernels")
+            gammas = self._given_gammas(len(layout.kernels), "kernel lists", "kernels")
             return ListedKernelSource(design, layout, gammas)
         gammas = self._given_gammas(design.n_columns, "X has", "features")
         if gammas is not None:

@@ -17,6 +17,7 @@ from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.numbering import end_to_end
 from thresher.features.additive.maps import InputMap, Inputs
 from thresher.features.additive.step_encoding import step_encoded
+from thresher.features.base import check_number
 from thresher.state import register
 
 PERIOD, MARGIN = 1.8, 3.5  # of AdditiveGaussian, in sigma: period for each frequency, and how much of it is left free
@@ -98,7 +99,7 @@ class Intersection(InputMap):
 
     def __post_init__(self) -> None:
         _check_integer("levels", self.levels, 1, MOST_LEVELS)
-        _check_positive("power", self.power)
+        check_number("power", self.power)
 
     def size(self, n_samples: int) -> int:
         """See InputMap."""
@@ -195,7 +196,7 @@ class AdditiveGaussian(AdditiveKernel):
     auto_scale: ClassVar[str] = "std"
 
     def __post_init__(self) -> None:
-        _check_positive("gamma", self.gamma)
+        check_number("gamma", self.gamma)
         _check_integer("frequencies", self.frequencies, 3, 1000)
 
     def size(self, n_samples: int) -> int:
@@ -225,12 +226,6 @@ class AdditiveGaussian(AdditiveKernel):
 def _check_integer(name: str, value: Any, least: int, most: int) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= most:
         raise ValueError(f"{name} must be an integer from {least} to {most}, got {value!r}")
-
-
-def _check_positive(name: str, value: Any) -> None:
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not np.isfinite(value) or value <= 0.0:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
 
 
 def waves(angle: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

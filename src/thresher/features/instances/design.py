@@ -13,10 +13,10 @@ from scipy import sparse
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
+from thresher.data.designs.made import MadeDesign
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.scan.kept import Kept, learnt
-from thresher.data.scan.pieces import Cost, Generated, Piece
-from thresher.data.scan.sources import reference
+from thresher.data.scan.pieces import Cost, Piece
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataTypeError
 from thresher.features.instances.bags import Bags
@@ -216,7 +216,7 @@ def _products(centres: Any, rows: Any) -> np.ndarray:
     return centres @ rows.T
 
 
-class BagDesign(Design):
+class BagDesign(MadeDesign):
     """Similarities of bags to instances, of width ``sigma``; the ids in X of the columns are rows of it.
 
     While all of them fit CACHE, distances that are kept included, they are kept: later scans compute none.
@@ -254,11 +254,8 @@ class BagDesign(Design):
         """See Design; tiles until all similarities are kept."""
         kept = self.complete
         if kept is not None:
-            yield from MemoryDesign(DenseBlock(kept.T, self.distances.workers)).pieces(vectors)
-            return
-        step, source = self.distances.tile_width, reference(self, self.workers)
-        for first in range(0, self.width, step):
-            yield Generated(source, first, min(step, self.width - first))
+            return MemoryDesign(DenseBlock(kept.T, self.distances.workers)).pieces(vectors)
+        return self.generated(self.distances.tile_width)
 
     def block(self, lo: int, hi: int) -> Block:
         """See BlockSource."""

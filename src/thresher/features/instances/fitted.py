@@ -15,6 +15,10 @@ from thresher.results.description import Listing
 from thresher.state import integer, need, need_floats, need_ids, register
 
 MOST_TRAINING_ROWS = 2**48
+IN_CACHE = 1 << 16  # entries of pairs of rows that are compared at a time
+MOST_PAIRS = 1 << 21  # whose distances the median is taken of
+SPARSE_COST = 4  # how many times as long it takes to compare an entry of a sparse row
+MOST_WORK = 1 << 28  # entries of the rows of all these pairs: a second or so
 VALUES_SHOWN = 3
 RANKED_BY = "ranked by |weight|; importance: |weight| x standard deviation of the similarity over the training bags"
 DIFFERENCES = 1 << 20  # entries of the rows whose distances are computed at a time
@@ -79,6 +83,11 @@ class BagRows(NamedTuple):
     def shape(self) -> tuple[int, int]:
         """(bags, columns)."""
         return self.bags.count, self.X.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """That of the rows."""
+        return self.X.dtype
 
 
 class Nearest(NamedTuple):
@@ -175,15 +184,6 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
         """See FittedFeatures."""
         return [f"similarity to row {int(j)}" for j in ids]
 
-    def output(self, X: BagRows, ids: np.ndarray) -> np.ndarray:
-        """See FittedFeatures: the similarities, in the precision of X."""
-        similarities = self.columns(X, ids)
-        return similarities.astype(np.float32) if X.X.dtype == np.float32 else similarities
-
-    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
-        """See FittedFeatures."""
-        return self.names(ids, label)
-
 
 def _in_few(values: np.ndarray) -> str:
     """The first numbers of a row."""
@@ -201,12 +201,6 @@ def squared_distances(rows: Any, centres: Any) -> np.ndarray:
     norms = [np.asarray(each.multiply(each).sum(axis=1)).ravel() for each in (rows, centres)]
     np.subtract(np.add.outer(*norms), 2.0 * (rows @ centres.T).toarray(), out=out)
     return np.maximum(out, 0.0, out=out)
-
-
-IN_CACHE = 1 << 16  # entries of pairs of rows that are compared at a time
-MOST_PAIRS = 1 << 21  # whose distances the median is taken of
-SPARSE_COST = 4  # how many times as long it takes to compare an entry of a sparse row
-MOST_WORK = 1 << 28  # entries of the rows of all these pairs: a second or so
 
 
 def median_distance(X: Any, instances: Instances, bags: Bags, weights: np.ndarray, factor: np.ndarray | None) -> float:

@@ -10,7 +10,15 @@ from thresher.data.designs.base import Design
 from thresher.data.designs.units import EachColumn
 from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
-from thresher.features.base import Earlier, FeatureMap, Features, by_output, largest_model, measured_spread
+from thresher.features.base import (
+    Earlier,
+    FeatureMap,
+    Features,
+    by_output,
+    check_number,
+    largest_model,
+    measured_spread,
+)
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import Bags, grouped
 from thresher.features.instances.design import (
@@ -29,17 +37,6 @@ MULTIPLES = (0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True)
-class BagSamples(Samples):
-    """Bags of the rows of X, each with one label and one weight."""
-
-    bags: Bags
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        """See Samples: those of its bag for each row."""
-        return values[self.bags.codes]
-
-
-@dataclass(frozen=True)
 class BagSimilarity(FeatureMap):
     """Similarities of bags to training instances: the largest exp(-distance^2 / (2 sigma^2)) over the rows of a bag.
 
@@ -54,36 +51,31 @@ class BagSimilarity(FeatureMap):
     reads_columns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        sigma = self.sigma
-        if isinstance(sigma, str):
-            if sigma not in RULES:
-                raise ValueError(f"sigma must be one of {', '.join(map(repr, RULES))} or a number; got {sigma!r}")
-            return
-        is_number = isinstance(sigma, (int, float, np.integer, np.floating)) and not isinstance(sigma, bool)
-        if not is_number or not np.isfinite(sigma) or sigma <= 0.0:
-            raise ValueError(f"sigma must be a positive number, got {sigma!r}")
+        if not isinstance(self.sigma, str):
+            check_number("sigma", self.sigma)
+        elif self.sigma not in RULES:
+            raise ValueError(f"sigma must be one of {', '.join(map(repr, RULES))} or a number; got {self.sigma!r}")
 
-    def samples(self, X: Any, y: np.ndarray, weights: np.ndarray, bags: Any) -> BagSamples:
+    def samples(self, X: Any, y: np.ndarray, weights: np.ndarray, bags: Any) -> Samples:
         """See FeatureMap: bags; without them each row is one."""
         rows = by_rows(X)
         own = grouped(bags, rows.shape[0])
         if own.names.size < 2:
             raise InvalidDataError("bags has only one value: at least two bags, of different labels, are needed")
-        return BagSamples(rows, own.each("y", y), own.each("sample_weight", weights), own.bags)
+        return Samples(rows, own.each("y", y), own.each("sample_weight", weights), own.bags.codes)
 
     def on(
         self, base: Base, samples: Samples, restrictions: Restrictions, *, scale: str | None, centre: bool
     ) -> "SelectedInstances":
         """See FeatureMap; a sparse X is scaled, not centred, which distances do not depend on."""
-        if not isinstance(samples, BagSamples):
-            raise TypeError(f"samples must be bags, got {type(samples).__name__}")
-        X = samples.X
+        X, owner = samples.X, samples.owner
+        bags = Bags(np.arange(X.shape[0]) if owner is None else owner, samples.y.size)
         on_scale, scale = base.scaled(scale, centre=not sparse.issparse(X))
         factor = _factor(on_scale, scale, base.spread)
         with base.trace.step("arrange"):
             instances = instances_of(X, base.weights)
-            sigmas = self._sigmas(samples, instances, base.weights, factor)
-            distances = BagDistances(X, samples.bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1)
+            sigmas = self._sigmas(X, bags, instances, base.weights, factor)
+            distances = BagDistances(X, bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1)
         count = instances.rows.size
         return SelectedInstances(
             design=BagDesign(distances, sigmas[0]),
@@ -92,20 +84,18 @@ class BagSimilarity(FeatureMap):
             scale=scale,
             n_candidates=count,
             n_units=count,
-            samples=samples,
             weights=base.sample_weights,
             instances=instances,
-            distances=distances,
             sigmas=sigmas,
         )
 
     def _sigmas(
-        self, samples: BagSamples, instances: Instances, row_weights: np.ndarray, factor: np.ndarray | None
+        self, X: Any, bags: Bags, instances: Instances, row_weights: np.ndarray, factor: np.ndarray | None
     ) -> tuple[float, ...]:
         """The values of sigma to choose from; one, if it is a number or the rule."""
         if not isinstance(self.sigma, str):
             return (float(self.sigma),)
-        median = median_distance(samples.X, instances, samples.bags, row_weights, factor)
+        median = median_distance(X, instances, bags, row_weights, factor)
         return (median,) if self.sigma == "auto" else tuple(multiple * median for multiple in MULTIPLES)
 
 
@@ -121,10 +111,8 @@ class SelectedInstances(Features):
 
     design: BagDesign
     fitted_type: type[FittedFeatures] = InstanceFeatures
-    samples: BagSamples
     weights: np.ndarray
     instances: Instances
-    distances: BagDistances
     sigmas: tuple[float, ...]
 
     @property
@@ -139,18 +127,20 @@ class SelectedInstances(Features):
 
     def varied(self, setting: dict[str, float]) -> Self:
         """See Features."""
-        return replace(self, design=BagDesign(self.distances, setting["sigma"]))
+        return replace(self, design=BagDesign(self.design.distances, setting["sigma"]))
 
     def barred(self, held_out: np.ndarray) -> tuple[int, ...]:
         """See Features: the instances of the bags that are held out."""
-        return self.instances.only_in(self.samples.bags, held_out)
+        return self.instances.only_in(self.design.distances.bags, held_out)
 
     def parts(self, ids: np.ndarray) -> dict[str, Any]:
         """See Features."""
-        X, rows = self.distances.X, self.design.ids_in_X(ids)
+        distances, rows = self.design.distances, self.design.ids_in_X(ids)
+        X = distances.X
         values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
-        factor, sigma = self.distances.factor, self.design.sigma
-        prototypes = Prototypes(rows, values.astype(np.float64), sigma, factor, X.shape[0], self.distances.bags.count)
+        prototypes = Prototypes(
+            rows, values.astype(np.float64), self.design.sigma, distances.factor, X.shape[0], distances.bags.count
+        )
         return {"prototypes": prototypes, "spread": measured_spread(self.design, ids, self.weights)}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
@@ -161,7 +151,7 @@ class SelectedInstances(Features):
         """See Features: the instances of the earlier fit that are equal to rows of X."""
         known = selection.fitted_features.prototypes  # type: ignore[union-attr]  # those of InstanceFeatures
         model = largest_model(selection, most)
-        places = self.instances.places(self.samples.X, known.values)
+        places = self.instances.places(self.design.distances.X, known.values)
         here = places[np.searchsorted(known.rows, model.features)]
         return here[here >= 0], by_output(model.weights)[here >= 0]
 

@@ -139,11 +139,6 @@ class KernelList(NamedTuple):
     begins: np.ndarray
     members: np.ndarray
 
-    @property
-    def n_kernels(self) -> int:
-        """Number of kernels."""
-        return len(self.kernels)
-
     def columns(self, ids: np.ndarray) -> np.ndarray:
         """See SameKernel."""
         return self.members[take_ranges(self.begins, ids)[1]]
@@ -200,7 +195,7 @@ class ListedKernelSource:
 
     def aligned(self, targets: np.ndarray, weights: np.ndarray, deadline: float | None = None) -> Alignments:
         """See ColumnKernelSource. A kernel of several columns together takes n^2 values, some rows at a time."""
-        count = self.layout.n_kernels
+        count = len(self._kernels)
         joint_values = int(np.count_nonzero(np.diff(self.layout.begins) > 1)) * weights.size**2
         sorted_work = self._columns.rows.size * Alignment(targets, self._kernels[0]).work
         tasks = ((k, targets, weights, deadline) for k in range(count))
@@ -289,7 +284,7 @@ class KernelFeatures(MadeFeatures):
     @property
     def width(self) -> int:
         """See FittedFeatures."""
-        return self.listed.n_kernels
+        return len(self.listed.kernels)
 
     @property
     def n_listed(self) -> int | None:

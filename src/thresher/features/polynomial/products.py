@@ -13,9 +13,10 @@ from thresher.data.blocks.compressed import CscBlock, index_dtype
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
+from thresher.data.designs.made import MadeDesign
 from thresher.data.input.validation import stored_block
 from thresher.data.scan.kept import learnt
-from thresher.data.scan.pieces import Cost, Generated, Piece, Stage
+from thresher.data.scan.pieces import Cost, Piece, Stage
 from thresher.data.scan.reducers import Reducer, distinct
 from thresher.data.scan.scores import ColumnScaling, Correlation, Score
 from thresher.data.scan.sources import reference
@@ -47,7 +48,7 @@ def is_sparse(design: Design) -> bool:
     return raw_columns(design, np.arange(min(1, design.width))).sparse
 
 
-class ProductDesign(Design):
+class ProductDesign(MadeDesign):
     """Linear terms, squares and products of the columns of ``base``, scaled or not, times the factors of the kernel.
 
     ``terms`` says which of them there are; features that are not among them have score zero.
@@ -56,10 +57,8 @@ class ProductDesign(Design):
     prunes = True
 
     def __init__(self, base: Design, terms: Terms):
-        self.base, self.terms, self.polynomial = base, terms, terms.polynomial
-        self.shape, self.dtype = (base.shape[0], n_numbers(base.width)), np.dtype(np.float64)
-        self.nbytes, self.entries, self.workers = base.nbytes, base.entries, base.workers
-        self.entry_cost, self.sparse = base.entry_cost, is_sparse(base)
+        super().__init__(base, n_numbers(base.width), base.entry_cost)
+        self.terms, self.polynomial, self.sparse = terms, terms.polynomial, is_sparse(base)
         if self.sparse and base.scaling is not None and base.scaling.shift is not None:
             raise UnsupportedDesignError("products of sparse columns that are shifted would not be sparse")
         self._pairs: Walks | Tiles = Walks(base) if self.sparse else Tiles(base)
@@ -98,9 +97,7 @@ class ProductDesign(Design):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
-        step, source = max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)), reference(self, self.workers)
-        for first in range(0, self.width, step):
-            yield Generated(source, first, min(step, self.width - first))
+        return self.generated(max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)))
 
     def block(self, lo: int, hi: int) -> Block:
         """See BlockSource; numbers that are no terms have columns of zeros."""
@@ -134,10 +131,6 @@ class ProductDesign(Design):
         """See Design: of dense columns one pass for bounds, and one for the tiles of products."""
         passes, read = self.base.scan_cost()
         return Cost(passes, read) if self.sparse else Cost(2.0 * passes, 2 * read)
-
-    def check_cost(self) -> Cost:
-        """See Design."""
-        return self.base.check_cost()
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """See Design: in units of the products of scaled columns, without the factors of the kernel."""
@@ -257,15 +250,6 @@ class ProductFeatures(MadeFeatures, kind="products"):
         """See FittedFeatures: "a*b", "a^2" or "a"."""
         pairs = pairs_of(np.asarray(ids, dtype=np.int64)).tolist()
         return [label(i) if j < 0 else f"{label(i)}^2" if i == j else f"{label(i)}*{label(j)}" for i, j in pairs]
-
-    def output(self, X: Any, ids: np.ndarray) -> Any:
-        """See FittedFeatures: the products themselves, in the precision of X."""
-        columns = self.columns(X, ids)
-        return columns.astype(np.float32) if X.dtype == np.float32 else columns
-
-    def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
-        """See FittedFeatures."""
-        return self.names(ids, label)
 
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:
         """See FittedFeatures: there is no way back."""

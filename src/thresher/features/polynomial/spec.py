@@ -14,7 +14,7 @@ from thresher.data.scan.pieces import Cost
 from thresher.data.scan.reducers import Ranked, Split, TopK, best_first
 from thresher.data.scan.scores import Correlation
 from thresher.errors import InvalidDataError
-from thresher.features.base import FeatureMap, Features, measured_spread, restricted_columns
+from thresher.features.base import FeatureMap, Features, check_number, measured_spread, restricted_columns
 from thresher.features.fitted import FittedFeatures
 from thresher.features.polynomial.products import ProductDesign, ProductFeatures, is_sparse
 from thresher.features.polynomial.terms import factors_of, inputs_of, n_numbers, numbers_of, pairs_of, terms_of
@@ -41,15 +41,11 @@ class HereditaryTerms(EachColumn):
         """
         if not isinstance(design, ProductDesign):
             raise TypeError(f"heredity is for products of columns, got {type(design).__name__}")
-        found: list[list[Ranked]] = [[] for _ in requests]
+        found = [[_products_in_memory(design, request)] if self.both else [] for request in requests]
         searches = []
         for request, lists in zip(requests, found, strict=True):
-            parents = _parents(design, request)
-            searches.append(Search(design, request, lists))
-            if self.both:
-                lists.append(_products_in_memory(design, request, parents))
-            else:
-                searches += [Search(design, request, lists, int(place)) for place in parents]
+            places = [] if self.both else _parents(design, request).tolist()
+            searches += [Search(design, request, lists, place) for place in (None, *places)]
         widest = max(len(request.V) for request in requests)
         at_a_time = max(1, VECTOR_ENTRIES // max(1, widest * design.shape[0]))
         for lo in range(0, len(searches), at_a_time):
@@ -84,7 +80,7 @@ class Search:
     design: ProductDesign
     request: RankingRequest
     lists: list[Ranked]
-    place: int | None = None
+    place: int | None
 
     def vectors(self) -> np.ndarray:
         """The vectors that columns are scanned for: those of the model, times the column."""
@@ -114,8 +110,9 @@ def _parents(design: ProductDesign, request: RankingRequest) -> np.ndarray:
     return np.flatnonzero((second < 0) & design.terms.product[first])
 
 
-def _products_in_memory(design: ProductDesign, request: RankingRequest, parents: np.ndarray) -> Ranked:
-    """All products and squares of the columns of ``parents``."""
+def _products_in_memory(design: ProductDesign, request: RankingRequest) -> Ranked:
+    """All products and squares of the columns whose linear terms are taken."""
+    parents = _parents(design, request)
     columns, (i, j) = pairs_of(request.taken[parents])[:, 0], np.triu_indices(parents.size)
     squares = np.zeros(i.size)
     if request.columns is not None and parents.size:
@@ -182,11 +179,8 @@ class Polynomial(FeatureMap):
     word: ClassVar[str] = "polynomial"
 
     def __post_init__(self) -> None:
-        for name, least in (("gamma", "positive"), ("coef0", "at least 0")):
-            value = getattr(self, name)
-            real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-            if not (real and math.isfinite(value) and (value > 0.0 or (value == 0.0 and name == "coef0"))):
-                raise ValueError(f"{name} must be a finite number, {least}; got {value!r}")
+        check_number("gamma", self.gamma)
+        check_number("coef0", self.coef0, zero=True)
         if not isinstance(self.interaction_only, (bool, np.bool_)):
             raise ValueError(f"interaction_only must be True or False, got {self.interaction_only!r}")
         if self.heredity not in HEREDITY:
