@@ -234,7 +234,7 @@ def _tree(tree: Tree, n_columns: int) -> Grouping:
     columns = np.argsort(place[node], kind="stable")  # in the order of the walk
     begins = np.searchsorted(place[node][columns], np.arange(count + 1))
     start, stop = begins[:-1], begins[skip]
-    omega = _omega(tree.weights, (stop - start)[place], least=1)
+    omega = _omega(tree.weights, (stop - start)[place])
     filled = stop > start
     start, stop = start[filled], stop[filled]
     skip = np.concatenate([[0], np.cumsum(filled)])[skip][filled]  # nodes without columns are none
@@ -282,9 +282,9 @@ def _check_weights(weights: Any) -> None:
         raise ValueError(f"weights must be one of {WEIGHTS} or an array, got {weights!r}")
 
 
-def _omega(weights: Any, sizes: np.ndarray, least: int = 1) -> np.ndarray:
+def _omega(weights: Any, sizes: np.ndarray) -> np.ndarray:
     if isinstance(weights, str):
-        return np.maximum(sizes, least).astype(np.float64) if weights == "size" else np.ones(sizes.size)
+        return np.maximum(sizes, 1).astype(np.float64) if weights == "size" else np.ones(sizes.size)
     omega = np.asarray(weights, dtype=np.float64)
     if omega.shape != sizes.shape:
         raise ValueError(f"weights must have one entry for each of the {sizes.size} groups, got shape {omega.shape}")

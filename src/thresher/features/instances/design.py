@@ -131,20 +131,16 @@ class BagDistances:
     ):  # fmt: skip
         self.X, self.bags, self.factor, self.candidates, self.workers = X, bags, factor, candidates, workers
         self._rows = _bag_by_bag(X, bags, factor)
-        self._norms = _squares(self._rows)
+        self._norms = squared_norms(self._rows)
         place = np.empty(bags.order.size, dtype=np.int64)
         place[bags.order] = np.arange(bags.order.size)
         self._place = place[candidates]
         self.row_products = _work(self._rows)
         fit = TILE_PRODUCTS // max(1, self.row_products) // NARROWEST_TILE * NARROWEST_TILE
         self.tile_width = tile or max(NARROWEST_TILE, min(WIDEST_TILE, fit))
-        size = 8 * self.shape[0] * self.shape[1]
+        self.shape = bags.count, candidates.size
+        size = 8 * bags.count * candidates.size
         self.kept_bytes = size if keep and 2 * size <= CACHE else 0  # of the distances that are kept
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(bags, candidates)."""
-        return self.bags.count, self.candidates.size
 
     @property
     def nbytes(self) -> int:
@@ -201,7 +197,7 @@ def _work(rows: Any) -> int:
     return int(SPARSE_PRODUCT * (entries @ entries) / max(1, rows.shape[0])) + SPARSE_SUM * rows.shape[0]
 
 
-def _squares(rows: Any) -> np.ndarray:
+def squared_norms(rows: Any) -> np.ndarray:
     """The squared norm of each row."""
     if sparse.issparse(rows):
         squared = sparse.csr_array((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)

@@ -1,6 +1,6 @@
 """What new data needs of training instances as features; how wide similarities to them are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +10,7 @@ from scipy import sparse
 from thresher.data.input.validation import all_finite
 from thresher.features.fitted import FittedFeatures, Label
 from thresher.features.instances.bags import Bags
-from thresher.features.instances.design import Instances, on_scale, similarities
+from thresher.features.instances.design import Instances, on_scale, similarities, squared_norms
 from thresher.results.description import Listing
 from thresher.state import integer, need, need_floats, need_ids, register
 
@@ -131,8 +131,7 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
         lengths = np.linalg.norm(selection.weights.reshape(selection.features.size, -1), axis=1)
         order = np.argsort(-lengths, kind="stable")
         rows, importance = selection.features[order], selection.importance
-        values = self.prototypes.take(rows)
-        values = values.toarray() if sparse.issparse(values) else values
+        values = as_array(self.prototypes.take(rows))
         return Listing(
             "different training instances",
             [f"row {row}" for row in rows.tolist()],
@@ -148,8 +147,14 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
     def nearest(self, X: BagRows, ids: np.ndarray) -> Nearest:
         """How near the bags of X come to the training rows ``ids``, and by which of their rows."""
         bags, order = X.bags, X.bags.order
+        given, factor = self.prototypes.take(ids), self.prototypes.factor
+        both = sparse.issparse(given) and sparse.issparse(X.X)  # else as arrays
+        centres = on_scale(given if both else as_array(given), factor)
+        step = max(1, DIFFERENCES // max(1, ids.size, 0 if both else X.X.shape[1]))
         squares, rows = np.full((bags.count, ids.size), np.inf), np.zeros((bags.count, ids.size), dtype=np.int64)
-        for places, own, begins, part in self._distances(X, ids):
+        for places, own, begins in bags.parts(step):
+            new = X.X[order[places]]
+            part = squared_distances(on_scale(new if both else as_array(new), factor), centres)
             smallest = np.minimum.reduceat(part, begins, axis=0)
             sizes = np.diff(np.append(begins, len(part)))
             at = np.where(part == np.repeat(smallest, sizes, axis=0), order[places, None], bags.codes.size)
@@ -157,17 +162,6 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
             rows[own] = np.where(nearer, np.minimum.reduceat(at, begins, axis=0), rows[own])
             squares[own] = np.where(nearer, smallest, squares[own])
         return Nearest(similarities(squares, self.prototypes.sigma), rows)
-
-    def _distances(self, X: BagRows, ids: np.ndarray) -> Iterator[tuple[slice, slice, np.ndarray, np.ndarray]]:
-        """Parts of the rows as in ``Bags.parts``, with their squared distances (rows, ids)."""
-        given, factor = self.prototypes.take(ids), self.prototypes.factor
-        both = sparse.issparse(given) and sparse.issparse(X.X)
-        centres = on_scale(given if both or not sparse.issparse(given) else given.toarray(), factor)
-        step = max(1, DIFFERENCES // max(1, ids.size, 0 if both else X.X.shape[1]))
-        for places, own, begins in X.bags.parts(step):
-            rows: Any = X.X[X.bags.order[places]]
-            rows = on_scale(rows if both or not sparse.issparse(rows) else rows.toarray(), factor)
-            yield places, own, begins, squared_distances(rows, centres)
 
     def columns(self, X: BagRows, ids: np.ndarray) -> np.ndarray:
         """See FittedFeatures: (bags, ids)."""
@@ -190,16 +184,20 @@ def _in_few(values: np.ndarray) -> str:
     return " ".join(f"{value:.4g}" for value in values[:VALUES_SHOWN]) + " ..." * (values.size > VALUES_SHOWN)
 
 
+def as_array(rows: Any) -> np.ndarray:
+    """Rows as an array."""
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
 def squared_distances(rows: Any, centres: Any) -> np.ndarray:
     """||row - centre||^2, (rows, centres); both are arrays, whose differences do not cancel, or both sparse."""
     out = np.empty((rows.shape[0], centres.shape[0]))
     if not sparse.issparse(rows):
         for k, centre in enumerate(centres):
-            difference = rows - centre
-            out[:, k] = np.einsum("ij,ij->i", difference, difference)
+            out[:, k] = squared_norms(rows - centre)
         return out
-    norms = [np.asarray(each.multiply(each).sum(axis=1)).ravel() for each in (rows, centres)]
-    np.subtract(np.add.outer(*norms), 2.0 * (rows @ centres.T).toarray(), out=out)
+    norms = np.add.outer(squared_norms(rows), squared_norms(centres))
+    np.subtract(norms, 2.0 * (rows @ centres.T).toarray(), out=out)
     return np.maximum(out, 0.0, out=out)
 
 
@@ -238,11 +236,7 @@ def _squares_of_pairs(X: Any, pairs: tuple[np.ndarray, np.ndarray], factor: np.n
     squares = np.empty(pairs[0].size)
     for lo in range(0, squares.size, step):
         one, other = (X[side[lo : lo + step]].astype(np.float64) for side in pairs)
-        difference = on_scale(one - other, factor)
-        if sparse.issparse(difference):
-            squares[lo : lo + step] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
-        else:
-            squares[lo : lo + step] = np.einsum("ij,ij->i", difference, difference)
+        squares[lo : lo + step] = squared_norms(on_scale(one - other, factor))
     return squares
 
 

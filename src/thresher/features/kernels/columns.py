@@ -48,35 +48,27 @@ class ColumnKernel:
         """The same kernel with another gamma."""
         return replace(self, gamma=gamma)
 
-    def values(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """The kernel of points x with points z, (len(x), len(z))."""
+    def values_less_one(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The kernel of points x with points z, (len(x), len(z)), for rbf and laplace less 1.
+
+        v'Kv with v that sums to zero is the same, and loses no digits.
+        """
         if self.of_products:
             return self._power(np.multiply.outer(x, z) if x.ndim == 1 else x @ z.T)
-        exponents = self._exponents(x, z)
-        return np.exp(exponents, out=exponents)
-
-    def values_less_one(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """``values``, for rbf and laplace less 1: v'Kv with v that sums to zero is the same, and loses no digits."""
-        if self.of_products:
-            return self.values(x, z)
-        exponents = self._exponents(x, z)
-        return np.expm1(exponents, out=exponents)
-
-    def _power(self, products: np.ndarray) -> np.ndarray:
-        return products if self.name == "linear" else (self.fixed_gamma * products + self.coef0) ** self.degree
-
-    def _exponents(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
         exponents = np.zeros((len(x), len(z)))
         for a, b in [(x, z)] if x.ndim == 1 else zip(x.T, z.T, strict=True):
             part = np.subtract.outer(a, b)
             exponents += np.multiply(part, part, out=part) if self.name == "rbf" else np.abs(part, out=part)
         exponents *= -self.fixed_gamma
-        return exponents
+        return np.expm1(exponents, out=exponents)
+
+    def _power(self, products: np.ndarray) -> np.ndarray:
+        return products if self.name == "linear" else (self.fixed_gamma * products + self.coef0) ** self.degree
 
     def diagonal(self, x: np.ndarray) -> np.ndarray:
-        """The kernel of each point with itself."""
+        """``values_less_one`` of each point with itself."""
         if not self.of_products:
-            return np.ones(len(x))
+            return np.zeros(len(x))
         return self._power(x * x if x.ndim == 1 else np.sum(x * x, axis=1))
 
     def anchored(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -90,9 +82,7 @@ class ColumnKernel:
         """``anchored`` of each point with itself."""
         zero = np.zeros((1, *x.shape[1:]))
         to_zero = -2.0 * self.values_less_one(x, zero)[:, 0]
-        if not self.of_products:
-            return to_zero
-        return self.diagonal(x) + to_zero + float(self.values(zero, zero)[0, 0])
+        return self.diagonal(x) + to_zero + float(self.values_less_one(zero, zero)[0, 0])
 
 
 @dataclass(frozen=True, eq=False)

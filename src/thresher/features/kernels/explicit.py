@@ -106,18 +106,13 @@ def _explicit_values(kernel: ColumnKernel, x: np.ndarray) -> list[np.ndarray]:
     if not x.size:
         return []
     if kernel.name == "polynomial":
-        return [factor * x**power for factor, power in _powers(kernel)]
+        d, c, gamma = kernel.degree, kernel.coef0, kernel.fixed_gamma
+        squares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
+        return [float(np.sqrt(square)) * x**k for square, k in squares if square > 0.0]  # without the constant one
     if x[0] == x[-1]:
         return [np.full(x.size, np.sqrt(kernel.anchored_diagonal(x[:1])[0]))]
     distinct, place = _distinct(x)
     return [values[place] for values in pivoted_cholesky(kernel, distinct)[0]]
-
-
-def _powers(kernel: ColumnKernel) -> list[tuple[float, int]]:
-    """(factor, power) of the explicit columns of a polynomial kernel, but for the constant one."""
-    d, c, gamma = kernel.degree, kernel.coef0, kernel.fixed_gamma
-    squares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
-    return [(float(np.sqrt(square)), k) for square, k in squares if square > 0.0]
 
 
 def _distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

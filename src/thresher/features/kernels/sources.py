@@ -244,13 +244,11 @@ def joint_alignment(
     if np.isnan(kernel.fixed_gamma):
         kernel = kernel.with_gamma(_gamma_by_variance(kernel.name, deviations))
     V = centred_targets(Y, w)
-    forms, diagonal = np.zeros(V.shape[1]), 0.0
+    forms = np.zeros(V.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):  # powers that overflow are reported by the caller
         for first, values in _rows_of_kernel(kernel, x, deadline):
             forms += np.sum(V[first : first + len(values)] * (values @ V), axis=0)
-        if kernel.of_products:
-            diagonal = float(w @ kernel.diagonal(x))
-        trace = diagonal - forms[-1] / total
+        trace = float(w @ kernel.diagonal(x)) - forms[-1] / total
     if not trace <= 0.0:  # NaN after an overflow
         out[:-2], out[-2] = np.maximum(forms[:-1], 0.0) / trace, trace
     out[-1] = kernel.fixed_gamma
@@ -301,11 +299,9 @@ class KernelFeatures(MadeFeatures):
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures: the kernel, and its columns."""
-        return [self._name(int(k), label) for k in ids]
-
-    def _name(self, k: int, label: Label) -> str:
-        columns = self.listed.columns(np.array([k])).tolist()
-        return f"{self.listed.kernels[k].name}({', '.join(label(j) for j in columns)})"
+        kinds = [self.listed.kernels[int(k)].name for k in ids]
+        places = self.places(np.asarray(ids))
+        return [f"{kind}({', '.join(map(label, place['columns']))})" for kind, place in zip(kinds, places, strict=True)]
 
     def block(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> NoReturn:
         """Raise TypeError: a kernel is not a column."""

@@ -63,12 +63,6 @@ class Gate:
         """Which features, with these ``bounds`` on |score|, reach its bar."""
         return passing(bounds, self.counts, self.bar(bars))
 
-    def among_all(self, scores: np.ndarray) -> np.ndarray:
-        """Scores (vectors, m) for all gates, zero for the others: these keep no feature by them."""
-        every = np.zeros((self.vectors, scores.shape[1]))
-        every[self.lines] = scores
-        return every
-
 
 @dataclass(frozen=True, eq=False)
 class Walk:
@@ -129,7 +123,9 @@ class WalkPiece(Scattered):
             first, places, scores = (walk.grid if self.by_rows else walk.found)(first, last, bar)
             numbers = numbers_of(*walk.columns[places])
             order = np.argsort(numbers)
-            part = part.merged(reducer.started(numbers[order], gate.among_all(scores[:, order])))
+            every = np.zeros((gate.vectors, order.size))  # zero for other gates: these keep no feature by them
+            every[gate.lines] = scores[:, order]
+            part = part.merged(reducer.started(numbers[order], every))
             bar = np.maximum(bar, part.bar)
             if first == last:
                 break
