@@ -221,7 +221,7 @@ def test_scores_are_products_times_weights(storage, scale):
 def test_rows_are_scored_some_at_a_time(form, monkeypatch):
     clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(FEW, y_few)
     expected = clf.decision_function(FEW)
-    monkeypatch.setattr("thresher.features.polynomial.products.MOST_ENTRIES", 20)
+    monkeypatch.setattr("thresher.features.polynomial.products.WRITTEN_ENTRIES", 20)
     np.testing.assert_allclose(clf.decision_function(form(FEW)), expected, rtol=1e-12, atol=1e-12)
 
 

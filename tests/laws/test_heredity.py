@@ -71,14 +71,14 @@ def test_the_best_that_may_be_taken_are_found(seed, both, storage, at_once):
     Z = (X - (0.0 if shift is None else shift)) * scaling.factor
     M = oracle.written_out(polynomial, Z, X, excluded)
     requests = [request_of(rng, design, p, size) for size in (1, 4, 100)]
-    scans, former = [], heredity.VECTOR_ENTRIES
-    heredity.VECTOR_ENTRIES = at_once
+    scans, former = [], heredity.HEREDITY_ENTRIES
+    heredity.HEREDITY_ENTRIES = at_once
     try:
         found = HereditaryTerms(design.width, both=both).eligible(
             design, requests, lambda what, *how: scans.append(what) or what.scan(*how)
         )
     finally:
-        heredity.VECTOR_ENTRIES = former
+        heredity.HEREDITY_ENTRIES = former
     assert all(what is base for what in scans)
     assert len(scans) == 1 or at_once < 1 << 24
     for request, (ids, squares) in zip(requests, found, strict=True):

@@ -125,7 +125,7 @@ def random_ways(rng, monkeypatch):
     small = {
         pair_walks: {"FIRST": [2, 5, 512], "ROOM": [1, 1 << 16], "WALK_WORK": [1, 40, 1 << 24],
                      "GRID": [1, 8, 1 << 17], "ROW_COST": [0.04, 0.5, 9.0]},
-        pair_tiles: {"WIDEST": [2, 5, 512], "SURELY": [1, 2048], "CHUNK_ROWS": [2, 2048], "MOST_ROUNDED": [0, 1 << 30],
+        pair_tiles: {"WIDEST": [2, 5, 512], "SURELY": [1, 2048], "TILE_CHUNK": [2, 2048], "MOST_ROUNDED": [0, 1 << 30],
                      "TILES_WORK": [1, 1 << 33], "LARGEST": [40, 1 << 23]},
     }  # fmt: skip
     for module, constants in small.items():
@@ -301,13 +301,13 @@ def test_few_columns_are_visited(form, monkeypatch):
     design = made(X.asformat(form), PLAIN)
     ((ids, _),) = design.scan(Correlation(v), TopK(50))
     np.testing.assert_array_equal(ids, best_pairs(X, v, 50))
-    assert 64 < design.visited < 600
+    assert 64 < design.visited_share * design.base.width < 600
     assert min(ways.values()) > 0, ways
     planted = np.where(X[:, [3]].toarray()[:, 0] * X[:, [5]].toarray()[:, 0] > 0, 8.0, v)
     design.scan(Correlation(planted), TopK(1))
-    fewer = design.visited
+    fewer = design.visited_share
     design.scan(Correlation(v), Collect(design.width))
-    assert fewer < design.visited == np.count_nonzero(abs(X).T @ (v != 0.0))
+    assert fewer < design.visited_share == np.count_nonzero(abs(X).T @ (v != 0.0)) / design.base.width
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -425,7 +425,7 @@ def test_zeros_that_are_stored_are_values_like_others():
 @pytest.mark.parametrize("storage", ["dense_C", "csr"])
 def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, monkeypatch):
     X, weights = matrix(30, 12, seed=2), np.random.default_rng(0).integers(0, 3, 30).astype(float)
-    monkeypatch.setattr("thresher.features.polynomial.products.MOST_ENTRIES", 200)
+    monkeypatch.setattr("thresher.features.polynomial.products.WRITTEN_ENTRIES", 200)
     design, M = made(STORAGES[storage](X)), oracle.written_out(Polynomial(), X)
     assert len(list(design.pieces())) == 16
     anchor, table = design.statistics(weights)

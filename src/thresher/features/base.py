@@ -64,14 +64,9 @@ class Features:
     labels: np.ndarray | None = None
 
     @property
-    def noun(self) -> str:
-        """What is counted, in messages."""
-        return self.units.noun
-
-    @property
     def candidates_text(self) -> str:
         """What there is to select from, in messages."""
-        return f"{self.noun}s of X"
+        return f"{self.units.noun}s of X"
 
     def fitted(self, ids: np.ndarray, units: np.ndarray) -> FittedFeatures:
         """What new data needs of some features.

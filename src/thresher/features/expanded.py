@@ -25,7 +25,7 @@ from thresher.loops import levels
 
 MOST_NUMBERS = 1 << 20  # entries, numbers and scores of a piece
 FEWEST_NUMBERS, SHARE = 1 << 15, 16  # pieces of a small X have this share of its entries
-PER_WORKER = 2  # pieces for each thread at least, as in memory
+PIECES_PER_WORKER = 2  # pieces for each thread at least, as in memory
 NUMBER_COST = 16  # what an entry costs besides reading it: its level, or each of its numbers
 
 
@@ -51,10 +51,6 @@ class ExpandedDesign(MadeDesign):
         """See Design: all features, those of columns of zeros too."""
         return self.base.n_columns * self.size
 
-    def block(self, lo: int, hi: int) -> Block:
-        """See BlockSource: of whole inputs."""
-        return self.numbers_of(np.arange(lo // self.size, hi // self.size))
-
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; whole inputs."""
         return self.generated(self._step(vectors) * self.size)
@@ -62,7 +58,7 @@ class ExpandedDesign(MadeDesign):
     def _step(self, vectors: int) -> int:
         """Inputs of a piece."""
         each = max(self._input_cost, float(self.size * vectors))
-        count = PER_WORKER * self.workers.parallelism
+        count = PIECES_PER_WORKER * self.workers.parallelism
         most = min(MOST_NUMBERS, max(FEWEST_NUMBERS, self.base.entries // SHARE))
         return max(1, min(int(most / each), -(-self.base.width // count)))
 

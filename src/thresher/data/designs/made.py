@@ -1,6 +1,5 @@
 """Designs whose columns are made, where they are scored, of those of another design."""
 
-from abc import abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,9 +18,9 @@ class MadeDesign(Design):
         self.shape, self.dtype = (base.shape[0], width), np.dtype(np.float64)
         self.nbytes, self.entries = base.nbytes, base.entries
 
-    @abstractmethod
     def block(self, lo: int, hi: int) -> Block:
-        """See BlockSource: the columns lo <= j < hi."""
+        """See BlockSource: the columns lo <= j < hi, as ``take`` makes them."""
+        return self.take(np.arange(lo, hi))
 
     def generated(self, step: int) -> Iterator[Generated]:
         """Pieces of ``step`` columns, which refer to this design."""

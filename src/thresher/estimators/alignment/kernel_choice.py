@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.estimators.shared import parameters as check
-from thresher.features.kernels.columns import KERNELS, ColumnKernel
+from thresher.features.kernels.columns import LOOP_KINDS, ColumnKernel
 from thresher.features.kernels.sources import (
     ColumnKernelSource,
     KernelList,
@@ -38,7 +38,7 @@ class KernelChoice:
         return self._listed(n_features) if self.is_list else SameKernel(self._kernel(self.kernel, "kernel"))
 
     def _kernel(self, name: Any, parameter: str) -> ColumnKernel:
-        check.one_of(parameter, name, tuple(KERNELS))
+        check.one_of(parameter, name, tuple(LOOP_KINDS))
         if isinstance(self.gamma, str):
             check.one_of("gamma", self.gamma, ("scale",))
         fixed = check.positive("gamma", self.gamma) if check.is_real(self.gamma) else None

@@ -86,7 +86,7 @@ class FGMBase(Described, PathClassifier):
             choice = self._choice(features, target, spec, C, trace)
             features, plan = choice.features, spec.on(choice.features, target)
             starts = None if previous is None else previous.starts(features, target)
-            progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.noun)
+            progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.units.noun)
             selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
             progress.close(selection)
         self._set(selection, features, target, plan, choice, fingerprint)

@@ -5,7 +5,7 @@ is the same problem as phi(x). docs/theory/structured.md has the maps and their 
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from thresher.state import register
 PERIOD, MARGIN = 1.8, 3.5  # of AdditiveGaussian, in sigma: period for each frequency, and how much of it is left free
 # Distance of the frequencies of AdditiveChi2 by order: that with the smallest error.
 STEPS = {2: 0.51, 3: 0.445, 4: 0.4075, 5: 0.3775, 6: 0.3525, 7: 0.3325}
-MOST_LEVELS = 65535
+HIGHEST_LEVEL = 65535
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Intersection(InputMap):
     written_down: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_integer("levels", self.levels, 1, MOST_LEVELS)
+        _check_integer("levels", self.levels, 1, HIGHEST_LEVEL)
         check_number("power", self.power)
 
     def size(self, n_samples: int) -> int:
@@ -160,14 +160,12 @@ class AdditiveChi2(AdditiveKernel):
     def numbers(self, values: np.ndarray, inputs: Inputs, at: np.ndarray) -> np.ndarray:
         """See AdditiveKernel."""
         x = np.minimum(values, inputs.largest[at]) * inputs.factor[at]
-        there, step = x > 0.0, STEPS[self.order]
-        log = np.log(x, out=np.zeros_like(x), where=there)
-        out, root = np.empty((2 * self.order + 1, x.size)), np.sqrt(np.where(there, x, 0.0))
+        positive, step = x > 0.0, STEPS[self.order]
+        log = np.log(x, out=np.zeros_like(x), where=positive)
+        out, root = np.empty((2 * self.order + 1, x.size)), np.sqrt(np.where(positive, x, 0.0))
         out[0] = np.sqrt(step) * root
-        for k, (cos, sin) in enumerate(waves(step * log, self.order), 1):
-            length = np.sqrt(2.0 * step / np.cosh(np.pi * k * step)) * root
-            np.multiply(length, cos, out=out[2 * k - 1])
-            np.multiply(length, sin, out=out[2 * k])
+        lengths = (np.sqrt(2.0 * step / np.cosh(np.pi * k * step)) * root for k in range(1, self.order + 1))
+        write_waves(step * log, lengths, out[1:])
         return out
 
 
@@ -216,10 +214,8 @@ class AdditiveGaussian(AdditiveKernel):
         reach, sigmas = 0.5 * (period - MARGIN), np.sqrt(2.0 * self.gamma) * inputs.factor
         x = np.clip((values - inputs.centre[at]) * sigmas[at], -reach, reach)
         out, step = np.empty((2 * count, x.size)), 2.0 * np.pi / period
-        for k, (cos, sin) in enumerate(waves(step * x, count), 1):
-            length = np.sqrt(2.0 * np.sqrt(2.0 * np.pi) / period * np.exp(-0.5 * (k * step) ** 2))
-            np.multiply(length, cos, out=out[2 * k - 2])
-            np.multiply(length, sin, out=out[2 * k - 1])
+        squares = (2.0 * np.sqrt(2.0 * np.pi) / period * np.exp(-0.5 * (k * step) ** 2) for k in range(1, count + 1))
+        write_waves(step * x, map(np.sqrt, squares), out)
         return out
 
 
@@ -228,9 +224,10 @@ def _check_integer(name: str, value: Any, least: int, most: int) -> None:
         raise ValueError(f"{name} must be an integer from {least} to {most}, got {value!r}")
 
 
-def waves(angle: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(cos k angle, sin k angle) for k = 1 to ``count``, by turning on: several times faster than the functions."""
+def write_waves(angle: np.ndarray, lengths: Iterable[Any], out: np.ndarray) -> None:
+    """Length cos k angle and length sin k angle for k = 1, 2, ...: by turning on, several times faster than functions."""
     first, now = np.exp(1j * angle), np.ones(angle.size, dtype=complex)
-    for _ in range(count):
+    for place, length in enumerate(lengths):
         now *= first
-        yield now.real, now.imag
+        np.multiply(length, now.real, out=out[2 * place])
+        np.multiply(length, now.imag, out=out[2 * place + 1])

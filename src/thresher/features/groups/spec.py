@@ -99,7 +99,7 @@ def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callabl
     ``called`` names a column in messages, and where it is a group of its own.
     """
     if isinstance(given, Tree):
-        return _tree(given, n_columns)
+        return _grouping_of_tree(given, n_columns)
     given = given if isinstance(given, Groups) else Groups(given)
     if isinstance(given.of, Mapping):
         entries, sizes = _listed(given.of.items(), numbers)
@@ -210,7 +210,7 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return columns[order], np.bincount(group, minlength=labels.size), labels
 
 
-def _tree(tree: Tree, n_columns: int) -> Grouping:
+def _grouping_of_tree(tree: Tree, n_columns: int) -> Grouping:
     """The groups of a tree, checked."""
     parent = _integers("parent", tree.parent)
     count = parent.size

@@ -54,10 +54,9 @@ class Grouped(NamedTuple):
         """One value for each bag; InvalidDataError, which names the bag, if its rows have several."""
         conflict = self.conflict(values)
         if conflict is not None:
-            row, bag = conflict.row, conflict.bag
             raise InvalidDataError(
-                f"{what} must be equal for all rows of a bag, but bag {bag!r} has {conflict.first!r} and "
-                f"{conflict.other!r} (row {row})"
+                f"{what} must be equal for all rows of a bag, but bag {conflict.bag!r} has {conflict.first!r} and "
+                f"{conflict.other!r} (row {conflict.row})"
             )
         return values[self.first_rows]
 

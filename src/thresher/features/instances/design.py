@@ -166,7 +166,11 @@ class BagDistances:
         centres = centres.T.tocsr() if sparse.issparse(centres) else centres
         nearest = np.full((self.tile_width, self.bags.count), np.inf)
         for rows, bags, begins in self.bags.parts(TILE_ROWS):
-            squares = _products(centres, self._rows[rows])
+            others = self._rows[rows]
+            if sparse.issparse(others):
+                squares = np.ascontiguousarray((others @ centres).toarray().T)
+            else:
+                squares = centres @ others.T
             squares *= -2.0
             squares += self._norms[rows]
             smallest = np.minimum.reduceat(squares, begins, axis=1)
@@ -203,13 +207,6 @@ def squared_norms(rows: Any) -> np.ndarray:
         squared = sparse.csr_array((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
         return squared @ np.ones(rows.shape[1])
     return np.einsum("ij,ij->i", rows, rows)
-
-
-def _products(centres: Any, rows: Any) -> np.ndarray:
-    """(centres, rows): products of all pairs; sparse centres are given as columns."""
-    if sparse.issparse(rows):
-        return np.ascontiguousarray((rows @ centres).toarray().T)
-    return centres @ rows.T
 
 
 class BagDesign(MadeDesign):
@@ -252,10 +249,6 @@ class BagDesign(MadeDesign):
         if kept is not None:
             return MemoryDesign(DenseBlock(kept.T, self.distances.workers)).pieces(vectors)
         return self.generated(self.distances.tile_width)
-
-    def block(self, lo: int, hi: int) -> Block:
-        """See BlockSource."""
-        return self.take(np.arange(lo, hi))
 
     def take(self, ids: np.ndarray) -> Block:
         """See Design; columns are computed unless they are kept."""

@@ -16,9 +16,9 @@ from thresher.state import integer, need, need_floats, need_ids, register
 
 MOST_TRAINING_ROWS = 2**48
 IN_CACHE = 1 << 16  # entries of pairs of rows that are compared at a time
-MOST_PAIRS = 1 << 21  # whose distances the median is taken of
+MEDIAN_PAIRS = 1 << 21  # whose distances the median is taken of
 SPARSE_COST = 4  # how many times as long it takes to compare an entry of a sparse row
-MOST_WORK = 1 << 28  # entries of the rows of all these pairs: a second or so
+MEDIAN_WORK = 1 << 28  # entries of the rows of all these pairs: a second or so
 VALUES_SHOWN = 3
 RANKED_BY = "ranked by |weight|; importance: |weight| x standard deviation of the similarity over the training bags"
 DIFFERENCES = 1 << 20  # entries of the rows whose distances are computed at a time
@@ -205,11 +205,11 @@ def median_distance(X: Any, instances: Instances, bags: Bags, weights: np.ndarra
     """The weighted median distance of two different training instances; 1 if all are equal.
 
     Pairs of the same bag, if each bag has two different rows, else all pairs. ``weights`` are those of the rows; rows
-    without weight do not count. Beyond MOST_PAIRS or MOST_WORK a sample is looked at, the same for the same data.
+    without weight do not count. Beyond MEDIAN_PAIRS or MEDIAN_WORK a sample is looked at, the same for the same data.
     """
     rows = np.flatnonzero(weights > 0)
     width = max(1, (SPARSE_COST * X.nnz if sparse.issparse(X) else X.size) // X.shape[0])
-    most, step = min(MOST_PAIRS, MOST_WORK // width), max(1, IN_CACHE // width)
+    most, step = min(MEDIAN_PAIRS, MEDIAN_WORK // width), max(1, IN_CACHE // width)
     inside = _pairs_in_bags(rows, instances.owner, bags, most)
     if inside is None:
         total = np.bincount(instances.owner[rows], weights[rows])

@@ -9,7 +9,7 @@ from thresher.data.blocks.base import Block, Scannable, StoredColumns
 from thresher.data.designs.numbering import end_to_end
 from thresher.loops import alignment as loops
 
-KERNELS = {"rbf": loops.RBF, "laplace": loops.LAPLACE, "polynomial": loops.POLYNOMIAL, "linear": loops.POLYNOMIAL}
+LOOP_KINDS = {"rbf": loops.RBF, "laplace": loops.LAPLACE, "polynomial": loops.POLYNOMIAL, "linear": loops.POLYNOMIAL}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ColumnKernel:
         """Kind, degree and constant, as the loops take them."""
         if self.name == "linear":
             return float(loops.POLYNOMIAL), 1.0, 0.0
-        return float(KERNELS[self.name]), float(self.degree), float(self.coef0)
+        return float(LOOP_KINDS[self.name]), float(self.degree), float(self.coef0)
 
     @property
     def fixed_gamma(self) -> float:
@@ -164,7 +164,7 @@ class SortedColumns:
         return out
 
 
-def joined(n_rows: int, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> SortedColumns:
+def side_by_side(n_rows: int, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> SortedColumns:
     """Columns given as (rows, values), side by side."""
     indptr = np.cumsum([0, *(rows.size for rows, _ in parts)])
     rows = np.concatenate([*(rows for rows, _ in parts), np.zeros(0, dtype=np.int64)])
@@ -172,11 +172,11 @@ def joined(n_rows: int, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Sorte
     return SortedColumns(n_rows, indptr, rows, values)
 
 
-def columns_of(block: Block) -> SortedColumns:
+def sorted_columns_of(block: Block) -> SortedColumns:
     """All columns of a block, copied."""
     everywhere = np.ones(block.shape[0], dtype=bool)
     parts = [part for _, part in sorted_columns(block, 0, block.shape[1], everywhere)]
-    entries = joined(block.shape[0], [(part.rows, part.values) for part in parts])
+    entries = side_by_side(block.shape[0], [(part.rows, part.values) for part in parts])
     indptr = np.cumsum(np.concatenate([[0], *(np.diff(part.indptr) for part in parts)]))
     return SortedColumns(block.shape[0], indptr, entries.rows, entries.values)
 

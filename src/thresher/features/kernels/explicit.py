@@ -20,16 +20,16 @@ from scipy.linalg import solve_triangular
 
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
-from thresher.features.kernels.columns import ColumnKernel, FittedKernels, SortedColumns, joined
+from thresher.features.kernels.columns import ColumnKernel, FittedKernels, SortedColumns, side_by_side
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
-VALUES_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
-MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
+PREDICTION_VALUES = 1 << 22  # values of a kernel of several columns that predictions hold
+EXPLICIT_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 MOST_ANCHORS = 512  # explicit columns of one kernel for linear SVMs
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
-Entries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
+ColumnEntries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
 
 
 class KernelColumns(ABC):
@@ -41,7 +41,7 @@ class KernelColumns(ABC):
 
     def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
         self.columns, self.kernels = columns, kernels
-        parts: list[Entries] = []
+        parts: list[ColumnEntries] = []
         counts, n_entries, n_rows = [], 0, columns.n_rows
         for k in range(len(kernels)):
             if ended():
@@ -50,19 +50,20 @@ class KernelColumns(ABC):
             parts += made
             counts.append(len(made))
             n_entries += sum(rows.size for rows, _ in made)
-            if n_entries > MOST_ENTRIES:
+            if n_entries > EXPLICIT_ENTRIES:
                 raise InvalidDataError(
-                    f"the explicit columns of {k + 1:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
-                    f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer, or use svm=None for the path alone"
+                    f"the explicit columns of {k + 1:,} kernels have more than {EXPLICIT_ENTRIES:,} entries, "
+                    f"which take {16e-9 * EXPLICIT_ENTRIES:.1f} GB: set max_features to fewer, or "
+                    "use svm=None for the path alone"
                 )
-        entries = joined(n_rows, parts)
+        entries = side_by_side(n_rows, parts)
         phi = sparse.csc_array((entries.values, entries.rows, entries.indptr), shape=(n_rows, len(parts)))
         self.dense = n_entries > DENSE_SHARE * max(1, n_rows * len(parts))
         self.owner = np.repeat(np.arange(len(kernels)), np.array(counts, dtype=np.int64))
         self.phi: Any = phi.toarray(order="F") if self.dense else phi
 
     @abstractmethod
-    def _made(self, k: int) -> list[Entries]:
+    def _made(self, k: int) -> list[ColumnEntries]:
         """The explicit columns of kernel ``k``."""
 
     def used(self, shares: np.ndarray) -> np.ndarray:
@@ -78,7 +79,7 @@ class KernelColumns(ABC):
 class ExplicitColumns(KernelColumns):
     """For SVMs on a kernel matrix: kernels that have too many explicit columns have none."""
 
-    def _made(self, k: int) -> list[Entries]:
+    def _made(self, k: int) -> list[ColumnEntries]:
         """See KernelColumns."""
         kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
         if kernel.name == "linear":
@@ -171,7 +172,7 @@ def additive_scores(
     return scores
 
 
-def _column_scores(x: np.ndarray, column: Entries, kernel: ColumnKernel, dual: np.ndarray) -> np.ndarray:
+def _column_scores(x: np.ndarray, column: ColumnEntries, kernel: ColumnKernel, dual: np.ndarray) -> np.ndarray:
     """Scores of sorted values x by the anchored kernel of one column; equal values are evaluated once."""
     distinct, place = _distinct(x)
     rows, values = column
@@ -188,7 +189,7 @@ def _joint_scores(x: np.ndarray, z: np.ndarray, kernel: ColumnKernel, dual: np.n
     """Scores by the anchored kernel of points x with points z, some rows at a time."""
     used = np.flatnonzero(z.any(axis=1))  # the kernel with zero is zero
     scores = np.empty((len(x), dual.shape[1]))
-    step = max(1, VALUES_AT_ONCE // max(1, used.size))
+    step = max(1, PREDICTION_VALUES // max(1, used.size))
     for first in range(0, len(x), step):
         rows = slice(first, first + step)
         scores[rows] = kernel.anchored(x[rows], z[used]) @ dual[used]
@@ -209,7 +210,7 @@ class AnchoredColumns(KernelColumns):
         self.anchors: list[Anchors] = []
         super().__init__(columns, kernels, ended)
 
-    def _made(self, k: int) -> list[Entries]:
+    def _made(self, k: int) -> list[ColumnEntries]:
         """See KernelColumns; the anchors of the kernel are kept."""
         kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
         rows, x = self.columns.column(places[0])
@@ -247,7 +248,7 @@ class AnchoredColumns(KernelColumns):
         coefs = np.zeros((self.owner.size, coef.shape[1]))
         coefs[self.used(shares)] = coef
         begins = np.searchsorted(self.owner, np.arange(len(self.kernels) + 1))
-        parts: list[Entries] = []
+        parts: list[ColumnEntries] = []
         duals = [np.zeros((0, coef.shape[1]))]
         n_anchors = 0
         for k, (points, triangle) in enumerate(self.anchors):
@@ -258,10 +259,10 @@ class AnchoredColumns(KernelColumns):
                 own_coefs = coefs[begins[k] : begins[k + 1]]
                 duals.append(solve_triangular(triangle, own_coefs, lower=True, trans=1) / np.sqrt(share))
             n_anchors += len(own)
-        return joined(n_anchors, parts), np.concatenate(duals)
+        return side_by_side(n_anchors, parts), np.concatenate(duals)
 
 
-def _sorted_entries(first: int, values: np.ndarray) -> Entries:
+def _sorted_entries(first: int, values: np.ndarray) -> ColumnEntries:
     """(rows, values) of those that are not zero, by ascending value; rows are numbered from ``first``."""
     rows = np.flatnonzero(values)
     rows = rows[np.argsort(values[rows], kind="stable")]

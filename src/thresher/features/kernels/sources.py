@@ -21,13 +21,13 @@ from thresher.features.kernels.columns import (
     ColumnKernel,
     FittedKernels,
     SortedColumns,
-    columns_of,
     sorted_columns,
+    sorted_columns_of,
     take_ranges,
 )
 from thresher.loops import alignment as loops
 
-ENTRY_COST = 32  # what an entry costs beside a product: it is sorted, and takes part in many sums
+SORTED_COST = 32  # what an entry costs beside a product: it is sorted, and takes part in many sums
 
 
 class Alignments(NamedTuple):
@@ -61,7 +61,7 @@ class Alignment(Score):
     @property
     def work(self) -> int:
         """See Score."""
-        return ENTRY_COST * self.vectors
+        return SORTED_COST * self.vectors
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: ColumnScaling | None = None) -> np.ndarray:
         """See Score."""
@@ -114,7 +114,7 @@ def with_gammas(design: Design, kernel: ColumnKernel, gammas: np.ndarray) -> tup
     return ScaledDesign(design, Scaling(factor, None)), kernel.with_gamma(1.0)
 
 
-VALUES_AT_ONCE = 1 << 21  # of a kernel of several columns: 16 MiB
+KERNEL_VALUES = 1 << 21  # of a kernel of several columns: 16 MiB
 VALUE_COST = 8  # what a value of such a kernel costs, in times that a product takes
 
 
@@ -175,7 +175,7 @@ class ColumnKernelSource:
 
     def columns(self, ids: np.ndarray) -> SortedColumns:
         """The columns of some kernels, laid out kernel by kernel."""
-        return columns_of(self.design.take(self.design.ids_here(ids)))
+        return sorted_columns_of(self.design.take(self.design.ids_here(ids)))
 
 
 class ListedKernelSource:
@@ -188,7 +188,7 @@ class ListedKernelSource:
             self._kernels = tuple(map(ColumnKernel.with_gamma, listed.kernels, gammas.tolist()))
         used, place = np.unique(listed.members, return_inverse=True)
         held = design.holds(used)
-        known = columns_of(design.take(design.ids_here(used[held])))
+        known = sorted_columns_of(design.take(design.ids_here(used[held])))
         ends_empty = SortedColumns(known.n_rows, np.append(known.indptr, known.indptr[-1]), known.rows, known.values)
         # columns that are zero everywhere are the last one
         self._columns = ends_empty.take(np.where(held, np.cumsum(held) - 1, len(known))[place])
@@ -265,7 +265,7 @@ def _gamma_by_variance(name: str, deviations: np.ndarray) -> float:
 
 def _rows_of_kernel(kernel: ColumnKernel, x: np.ndarray, deadline: float | None) -> Iterator[tuple[int, np.ndarray]]:
     """(first row, some rows of the kernel); of rbf and laplace less 1, by expm1, so that tiny gammas lose no digits."""
-    step = max(1, VALUES_AT_ONCE // len(x))
+    step = max(1, KERNEL_VALUES // len(x))
     for first in range(0, len(x), step):
         if deadline is not None and time.perf_counter() >= deadline:
             raise OutOfTime(0.0)

@@ -40,7 +40,7 @@ from thresher.features.polynomial.walks import Walks
 from thresher.loops import products
 from thresher.state import need, need_floats, need_ids
 
-MOST_ENTRIES = 1 << 22  # of a piece whose features are written down
+WRITTEN_ENTRIES = 1 << 22  # of a piece whose features are written down
 
 
 def is_sparse(design: Design) -> bool:
@@ -64,14 +64,9 @@ class ProductDesign(MadeDesign):
         self._pairs: Walks | Tiles = Walks(base) if self.sparse else Tiles(base)
 
     @property
-    def visited(self) -> int:
-        """Number of columns whose products the last scan looked at."""
-        return learnt(self, LastScan).visited
-
-    @property
     def visited_share(self) -> float:
-        """See Design: of those whose products it looked at."""
-        return self.visited / max(1, self.base.width)
+        """See Design: of those whose products the last scan looked at."""
+        return learnt(self, LastScan).visited / max(1, self.base.width)
 
     @property
     def n_columns(self) -> int:
@@ -97,16 +92,11 @@ class ProductDesign(MadeDesign):
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; all features, each written down: for few columns."""
-        return self.generated(max(1, MOST_ENTRIES // max(1, self.shape[0] * vectors)))
-
-    def block(self, lo: int, hi: int) -> Block:
-        """See BlockSource; numbers that are no terms have columns of zeros."""
-        pairs = pairs_of(np.arange(lo, hi))
-        return self._made(pairs, self.polynomial.factors(pairs))
+        return self.generated(max(1, WRITTEN_ENTRIES // max(1, self.shape[0] * vectors)))
 
     def take(self, ids: np.ndarray) -> Block:
-        """See Design; float64, with the factors of the kernel."""
-        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        """See Design; float64, with the factors of the kernel; numbers that are no terms have columns of zeros."""
+        pairs = pairs_of(ids)
         return self._made(pairs, self.polynomial.factors(pairs))
 
     def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
@@ -143,7 +133,7 @@ class ProductDesign(MadeDesign):
 
     def holds(self, ids: ArrayLike) -> np.ndarray:
         """See Design."""
-        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        pairs = pairs_of(ids)
         return np.all((pairs < 0) | self.base.holds(np.maximum(pairs, 0)), axis=-1)
 
     def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
@@ -157,7 +147,7 @@ class ProductDesign(MadeDesign):
     def _renumbered(self, ids: ArrayLike, of_columns: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         if self.base.ids is None:
             return np.asarray(ids, dtype=np.int64)
-        pairs = pairs_of(np.asarray(ids, dtype=np.int64))
+        pairs = pairs_of(ids)
         there = pairs >= 0
         pairs[there] = of_columns(pairs[there])
         return numbers_of(*pairs.T)
@@ -248,7 +238,7 @@ class ProductFeatures(MadeFeatures, kind="products"):
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures: "a*b", "a^2" or "a"."""
-        pairs = pairs_of(np.asarray(ids, dtype=np.int64)).tolist()
+        pairs = pairs_of(ids).tolist()
         return [label(i) if j < 0 else f"{label(i)}^2" if i == j else f"{label(i)}*{label(j)}" for i, j in pairs]
 
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:

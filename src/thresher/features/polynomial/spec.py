@@ -23,7 +23,7 @@ from thresher.state import register
 
 TOO_LARGE, TOO_SMALL = 1e30, 1e-30  # the largest |x| of scaled columns whose products are made
 HEREDITY = (None, "strong", "weak")
-VECTOR_ENTRIES = 1 << 24  # of all vectors of a scan; where there would be more, there are several scans
+HEREDITY_ENTRIES = 1 << 24  # of all vectors of a scan; where there would be more, there are several scans
 
 
 class HereditaryTerms(EachColumn):
@@ -47,7 +47,7 @@ class HereditaryTerms(EachColumn):
             places = [] if self.both else _parents(design, request).tolist()
             searches += [Search(design, request, lists, place) for place in (None, *places)]
         widest = max(len(request.V) for request in requests)
-        at_a_time = max(1, VECTOR_ENTRIES // max(1, widest * design.shape[0]))
+        at_a_time = max(1, HEREDITY_ENTRIES // max(1, widest * design.shape[0]))
         for lo in range(0, len(searches), at_a_time):
             some = searches[lo : lo + at_a_time]
             vectors = [search.vectors() for search in some]

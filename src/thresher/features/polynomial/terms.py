@@ -67,7 +67,7 @@ def numbers_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return _before(b) + a
 
 
-def pairs_of(numbers: np.ndarray) -> np.ndarray:
+def pairs_of(numbers: ArrayLike) -> np.ndarray:
     """The columns of products, by their numbers.
 
     Parameters
@@ -111,7 +111,7 @@ def _before(b: np.ndarray) -> np.ndarray:
     return np.where(b % 2 == 0, b // 2 * (b + 1), (b + 1) // 2 * b)
 
 
-SURE = 1.0 + 1e-6  # bounds are sums that are rounded
+ROUNDED_UP = 1.0 + 1e-6  # bounds are sums that are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ class TermSums(Score):
             squares = readonly(z * z)
             dense.row_dots(squares, self.V, 0, len(z), part[k : 2 * k])
             dense.row_dots(squares, size, 0, len(z), part[2 * k :])
-            part[2 * k :] = SURE * np.sqrt(part[2 * k :])
+            part[2 * k :] = ROUNDED_UP * np.sqrt(part[2 * k :])
             out[:, start - lo : stop - lo] = part
         return out
 

@@ -20,8 +20,8 @@ from thresher.features.polynomial.terms import LastScan, numbers_of
 from thresher.loops import dense
 
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
-CHUNK_ROWS = 2048  # rows that are summed in single precision
-ERROR = 1.01 * (CHUNK_ROWS + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
+TILE_CHUNK = 2048  # rows that are summed in single precision
+ERROR = 1.01 * (TILE_CHUNK + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
 UNDERFLOW = 1e-36  # what underflow may take away for each row, relative to the lengths
 SURELY = 2048  # pairs that are scored first where more may be above the bar
 MOST_ROUNDED = 1 << 30  # bytes of columns in single precision that are kept from scan to scan
@@ -92,7 +92,7 @@ class Gram:
         A, long_a = self.columns.open().roughly(self.order[first])
         B, long_b = self.columns.open().roughly(self.order[second])
         n = A.shape[1]
-        chunks = [slice(lo, lo + CHUNK_ROWS) for lo in range(0, n, CHUNK_ROWS)]
+        chunks = [slice(lo, lo + TILE_CHUNK) for lo in range(0, n, TILE_CHUNK)]
         sums: list[np.ndarray] = []
         for v in self.rough_V:
             total = (A[:, chunks[0]] * v[chunks[0]]) @ B[:, chunks[0]].T

@@ -19,7 +19,7 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Scattered, Stage
 from thresher.data.scan.reducers import Reducer, best_first, passing
 from thresher.data.scan.sources import Reference, reference
-from thresher.features.polynomial.terms import SURE, LastScan, Terms, factors_of, numbers_of, raw_columns, sifted
+from thresher.features.polynomial.terms import ROUNDED_UP, LastScan, Terms, factors_of, numbers_of, raw_columns, sifted
 from thresher.loops import products
 
 SOME = 4096  # columns that are scored first
@@ -195,7 +195,7 @@ class Walks:
             lambda lo, hi: products.column_sums(*arrays, lo, hi, sums), ranges_between(cuts, columns.size), entries=work
         )
         up, down = sums[products.UP], sums[products.DOWN]
-        bounds = SURE * (up + down if self.signed else np.maximum(up, down))
+        bounds = ROUNDED_UP * (up + down if self.signed else np.maximum(up, down))
         return np.concatenate([sums[products.LINEAR], sums[products.SQUARE], bounds])
 
     def _reach(self, gates: list[Gate], terms: Terms, bars: np.ndarray) -> int:
@@ -207,7 +207,7 @@ class Walks:
         factor = max(top * top * kernel.product_factor, top * kernel.linear_factor, top * top * float(kernel.gamma))
         least = np.inf
         for gate in gates:
-            size = SURE * factor * gate.length
+            size = ROUNDED_UP * factor * gate.length
             if size > 0.0:
                 least = min(least, float(np.sqrt(max(0.0, gate.bar(bars)[0]))) / size)
         return int(np.searchsorted(self._falling, -max(least, 1.0), side="right"))
