@@ -49,7 +49,7 @@ class Features:
     excluded : tuple of int, default=()
         Units that must not be, sorted.
     labels : ndarray of shape (n_units,), default=None
-        What each unit is called; None: units are columns of the design, which have a number.
+        Labels of all units; None: units are columns of the design, which have a number.
     """
 
     design: Design

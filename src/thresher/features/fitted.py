@@ -67,8 +67,8 @@ class FittedFeatures(OfKind, ABC):
     labels: GroupLabels | None = field(default=None, kw_only=True, repr=False)
     column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, repr=False)
 
-    candidate: ClassVar[str] = "column"  # what one of those is called that could be selected
-    plural: ClassVar[str] = "features"  # what features are called where they are listed
+    candidate: ClassVar[str] = "column"  # a word for one of those that could be selected
+    plural: ClassVar[str] = "features"  # a word for features where they are listed
     varies: ClassVar[str] = "column"  # what importance is the standard deviation of
 
     # what the data must be
@@ -213,7 +213,7 @@ class FittedFeatures(OfKind, ABC):
         """What the features ``ids`` are made of, sorted: by default themselves."""
         return ids
 
-    def called(self, j: int) -> str:
+    def shown_name(self, j: int) -> str:
         """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
         return str(j) if self.column_names is None else repr(str(self.column_names[j]))
 
@@ -375,9 +375,9 @@ class MadeFeatures(FittedFeatures):
         """See FittedFeatures."""
         return [label(int(j)) for j in inputs]
 
-    def check_inputs(self, columns: Any, called: Callable[[int], str]) -> None:
-        """Raise InvalidDataError for values that nothing can be made of; ``called`` names one of the ``columns``."""
-        check_columns(columns, called)
+    def check_inputs(self, columns: Any, shown_name: Callable[[int], str]) -> None:
+        """Raise InvalidDataError for values that nothing can be made of; ``shown_name`` names one of the columns."""
+        check_columns(columns, shown_name)
 
     def columns(self, X: Any, ids: np.ndarray) -> Any:
         """See FittedFeatures."""
@@ -410,7 +410,7 @@ class MadeFeatures(FittedFeatures):
         """(columns of X that the features ``ids`` are made of, their numbers)."""
         inputs = self.inputs(ids)
         columns = self.input_columns(X, inputs)
-        self.check_inputs(columns, lambda place: self.called(int(inputs[place])))
+        self.check_inputs(columns, lambda place: self.shown_name(int(inputs[place])))
         return columns, inputs
 
     def _made(self, columns: Any, inputs: np.ndarray, ids: np.ndarray) -> Any:

@@ -75,7 +75,7 @@ class HashedFeatures(NumberedFeatures):
     bits: int
     named: ClassVar[bool] = False
 
-    def called(self, j: int) -> str:
+    def shown_name(self, j: int) -> str:
         """See FittedFeatures: an input is a feature."""
         return f"hash{j}"
 
@@ -98,4 +98,4 @@ class HashedFeatures(NumberedFeatures):
 
     def names(self, ids: Sequence[int] | np.ndarray, label: Label) -> list[str]:
         """See FittedFeatures."""
-        return [self.called(int(j)) for j in ids]
+        return [self.shown_name(int(j)) for j in ids]

@@ -176,7 +176,7 @@ class Base:
             raise InvalidDataError(f"the Design is already scaled: set scale=None, got {scale!r}")
         with trace.step("validate", *design.check_cost()):
             anchor, table = design.statistics(row_weights)
-        check_finite(table, design, columns.called)
+        check_finite(table, design, columns.shown_name)
         digest = fingerprint(design, table, samples.by_row(labels), columns.n_columns)
         return cls(design, anchor, table, row_weights, weights, columns, digest, trace)
 

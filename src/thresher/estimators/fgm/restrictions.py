@@ -20,7 +20,7 @@ def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: Col
         forced = check.column_numbers("always_include", always_include, n_columns, names)
         excluded = check.column_numbers("exclude", exclude, n_columns, names)
     else:
-        given = grouping(groups, n_columns, _numbers(n_columns, names), columns.called)
+        given = grouping(groups, n_columns, _numbers(n_columns, names), columns.shown_name)
         noun, names, count = "group", given.labels, given.labels.size
         forced = group_numbers("always_include", always_include, given.labels)
         excluded = group_numbers("exclude", exclude, given.labels)

@@ -221,7 +221,7 @@ class BagClassifier(TransformerMixin, FGMBase):
             )
             warnings.warn(message, MissingBagsWarning, stacklevel=3)
         own = grouped(bags, X.shape[0])
-        check_columns(X, self._instance_features.called)
+        check_columns(X, self._instance_features.shown_name)
         return BagRows(X, own.bags), own.names
 
     def __sklearn_tags__(self) -> Any:

@@ -51,16 +51,16 @@ class Inputs:
             need(rising, "edges of the inputs must begin at 0 and not decrease")
 
 
-def check_signs(word: str, columns: Block, called: Callable[[int], str]) -> None:
-    """Raise InvalidDataError if there are negative values; ``word`` is the feature map, ``called`` names a column."""
+def check_signs(word: str, columns: Block, shown_name: Callable[[int], str]) -> None:
+    """Raise InvalidDataError for a negative value; ``word`` is the feature map, ``shown_name`` names a column."""
     _, indptr, rows, values = columns.stored_columns(0, columns.shape[1])
     if values.min(initial=0.0) >= 0.0:
         return
     entry = int(np.argmax(values < 0.0))
     place = int(np.searchsorted(indptr, entry, side="right")) - 1
     raise InvalidDataError(
-        f"Negative values in data: column {called(place)} of X has the value {values[entry]:g} in row {rows[entry]}, "
-        f'but feature_map="{word}" is for values that are not negative: shift the column, or use '
+        f"Negative values in data: column {shown_name(place)} of X has the value {values[entry]:g} in row "
+        f'{rows[entry]}, but feature_map="{word}" is for values that are not negative: shift the column, or use '
         'feature_map="additive_gaussian"'
     )
 
@@ -173,17 +173,17 @@ class InputMap(FeatureMap):
                     f'feature_map="{self.word}" is for values that are not negative, but the Design given as X shifts '
                     "its columns: scale them without a shift"
                 )
-        design = MappedDesign(given, self, Inputs(factor, base.mean, base.largest.copy()), base.columns.called)
+        design = MappedDesign(given, self, Inputs(factor, base.mean, base.largest.copy()), base.columns.shown_name)
         return MappedColumns(design=design, scale=scale, **expanded_units(base, design, restrictions))
 
 
 class MappedDesign(ExpandedDesign):
-    """The numbers that ``kernel`` makes of the columns of ``base``, raw values; ``called`` names a column of X."""
+    """The numbers that ``kernel`` makes of the columns of ``base``, raw values; ``shown_name`` names a column of X."""
 
-    def __init__(self, base: Design, kernel: InputMap, inputs: Inputs, called: Callable[[int], str] = str):
+    def __init__(self, base: Design, kernel: InputMap, inputs: Inputs, shown_name: Callable[[int], str] = str):
         size = kernel.size(base.shape[0])
         super().__init__(base, size, size if kernel.written_down else 1)
-        self.kernel, self.inputs, self.called = kernel, inputs, called
+        self.kernel, self.inputs, self.shown_name = kernel, inputs, shown_name
 
     def learnt(self, ids: np.ndarray, columns: Block | None = None) -> Inputs:
         """What the maps of the inputs ``ids`` need; their ``columns`` are read if that is more than is known."""
@@ -196,7 +196,7 @@ class MappedDesign(ExpandedDesign):
         """See ExpandedDesign."""
         columns, in_X = self.base.take(inputs), self.base.ids_in_X(inputs)
         if self.kernel.positive_only:
-            check_signs(self.kernel.word, columns, lambda place: self.called(int(in_X[place])))
+            check_signs(self.kernel.word, columns, lambda place: self.shown_name(int(in_X[place])))
         return self.kernel.block(columns, self.learnt(inputs, columns), self.size)
 
 
@@ -251,12 +251,12 @@ class MappedFeatures(ExpandedFeatures, kind="inputs"):
             ranked_by=f"ranked by the length of the weights of the {self.size} numbers that the kernel makes of each",
         )
 
-    def check_inputs(self, columns: Any, called: Callable[[int], str]) -> None:
+    def check_inputs(self, columns: Any, shown_name: Callable[[int], str]) -> None:
         """See MadeFeatures: some kernels are for values that are not negative."""
-        super().check_inputs(columns, called)
+        super().check_inputs(columns, shown_name)
         values = columns.data if sparse.issparse(columns) else columns
         if self.kernel.positive_only and values.min(initial=0.0) < 0.0:
-            check_signs(self.kernel.word, stored_block(columns), called)
+            check_signs(self.kernel.word, stored_block(columns), shown_name)
 
     def numbers_of(self, columns: Any, inputs: np.ndarray) -> Block:
         """See ExpandedFeatures."""

@@ -225,7 +225,7 @@ def _check_integer(name: str, value: Any, least: int, most: int) -> None:
 
 
 def write_waves(angle: np.ndarray, lengths: Iterable[Any], out: np.ndarray) -> None:
-    """Length cos k angle and length sin k angle for k = 1, 2, ...: by turning on, several times faster than functions."""
+    """Write length cos k angle and length sin k angle for k = 1, 2, ...: several times faster than the functions."""
     first, now = np.exp(1j * angle), np.ones(angle.size, dtype=complex)
     for place, length in enumerate(lengths):
         now *= first

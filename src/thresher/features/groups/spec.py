@@ -26,7 +26,7 @@ class Groups:
     ----------
     of : array-like of shape (n_features,), list of lists, or dict of lists
         The label of each column (integers or strings; None or NaN: in no group), or for each group its columns, by
-        number or, for a data frame, by name. Lists may overlap; they are called by their places, or by the keys of a
+        number or, for a data frame, by name. Lists may overlap; their labels are their places, or the keys of a
         dict.
     weights : {"size", "none"} or array-like of shape (n_groups,), default="size"
         The weight of each group: its number of columns, so that large groups are not preferred; 1; or given, in the
@@ -71,7 +71,7 @@ class Tree:
     weights : {"size", "none"} or array-like of shape (n_nodes,), default="size"
         As in Groups; without weights ("none") a node always has at least the score of those below it.
     names : sequence of str, default=None
-        What nodes are called in ``selection_.groups``. None: by number.
+        Labels of the nodes in ``selection_.groups``. None: their numbers.
 
     Examples
     --------
@@ -93,10 +93,10 @@ class Tree:
         _check_weights(self.weights)
 
 
-def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callable[[int], str] = str) -> Grouping:
+def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, shown_name: Callable[[int], str] = str) -> Grouping:
     """The Grouping that a user describes: Groups, Tree, or labels or lists, which are short for Groups.
 
-    ``called`` names a column in messages, and where it is a group of its own.
+    ``shown_name`` names a column in messages, and where it is a group of its own.
     """
     if isinstance(given, Tree):
         return _grouping_of_tree(given, n_columns)
@@ -113,13 +113,13 @@ def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callabl
     left = np.flatnonzero(np.bincount(entries, minlength=n_columns) == 0)
     if left.size and given.ungrouped == "error":
         raise ValueError(
-            f"{left.size} of the {n_columns} columns are in no group, the first is column {called(int(left[0]))}: add "
-            'them to groups, or use Groups(..., ungrouped="single") or "drop" (--ungrouped)'
+            f"{left.size} of the {n_columns} columns are in no group, the first is column {shown_name(int(left[0]))}: "
+            'add them to groups, or use Groups(..., ungrouped="single") or "drop" (--ungrouped)'
         )
     if left.size and given.ungrouped == "single":
         entries, sizes = np.concatenate([entries, left]), np.concatenate([sizes, np.ones_like(left)])
         omega = np.concatenate([omega, np.ones(left.size)])
-        alone = np.array([f"column {called(int(j))}" for j in left], dtype=object)
+        alone = np.array([f"column {shown_name(int(j))}" for j in left], dtype=object)
         labels = np.concatenate([labels.astype(object), alone])
     if not sizes.size:
         raise ValueError("groups has no groups: give at least one")
@@ -246,7 +246,7 @@ def _grouping_of_tree(tree: Tree, n_columns: int) -> Grouping:
     return Grouping(labels[nodes], columns, np.sort(columns), units)
 
 
-def _walked(parent: np.ndarray, called: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
+def _walked(parent: np.ndarray, shown_name: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
     """(nodes in the order of a walk from the roots, for each of its places where those below end)."""
     count = parent.size
     order = np.argsort(parent, kind="stable")  # children of each node, ascending
@@ -262,7 +262,7 @@ def _walked(parent: np.ndarray, called: Callable[[int], str]) -> tuple[np.ndarra
         v = int(np.setdiff1d(np.arange(count), walk)[0])
         for _ in range(count):  # ends in a cycle
             v = above[v]
-        raise ValueError(f"the tree has a cycle: node {called(v)} is above itself")
+        raise ValueError(f"the tree has a cycle: node {shown_name(v)} is above itself")
     sizes = [1] * (count + 1)  # of the tree below each node, and of all: -1 is above roots
     for v in reversed(walk):
         sizes[above[v]] += sizes[v]

@@ -40,7 +40,7 @@ class Bags:
 
 
 class Grouped(NamedTuple):
-    """The bags of some rows, and what they are called: sorted, one for each."""
+    """The bags of some rows, and their names: sorted, one for each."""
 
     bags: Bags
     names: np.ndarray

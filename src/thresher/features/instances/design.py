@@ -56,8 +56,8 @@ def _content(X: Any, row: int) -> tuple[bytes, ...]:
     if not sparse.issparse(X):
         return ((X[row] + 0.0).tobytes(),)  # there are two zeros, which are equal
     own = slice(X.indptr[row], X.indptr[row + 1])
-    there = X.data[own] != 0.0
-    return X.indices[own][there].astype(np.int64).tobytes(), X.data[own][there].tobytes()
+    nonzero = X.data[own] != 0.0
+    return X.indices[own][nonzero].astype(np.int64).tobytes(), X.data[own][nonzero].tobytes()
 
 
 class Instances(NamedTuple):
@@ -86,12 +86,12 @@ class Instances(NamedTuple):
 
 def instances_of(X: Any, weights: np.ndarray) -> Instances:
     """The instances of X, whose rows have these weights."""
-    there = np.flatnonzero(weights > 0)
-    some = X if there.size == X.shape[0] else X[there]
+    weighted = np.flatnonzero(weights > 0)
+    some = X if weighted.size == X.shape[0] else X[weighted]
     first, number = np.unique(distinct_rows(some), return_inverse=True)
     owner = np.full(X.shape[0], -1)
-    owner[there] = number
-    return Instances(there[first], owner)
+    owner[weighted] = number
+    return Instances(weighted[first], owner)
 
 
 def on_scale(X: Any, factor: np.ndarray | None) -> Any:
@@ -184,8 +184,8 @@ def _bag_by_bag(X: Any, bags: Bags, factor: np.ndarray | None) -> Any:
     rows = X[bags.order]
     if sparse.issparse(rows):
         rows = on_scale(rows, factor)
-        there, places = np.unique(rows.indices, return_inverse=True)  # products take time for every column
-        return sparse.csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], there.size))
+        used, places = np.unique(rows.indices, return_inverse=True)  # products take time for every column
+        return sparse.csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], used.size))
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     if factor is not None:
         rows *= factor

@@ -148,8 +148,8 @@ class ProductDesign(MadeDesign):
         if self.base.ids is None:
             return np.asarray(ids, dtype=np.int64)
         pairs = pairs_of(ids)
-        there = pairs >= 0
-        pairs[there] = of_columns(pairs[there])
+        columns = pairs >= 0
+        pairs[columns] = of_columns(pairs[columns])
         return numbers_of(*pairs.T)
 
 

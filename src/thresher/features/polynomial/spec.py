@@ -92,9 +92,9 @@ class Search:
     def reducer(self) -> TopK:
         """Keeps the best columns: as many as wanted, and as many as may be left out afterwards."""
         terms = self.design.terms
-        there = terms.linear if self.place is None else terms.product
+        eligible = terms.linear if self.place is None else terms.product
         size = self.request.size + self.request.exclude.size + 1
-        return TopK(size, np.flatnonzero(~there), summed=True)
+        return TopK(size, np.flatnonzero(~eligible), summed=True)
 
     def keep(self, columns: np.ndarray, squares: np.ndarray) -> None:
         """Keep the terms made of ``columns``, which have these squared scores."""
@@ -128,8 +128,8 @@ def _allowed(design: ProductDesign, request: RankingRequest, pairs: np.ndarray, 
     """The terms of some pairs that are not left out and have a score."""
     first, second = pairs.T
     numbers = numbers_of(first, second)
-    there = (first != second) | design.terms.square[first]
-    keep = there & (squares > 0.0) & ~np.isin(numbers, request.exclude)
+    known = (first != second) | design.terms.square[first]
+    keep = known & (squares > 0.0) & ~np.isin(numbers, request.exclude)
     return numbers[keep], squares[keep]
 
 
@@ -283,7 +283,7 @@ class Polynomial(FeatureMap):
         size = base.largest * factors_of(columns, np.arange(columns.width))
         most = float(size.max(initial=0.0))
         if most > TOO_LARGE or 0.0 < most < TOO_SMALL:
-            column = base.columns.called(int(columns.ids_in_X(np.argmax(size, keepdims=True))[0]))
+            column = base.columns.shown_name(int(columns.ids_in_X(np.argmax(size, keepdims=True))[0]))
             raise InvalidDataError(
                 f"column {column} of X has values of up to {most:.3g} on the scale of the fit, the largest of all: "
                 f"their products are too {'large' if most > 1.0 else 'small'} to be computed; use scale='max'"

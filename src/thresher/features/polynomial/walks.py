@@ -163,7 +163,7 @@ class Walks:
         """All terms that may be kept: columns from the most frequent on, as long as they may be in a pair that is kept.
 
         A column is scored, then walked through for each gate, which has a bar and an order of its own. This scan needs
-        about as many columns as the ``last`` one, and notes its own there.
+        about as many columns as the ``last`` one, which then has the numbers of this one.
         """
         ends, first = np.cumsum(reducer.gates(len(V))).tolist(), max(FIRST, last.alive)
         gates = [Gate(place, slice(start, end), V, FIRST) for place, (start, end) in enumerate(pairwise([0, *ends]))]
