@@ -283,8 +283,8 @@ def test_a_class_with_fewer_groups_is_told():
 
     def features(columns, sizes):
         members = Members(np.array(columns), np.array(sizes))
-        units = SimpleNamespace(members=lambda units: members)
-        return SimpleNamespace(units=units, noun="group", design=SimpleNamespace(ids_in_X=np.asarray))
+        units = SimpleNamespace(members=lambda units: members, noun="group")
+        return SimpleNamespace(units=units, design=SimpleNamespace(ids_in_X=np.asarray))
 
     found, plan = features([2, 3, 7], [2, 1]), SimpleNamespace(wanted=2)
     assert counts_of_classes(selection, found).tolist() == [2, 1]

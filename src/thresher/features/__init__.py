@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.features.additive.spec import AdditiveKernel
     from thresher.features.base import FeatureMap, Features, column_units, measured_spread
     from thresher.features.expanded import EachInput, ExpandedDesign, ExpandedFeatures, ExpandedUnits, expanded_units
-    from thresher.features.fitted import FittedFeatures, MadeFeatures
-    from thresher.features.fitted_columns import ColumnFeatures
+    from thresher.features.fitted import FittedFeatures
+    from thresher.features.fitted_columns import ColumnFeatures, MadeFeatures
     from thresher.features.samples import Base, Restrictions, Samples
 
 _MODULES = {
@@ -43,7 +43,7 @@ _MODULES = {
     "Generated": "thresher.data.scan.pieces",
     "GroupUnits": "thresher.data.designs.units",
     "MadeDesign": "thresher.data.designs.made",
-    "MadeFeatures": "thresher.features.fitted",
+    "MadeFeatures": "thresher.features.fitted_columns",
     "Restrictions": "thresher.features.samples",
     "Samples": "thresher.features.samples",
     "Units": "thresher.data.designs.units",

@@ -214,12 +214,7 @@ class FeatureMap(ABC):
 
     @property
     def needs_elimination(self) -> str:
-        """What of the map needs elimination, since growth alone cannot keep it; empty: nothing."""
-        return ""
-
-    @property
-    def proof_note(self) -> str:
-        """A sentence that the proof of a fit ends with; empty: none."""
+        """What of the map needs elimination, since growth alone cannot keep it, nor count by it; empty: nothing."""
         return ""
 
     def check(self, scale: str | None, restrictions: Restrictions) -> None:  # noqa: B027 (optional)

@@ -19,7 +19,8 @@ from thresher.data.designs.units import GroupUnits, Members, SumOfSquares, Units
 from thresher.data.scan.pieces import Cost, Piece
 from thresher.data.scan.reducers import Ranked, Reducer
 from thresher.features.base import column_units
-from thresher.features.fitted import Label, MadeFeatures
+from thresher.features.fitted import Label
+from thresher.features.fitted_columns import MadeFeatures
 from thresher.features.samples import Base, Restrictions
 from thresher.loops import levels
 

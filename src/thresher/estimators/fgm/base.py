@@ -239,7 +239,9 @@ class FGMBase(Described, PathClassifier):
         check_is_fitted(self)
         wanted, always_include = getattr(self, self.number_parameter), getattr(self, "always_include", None)
         each = bool(self.per_class) and self.classes_.size > 2
-        return proven(self.selection_, wanted, always_include, each=each) + self._feature_map().proof_note
+        needs = self._feature_map().needs_elimination
+        note = f" That counts {self.fitted_features_.candidate}s which {needs} does not allow, too." if needs else ""
+        return proven(self.selection_, wanted, always_include, each=each) + note
 
     @property
     def _criterion(self) -> Criterion:

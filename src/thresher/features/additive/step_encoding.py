@@ -66,10 +66,8 @@ class StepBlock(Block):
         """See Block; only whole inputs stay as they are."""
         ids = np.asarray(ids, dtype=np.int64)
         inputs = BlockNumbering(self.size).whole_blocks(ids)
-        return ArrayBlock(self._dense(ids), self.workers) if inputs is None else self.take_inputs(inputs)
-
-    def take_inputs(self, inputs: np.ndarray) -> "StepBlock":
-        """A block of all numbers of ``inputs``, in that order, copied."""
+        if inputs is None:
+            return ArrayBlock(self._dense(ids), self.workers)
         sizes = self.indptr[inputs + 1] - self.indptr[inputs]
         places = end_to_end(self.indptr[inputs], sizes)
         indptr = np.concatenate([[0], np.cumsum(sizes)])

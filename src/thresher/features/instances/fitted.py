@@ -80,11 +80,6 @@ class BagRows(NamedTuple):
     bags: Bags
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(bags, columns)."""
-        return self.bags.count, self.X.shape[1]
-
-    @property
     def dtype(self) -> np.dtype:
         """That of the rows."""
         return self.X.dtype

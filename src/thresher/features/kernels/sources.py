@@ -16,7 +16,8 @@ from thresher.data.scan.pieces import OutOfTime
 from thresher.data.scan.reducers import Collect
 from thresher.data.scan.scores import ColumnScaling, Score
 from thresher.errors import InvalidDataError
-from thresher.features.fitted import Label, MadeFeatures
+from thresher.features.fitted import Label
+from thresher.features.fitted_columns import MadeFeatures
 from thresher.features.kernels.columns import (
     ColumnKernel,
     FittedKernels,

@@ -21,7 +21,8 @@ from thresher.data.scan.reducers import Reducer, distinct
 from thresher.data.scan.scores import ColumnScaling, Correlation, Score
 from thresher.data.scan.sources import reference
 from thresher.errors import UnsupportedDesignError
-from thresher.features.fitted import Label, MadeFeatures
+from thresher.features.fitted import Label
+from thresher.features.fitted_columns import MadeFeatures
 from thresher.features.polynomial.terms import (
     MOST_INPUTS,
     LastScan,

@@ -223,11 +223,6 @@ class Polynomial(FeatureMap):
         """See FeatureMap."""
         return "" if self.heredity is None else "heredity"
 
-    @property
-    def proof_note(self) -> str:
-        """See FeatureMap."""
-        return "" if self.heredity is None else " That counts terms which heredity does not allow, too."
-
     def check(self, scale: str | None, restrictions: Restrictions) -> None:
         """See FeatureMap."""
         if restrictions.grouping is not None:

@@ -51,12 +51,10 @@ class Rough(NamedTuple):
 
     def scores(self) -> tuple[np.ndarray, np.ndarray]:
         """(scores (k, pairs) nearly, what they may be off by)."""
-        size, sums, off = np.multiply.outer(*self.lengths), [], []
-        for r, part in enumerate(self.sums):
-            unit = self.unit[r] * size
-            sums.append((part * unit).ravel())
-            off.append((self.off * np.multiply.outer(self.roots[0][r], self.roots[1][r]) + self.tiny * unit).ravel())
-        return np.array(sums), np.array(off)
+        unit = self.unit[:, None, None] * np.multiply.outer(*self.lengths)
+        roots = self.roots[0][:, :, None] * self.roots[1][:, None, :]
+        scores, off = np.array(self.sums) * unit, self.off * roots + self.tiny * unit
+        return scores.reshape(len(scores), -1), off.reshape(len(off), -1)
 
 
 class Gram:
