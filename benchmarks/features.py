@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from thresher.features.base import Base, Restrictions, Samples
 from thresher.features.fitted_columns import ColumnFeatures
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.results import Trace
 
 

@@ -11,7 +11,7 @@ from benchmarks.linear.data import SETS, real_set
 from thresher import AlignmentPath, AlignmentPathClassifier, KernelPath
 from thresher.data.input.validation import as_design, checked_sparse
 from thresher.estimators.alignment.svm import FoldSVMs, TrainingSet
-from thresher.features.kernels.column_kernel import ColumnKernel
+from thresher.features.kernels.columns import ColumnKernel
 from thresher.features.kernels.sources import ColumnKernelSource
 
 TRAINING_ROWS = ("arcene", "madelon", "dorothea")  # the paper uses the training rows of these

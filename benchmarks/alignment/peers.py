@@ -13,7 +13,7 @@ from sklearn.feature_selection import f_classif
 
 from thresher import alignments
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.features.kernels.column_kernel import ColumnKernel
+from thresher.features.kernels.columns import ColumnKernel
 from thresher.features.kernels.explicit import ExplicitColumns
 from thresher.features.kernels.sources import ColumnKernelSource
 
@@ -171,7 +171,7 @@ def centred_alignment(X, y, most):
     aligned = source.aligned(signs[:, None], np.ones(y.size))
     ids = np.sort(np.argsort(-aligned.values[0], kind="stable")[:most])
     ids = ids[aligned.values[0][ids] > 0.0]
-    explicit = ExplicitColumns(source.columns(ids), source.layout.fitted(ids, aligned.gamma[ids])).written
+    explicit = ExplicitColumns(source.columns(ids), source.layout.fitted(ids, aligned.gamma[ids]))
     phi = dense(explicit.phi)
     phi = (phi - phi.mean(axis=0)) / np.sqrt(aligned.trace[ids][explicit.owner])
     squares = (phi.T @ phi) ** 2

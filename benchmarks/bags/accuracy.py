@@ -21,7 +21,7 @@ from benchmarks.book import table
 from benchmarks.linear.data import SETS
 from thresher import MILESClassifier
 from thresher.features.instances.design import Bags, instances_of
-from thresher.features.instances.width import median_distance
+from thresher.features.instances.fitted import median_distance
 from thresher.optim.problems.named import as_loss
 
 NAMES, FOLDS, INNER, K, CS = ("elephant", "fox", "tiger"), 10, 5, 50, (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -18,8 +18,8 @@ from thresher import FGMClassifier
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
-from thresher.features.polynomial.numbers import pairs_of
 from thresher.features.polynomial.spec import Polynomial
+from thresher.features.polynomial.terms import pairs_of
 from thresher.features.polynomial.tiles import LARGEST, WIDEST
 
 PLANTED, ROUNDS, LIMIT = 10, 3, 300

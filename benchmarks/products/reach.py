@@ -73,7 +73,7 @@ def fitted(data, number, options):
     """The Fitted of one fit, in a process of its own; a small one before it loads the compiled loops."""
     visited, told, small = [], [], made(2_000, 3_000, 2)
     fit(small, number, options)
-    scans.watch(lambda design, score, reducer: visited.append(design.visited))
+    scans.watch(lambda design, score, reducer: visited.append(round(design.visited_share * design.base.width)))
 
     grew = peak_growth(lambda: told.append(scans.timed(lambda: fit(data, number, options))), pause=0.01)
     clf, seconds = told[0]

@@ -21,7 +21,7 @@ from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
 
 PRODUCTS = Polynomial(coef0=0.0, interaction_only=True)  # linear terms would raise the bar: there are none
@@ -109,8 +109,9 @@ def compared(case, design, everything, kept):
     if not np.allclose(squares, theirs, rtol=1e-9, atol=0.0):
         raise AssertionError("the scores of both scans differ")
     ours, all_pairs = times["pruned"].median, times["all"].median
+    visited = round(design.visited_share * design.base.width)
     return [
-        case.name, f"{np.count_nonzero(case.v):,}", kept, f"{design.visited:,} of {design.base.n_columns:,}",
+        case.name, f"{np.count_nonzero(case.v):,}", kept, f"{visited:,} of {design.base.n_columns:,}",
         f"{ours:.2f}", f"{all_pairs:.2f}", f"{all_pairs / ours:.1f}", f"{case.wanted:g}",
         "yes" if np.array_equal(ids, others) else f"{np.isin(ids, others).sum()} of {ids.size}",
     ]  # fmt: skip

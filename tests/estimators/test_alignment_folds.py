@@ -13,7 +13,7 @@ from thresher.estimators.alignment.svm import FoldSVMs
 from thresher.families.alignment.divergences import SquaredEuclidean
 from thresher.families.alignment.formulation import Formulation
 from thresher.families.alignment.path import follow
-from thresher.features.kernels.column_kernel import ColumnKernel
+from thresher.features.kernels.columns import ColumnKernel
 from thresher.features.kernels.sources import ColumnKernelSource
 from thresher.results import Trace
 

@@ -238,10 +238,16 @@ def test_one_hot_blocks_by_their_prefix():
         (Groups(LABELS, weights=np.ones(9)), r"one entry for each of the 10 groups, got shape \(9,\)"),
         (Groups(LABELS, weights=-np.ones(10)), "must be positive and finite; group 0 is not"),
         (Tree(np.array([1, 2, 0, *[-1] * 40])), "the tree has a cycle: node [012] is above itself"),
-        (Tree(np.array([99, *[-1] * 40])), r"parent\[0\] is 99, which is no node .*an orphan"),
+        (
+            Tree(np.array([99, *[-1] * 40])),
+            r"parent\[0\] is 99, but the nodes of the tree are 0 to 40 .-1: a root",
+        ),
         (Tree(np.full(30, -1)), "the tree has 30 nodes, but X has 40 columns"),
         (Tree(np.full(50, -1), node=np.arange(39)), "node must have one entry for each of the 40 columns, got 39"),
-        (Tree(np.full(50, -1), node=np.arange(11, 51)), r"node\[39\] is 50, which is no node"),
+        (
+            Tree(np.full(50, -1), node=np.arange(11, 51)),
+            r"node\[39\] is 50, but the nodes of the tree are 0 to 49$",
+        ),
         (Tree(np.full(50, -1.5)), "parent must be a 1D array of integers"),
         (Tree(np.full(50, -1), names=["a"] * 50), "names must be 50 different names"),
     ],
@@ -277,8 +283,8 @@ def test_a_class_with_fewer_groups_is_told():
 
     def features(columns, sizes):
         members = Members(np.array(columns), np.array(sizes))
-        units = SimpleNamespace(members=lambda units: members)
-        return SimpleNamespace(units=units, noun="group", design=SimpleNamespace(ids_in_X=np.asarray))
+        units = SimpleNamespace(members=lambda units: members, noun="group")
+        return SimpleNamespace(units=units, design=SimpleNamespace(ids_in_X=np.asarray))
 
     found, plan = features([2, 3, 7], [2, 1]), SimpleNamespace(wanted=2)
     assert counts_of_classes(selection, found).tolist() == [2, 1]

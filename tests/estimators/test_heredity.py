@@ -12,7 +12,7 @@ from tests.problems import many_classes
 from thresher import FGMClassifier, Polynomial
 from thresher.data.designs.base import Design
 from thresher.data.scan.scores import Correlation
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.results import StopReason
 
 rng = np.random.default_rng(5)

@@ -68,13 +68,13 @@ def test_tiny_gammas_lose_no_digits():
 
 def test_kernels_that_are_computed_in_slices(monkeypatch):
     whole = alignments(X, y, UNITS)
-    monkeypatch.setattr("thresher.features.kernels.sources.VALUES_AT_ONCE", 500)
+    monkeypatch.setattr("thresher.features.kernels.sources.KERNEL_VALUES", 500)
     np.testing.assert_allclose(alignments(X, y, UNITS), whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("number", [2, 4, 8])
 def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(number, monkeypatch):
-    monkeypatch.setattr("thresher.features.kernels.explicit.VALUES_AT_ONCE", 300)
+    monkeypatch.setattr("thresher.features.kernels.explicit.PREDICTION_VALUES", 300)
     clf = AlignmentPathClassifier(UNITS, path=KernelPath(step=0.02), cv=None).fit(X, y).at(number)
     assert clf.selection_.features.size <= number
     parts = [eta * written(UNITS[k], X, NEW, np.ones(90))

@@ -93,7 +93,7 @@ def test_kernels_that_take_too_many_columns(monkeypatch):
     many = np.random.default_rng(0).standard_normal((600, 2))
     with pytest.raises(InvalidDataError, match="a laplace kernel takes more than 512 explicit columns"):
         AlignmentPathClassifier("laplace", svm="linear", cv=None, path=KernelPath(step=0.5)).fit(many, many[:, 0] > 0)
-    monkeypatch.setattr("thresher.features.kernels.explicit.MOST_ENTRIES", 1000)
+    monkeypatch.setattr("thresher.features.kernels.explicit.EXPLICIT_ENTRIES", 1000)
     for options in ({"svm": "linear", "cv": None}, {"svm": "kernel", "cv": None}, {"svm": "kernel", "cv": 2}):
         with pytest.raises(InvalidDataError, match=r"more than 1,000 entries.*set max_features to fewer"):
             AlignmentPathClassifier(path=KernelPath(step=0.5), **options).fit(many, many[:, 0] > 0)

@@ -20,7 +20,7 @@ from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, Missi
 from thresher.features.instances import design as bags_module
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
-from thresher.features.instances.width import median_distance
+from thresher.features.instances.fitted import median_distance
 
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "fortran": np.asfortranarray}
 

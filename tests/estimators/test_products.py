@@ -22,9 +22,8 @@ from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.input.validation import as_design
-from thresher.features.polynomial.design import ProductDesign
-from thresher.features.polynomial.numbers import MOST_INPUTS, numbers_of
-from thresher.features.polynomial.terms import terms_of
+from thresher.features.polynomial.products import ProductDesign
+from thresher.features.polynomial.terms import MOST_INPUTS, numbers_of, terms_of
 from thresher.features.polynomial.tiles import TilePiece
 from thresher.features.polynomial.walks import WalkPiece
 from thresher.report.path_display import path_scores
@@ -222,7 +221,7 @@ def test_scores_are_products_times_weights(storage, scale):
 def test_rows_are_scored_some_at_a_time(form, monkeypatch):
     clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(FEW, y_few)
     expected = clf.decision_function(FEW)
-    monkeypatch.setattr("thresher.features.polynomial.design.MOST_ENTRIES", 20)
+    monkeypatch.setattr("thresher.features.polynomial.products.WRITTEN_ENTRIES", 20)
     np.testing.assert_allclose(clf.decision_function(form(FEW)), expected, rtol=1e-12, atol=1e-12)
 
 

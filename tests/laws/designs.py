@@ -32,11 +32,11 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.pieces import Generated, Opened, Piece, Slice
 from thresher.data.scan.sources import reference
 from thresher.data.workers import SERIAL, WINDOW, Workers
-from thresher.features.additive.design import ExpandedDesign
 from thresher.features.additive.maps import Inputs
+from thresher.features.additive.maps import MappedDesign as KernelDesign
 from thresher.features.additive.spec import AdditiveChi2, AdditiveGaussian, Intersection
 from thresher.features.instances.design import BagDesign, BagDistances, Bags
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
 from thresher.features.polynomial.terms import terms_of
 
@@ -297,7 +297,7 @@ def _expanded(kernel, storage):
 
     def make(X, workers, _):
         X = np.abs(X) if kernel.positive_only else X
-        return ExpandedDesign(MemoryDesign(STORED[storage](X, workers)), kernel, Inputs(*_inputs_of(X)))
+        return KernelDesign(MemoryDesign(STORED[storage](X, workers)), kernel, Inputs(*_inputs_of(X)))
 
     return make
 

@@ -18,9 +18,8 @@ from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.scan.reducers import Collect
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError
-from thresher.features.kernels.alignment import Alignment, alignments_of, with_gammas
-from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
-from thresher.features.kernels.sorted_columns import sorted_columns
+from thresher.features.kernels.columns import LOOP_KINDS, ColumnKernel, sorted_columns
+from thresher.features.kernels.sources import Alignment, alignments_of, with_gammas
 from thresher.loops import alignment as loops
 
 X = matrix(60, 30, seed=7)
@@ -189,7 +188,7 @@ def test_scaled_columns_are_scored_as_scaled():
 
 def test_each_column_may_have_its_own_gamma():
     gammas = 0.1 * (1.0 + np.arange(30))
-    for name in KERNELS:
+    for name in LOOP_KINDS:
         design, kernel = with_gammas(MemoryDesign(STORED["csc_int32"](X)), ColumnKernel(name), gammas)
         found = alignments_of(design, y, kernel, np.ones(60)).values[0]
         many = zip(X.T, gammas, strict=True)

@@ -39,7 +39,7 @@ def test_no_bit_depends_on_threads_or_on_what_is_kept(storage, monkeypatch):
     given, ids = storage(X), np.array([140, 3, 77, 4])
     reference = bag_design(given)
     first, second = scores(reference), scores(reference)
-    assert reference.is_cached
+    assert reference.complete is not None
     columns = reference.take(ids).toarray()
     assert np.array_equal(first, second), "computed, then kept"
     with Workers(3) as workers, ONE_BLAS_THREAD:
@@ -52,7 +52,7 @@ def test_no_bit_depends_on_threads_or_on_what_is_kept(storage, monkeypatch):
         free = bag_design(given, keep=keep)
         assert np.array_equal(scores(free), first)
         assert np.array_equal(free.take(ids).toarray(), columns)
-        assert not free.is_cached
+        assert free.complete is None
         assert free.distances.kept_bytes == 0
 
 
@@ -73,7 +73,7 @@ def test_what_is_kept_is_within_the_cache(monkeypatch):
         monkeypatch.setattr(bags_module, "CACHE", limit)
         design = bag_design(X, keep=True)
         scores(design)
-        assert (design.distances.kept_bytes > 0, design.is_cached) == (distances, similarities)
+        assert (design.distances.kept_bytes > 0, design.complete is not None) == (distances, similarities)
 
 
 def test_distances_are_computed_once_for_several_widths(monkeypatch):

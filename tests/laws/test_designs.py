@@ -34,9 +34,9 @@ from thresher.data.scan.reducers import Collect, Split, TopK, passing
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.additive.design import ExpandedDesign
+from thresher.features.expanded import ExpandedDesign
 from thresher.features.instances.design import BagDesign
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.polynomial.products import ProductDesign
 from thresher.loops import moments
 
 X = matrix(60, 150, seed=3)

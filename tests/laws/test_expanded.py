@@ -18,15 +18,14 @@ from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import as_design
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
-from thresher.features.additive import design as expanded_module
-from thresher.features.additive.design import ExpandedDesign
-from thresher.features.additive.maps import Inputs
+from thresher.features import expanded as expanded_module
+from thresher.features.additive.maps import Inputs, MappedDesign
 from thresher.features.additive.step_encoding import StepBlock
-from thresher.features.additive.units import EachInput, ExpandedUnits
-from thresher.features.base import Restrictions
 from thresher.features.columns import Columns
+from thresher.features.expanded import EachInput, ExpandedUnits
 from thresher.features.groups.spec import grouping
 from thresher.features.known import as_feature_map
+from thresher.features.samples import Restrictions
 
 X = np.abs(matrix(60, 11, seed=5))
 KERNELS = [Intersection(9), Intersection(7, 0.5), Intersection(300), AdditiveChi2(), AdditiveGaussian()]
@@ -40,7 +39,7 @@ def inputs_of(A):
 
 
 def design_of(A, kernel, storage="csc_int32", workers=workers_module.SERIAL):
-    return ExpandedDesign(MemoryDesign(STORED[storage](A, workers)), kernel, Inputs(*inputs_of(A)))
+    return MappedDesign(MemoryDesign(STORED[storage](A, workers)), kernel, Inputs(*inputs_of(A)))
 
 
 def column(kernel, x, largest=None, mean=0.0):
@@ -195,7 +194,7 @@ def test_scores_equal_brute_force(seed, kernel, size, grouped, most):
     full, parts = inputs_of(A), Inputs(*(part[there] for part in inputs_of(A)))
     csc = sparse.csc_array(A[:, there])
     base = MemoryDesign(CscBlock(csc.shape, csc.indptr, csc.indices, csc.data), ids=there, n_columns=8)
-    design, old = ExpandedDesign(base, kernel, parts), expanded_module.MOST_NUMBERS
+    design, old = MappedDesign(base, kernel, parts), expanded_module.MOST_NUMBERS
     squares = ((oracle.written_out(kernel, A, *full).T @ V) ** 2).sum(axis=1).reshape(8, -1).sum(axis=1)
     if grouped:
         found = grouping(labels, 8, lambda *_: None)
@@ -222,7 +221,7 @@ def test_scores_equal_brute_force(seed, kernel, size, grouped, most):
 
 def test_a_matrix_by_rows_costs_a_pass_for_each_piece(monkeypatch):
     monkeypatch.setattr(expanded_module, "MOST_NUMBERS", 30)
-    by_rows, by_columns = (ExpandedDesign(as_design(make(X)), Intersection(9), Inputs(*inputs_of(X)))
+    by_rows, by_columns = (MappedDesign(as_design(make(X)), Intersection(9), Inputs(*inputs_of(X)))
                            for make in (sparse.csr_array, sparse.csc_array))  # fmt: skip
     pieces = list(by_rows.pieces())
     assert len(pieces) > 3
@@ -242,7 +241,7 @@ def test_negative_values_are_refused_by_name():
     B = X.copy()
     B[7, 6] = -0.5
     for name in STORED:
-        design = ExpandedDesign(MemoryDesign(STORED[name](B)), Intersection(9), Inputs(*inputs_of(X)), "<{}>".format)
+        design = MappedDesign(MemoryDesign(STORED[name](B)), Intersection(9), Inputs(*inputs_of(X)), "<{}>".format)
         with pytest.raises(InvalidDataError, match=r"column <6> of X has the value -0.5 in row 7.*intersection"):
             design.take(np.arange(design.width))
 

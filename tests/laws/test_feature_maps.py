@@ -46,7 +46,7 @@ class Broken(SignLog):
 
     def on(self, base, samples, restrictions, *, scale, centre):
         made = super().on(base, samples, restrictions, scale=scale, centre=centre)
-        return replace(made, design=self.design(base.design))
+        return replace(made, design=self.design(base.design, size=2))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,10 @@ from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.scaled import ScaledDesign
 from thresher.data.designs.units import RankingRequest
 from thresher.data.input.validation import as_design
-from thresher.features.polynomial import heredity
-from thresher.features.polynomial.design import ProductDesign
-from thresher.features.polynomial.heredity import HereditaryTerms
-from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
-from thresher.features.polynomial.terms import terms_of
+from thresher.features.polynomial import spec as heredity
+from thresher.features.polynomial.products import ProductDesign
+from thresher.features.polynomial.spec import HereditaryTerms
+from thresher.features.polynomial.terms import n_numbers, numbers_of, pairs_of, terms_of
 
 STORAGES = {"dense": np.asarray, "csc": sparse.csc_array, "csr": sparse.csr_array}
 
@@ -72,14 +71,14 @@ def test_the_best_that_may_be_taken_are_found(seed, both, storage, at_once):
     Z = (X - (0.0 if shift is None else shift)) * scaling.factor
     M = oracle.written_out(polynomial, Z, X, excluded)
     requests = [request_of(rng, design, p, size) for size in (1, 4, 100)]
-    scans, former = [], heredity.MOST_ENTRIES
-    heredity.MOST_ENTRIES = at_once
+    scans, former = [], heredity.HEREDITY_ENTRIES
+    heredity.HEREDITY_ENTRIES = at_once
     try:
         found = HereditaryTerms(design.width, both=both).eligible(
             design, requests, lambda what, *how: scans.append(what) or what.scan(*how)
         )
     finally:
-        heredity.MOST_ENTRIES = former
+        heredity.HEREDITY_ENTRIES = former
     assert all(what is base for what in scans)
     assert len(scans) == 1 or at_once < 1 << 24
     for request, (ids, squares) in zip(requests, found, strict=True):

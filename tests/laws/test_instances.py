@@ -7,12 +7,10 @@ import pytest
 from scipy import sparse
 
 from thresher.features.instances import design as bags_module
-from thresher.features.instances import width as module
+from thresher.features.instances import fitted as module
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
-from thresher.features.instances.fitted import BagRows, InstanceFeatures
-from thresher.features.instances.prototypes import Prototypes
-from thresher.features.instances.width import median_distance
+from thresher.features.instances.fitted import BagRows, InstanceFeatures, Prototypes, median_distance
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((400, 8))
@@ -56,9 +54,9 @@ def test_differences_of_large_single_precision_do_not_overflow(own):
 
 
 @pytest.mark.parametrize("own", OWN)
-@pytest.mark.parametrize("bound", ["MOST_PAIRS", "MOST_WORK"])
+@pytest.mark.parametrize("bound", ["MEDIAN_PAIRS", "MEDIAN_WORK"])
 def test_many_pairs_are_sampled(own, bound, monkeypatch):
-    monkeypatch.setattr(module, bound, 1800 if bound == "MOST_PAIRS" else 1800 * 8)
+    monkeypatch.setattr(module, bound, 1800 if bound == "MEDIAN_PAIRS" else 1800 * 8)
     measured, distances = [], module.squared_distances
     monkeypatch.setattr(
         module, "squared_distances", lambda rows, centres: measured.append(rows.shape[0]) or distances(rows, centres)
@@ -69,7 +67,7 @@ def test_many_pairs_are_sampled(own, bound, monkeypatch):
     )
     found = [median(storage(X), OWN[own]) for storage in (np.asarray, sparse.csr_array)]
     assert found == pytest.approx([4.0, 4.0], rel=0.1)
-    assert bound == "MOST_WORK" or found[0] == pytest.approx(found[1])
+    assert bound == "MEDIAN_WORK" or found[0] == pytest.approx(found[1])
     assert max(weighed) <= 1800 < 3800, "of 3800 pairs in bags, or 79800"
     assert (sum(measured) > 0) == (own == "rows"), "of dense rows without pairs in bags"
 

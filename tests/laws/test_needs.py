@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.features.polynomial.heredity import HereditaryTerms
-from thresher.features.polynomial.numbers import n_numbers, numbers_of, pairs_of
+from thresher.features.polynomial.spec import HereditaryTerms
+from thresher.features.polynomial.terms import n_numbers, numbers_of, pairs_of
 from thresher.optim.elimination.rules import Needs
 
 

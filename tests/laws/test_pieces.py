@@ -22,11 +22,11 @@ from thresher.data.scan.scores import Correlation, Moments, Pearson
 from thresher.data.scan.sources import MOST_OPEN, Kept, Reference, learnt, opened_once, reference
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.additive.units import SumOfInputs
-from thresher.features.kernels.alignment import Alignment, ColumnKernel
-from thresher.features.polynomial.design import ProductDesign
+from thresher.features.expanded import SumOfInputs
+from thresher.features.kernels.sources import Alignment, ColumnKernel
+from thresher.features.polynomial.products import ProductDesign
 from thresher.features.polynomial.spec import Polynomial
-from thresher.features.polynomial.terms import DistinctValues, LargestOfRows, Peaks, Sifted, TermSums, terms_of
+from thresher.features.polynomial.terms import DistinctValues, Sifted, TermSums, terms_of
 
 SMALL, LARGE = matrix(40, 17, seed=4), matrix(400, 170, seed=4)
 PARTS = {"block", "base", "products", "numbers", "columns", "terms", "_pairs", "distances", "similarities"}
@@ -79,8 +79,8 @@ def test_pickled_scores_have_vectors_and_no_columns():
     n, k = 300, 4
     V, weights = rng.standard_normal((n, k)), np.ones(n)
     scores = [
-        Correlation(V), Pearson(V, weights), Moments(weights), DistinctValues(weights), Peaks(),
-        TermSums(V.T, np.zeros(n), signed=True), Alignment(V, ColumnKernel(), weights),
+        Correlation(V), Pearson(V, weights), Moments(weights), DistinctValues(weights),
+        TermSums(V.T), Alignment(V, ColumnKernel(), weights),
     ]  # fmt: skip
     for score in scores:
         assert len(pickle.dumps(score)) < 8 * n * (k + 3) + FEW, type(score)
@@ -91,7 +91,7 @@ def test_pickled_reducers_have_what_they_leave_out_and_no_columns():
     terms = terms_of(MemoryDesign(STORED["dense_F_float64"](SMALL)), Polynomial(), np.ones(40))
     reducers = [
         TopK(10, exclude), Split([TopK(10, exclude, summed=True), Collect(p)], [2, 1]), AtLeast(0.5, exclude),
-        Collect(p), SumOfSquares(p), SumOfInputs(p, 5), LargestOfRows(p),
+        Collect(p), SumOfSquares(p), SumOfInputs(p, 5),
         Sifted(TopK(10, exclude), reference(terms, SERIAL), p),
     ]  # fmt: skip
     for reducer in reducers:
@@ -154,8 +154,8 @@ class NotingProcesses(Processes):
 def test_each_process_opens_what_pieces_refer_to_once(name, tmp_path, monkeypatch):
     """However many pieces and scans there are; what all scans share is not shipped again."""
     monkeypatch.setattr("thresher.features.polynomial.tiles.WIDEST", 16)
-    monkeypatch.setattr("thresher.features.polynomial.tiles.PIECE_WORK", 1)
-    monkeypatch.setattr("thresher.features.polynomial.walks.PIECE_WORK", 10)
+    monkeypatch.setattr("thresher.features.polynomial.tiles.TILES_WORK", 1)
+    monkeypatch.setattr("thresher.features.polynomial.walks.WALK_WORK", 10)
     monkeypatch.setattr("thresher.features.polynomial.walks.ROW_COST", 1e9)
     runner = NotingProcesses(tmp_path / "log")
     try:

@@ -18,14 +18,14 @@ from thresher.data.scan.reducers import Collect, Split, TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
 from thresher.errors import UnsupportedDesignError
-from thresher.features.base import Base, Restrictions, Samples
+from thresher.features.base import measured_spread
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.known import as_feature_map
 from thresher.features.polynomial import tiles as pair_tiles
 from thresher.features.polynomial import walks as pair_walks
-from thresher.features.polynomial.design import ProductDesign
-from thresher.features.polynomial.numbers import MOST_INPUTS, n_numbers, numbers_of, pairs_of
-from thresher.features.polynomial.terms import terms_of
+from thresher.features.polynomial.products import ProductDesign
+from thresher.features.polynomial.terms import MOST_INPUTS, n_numbers, numbers_of, pairs_of, terms_of
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.loops import moments
 from thresher.results import Trace
 
@@ -123,10 +123,10 @@ def random_scaling(rng, p, storage):
 def random_ways(rng, monkeypatch):
     """Constants so small that few columns make many stages, grids, pieces, tiles and rounds."""
     small = {
-        pair_walks: {"FIRST": [2, 5, 512], "ROOM": [1, 1 << 16], "PIECE_WORK": [1, 40, 1 << 24],
+        pair_walks: {"FIRST": [2, 5, 512], "ROOM": [1, 1 << 16], "WALK_WORK": [1, 40, 1 << 24],
                      "GRID": [1, 8, 1 << 17], "ROW_COST": [0.04, 0.5, 9.0]},
-        pair_tiles: {"WIDEST": [2, 5, 512], "SURELY": [1, 2048], "CHUNK": [2, 2048], "KEEP": [0, 1 << 30],
-                     "PIECE_WORK": [1, 1 << 33], "LARGEST": [40, 1 << 23]},
+        pair_tiles: {"WIDEST": [2, 5, 512], "SURELY": [1, 2048], "TILE_CHUNK": [2, 2048], "MOST_ROUNDED": [0, 1 << 30],
+                     "TILES_WORK": [1, 1 << 33], "LARGEST": [40, 1 << 23]},
     }  # fmt: skip
     for module, constants in small.items():
         for name, values in constants.items():
@@ -234,7 +234,7 @@ def test_neither_order_nor_pieces_nor_threads_change_a_bit(storage, monkeypatch)
     reference = made(STORAGES[storage](X)).scan(Correlation(V), Collect(n_numbers(40)))
     pairs = pairs_of(np.arange(1, n_numbers(40)))
     moved = numbers_of(*np.where(pairs < 0, -1, new[pairs]).T)
-    for constants in ({}, {"FIRST": 3, "GRID": 5, "PIECE_WORK": 100, "ROOM": 1}, {"FIRST": 7, "ROW_COST": 9.0}):
+    for constants in ({}, {"FIRST": 3, "GRID": 5, "WALK_WORK": 100, "ROOM": 1}, {"FIRST": 7, "ROW_COST": 9.0}):
         for name, value in constants.items():
             monkeypatch.setattr(pair_walks, name, value)
         monkeypatch.setattr(pair_tiles, "WIDEST", 6 if constants else 512)
@@ -301,13 +301,13 @@ def test_few_columns_are_visited(form, monkeypatch):
     design = made(X.asformat(form), PLAIN)
     ((ids, _),) = design.scan(Correlation(v), TopK(50))
     np.testing.assert_array_equal(ids, best_pairs(X, v, 50))
-    assert 64 < design.visited < 600
+    assert 64 < design.visited_share * design.base.width < 600
     assert min(ways.values()) > 0, ways
     planted = np.where(X[:, [3]].toarray()[:, 0] * X[:, [5]].toarray()[:, 0] > 0, 8.0, v)
     design.scan(Correlation(planted), TopK(1))
-    fewer = design.visited
+    fewer = design.visited_share
     design.scan(Correlation(v), Collect(design.width))
-    assert fewer < design.visited == np.count_nonzero(abs(X).T @ (v != 0.0))
+    assert fewer < design.visited_share == np.count_nonzero(abs(X).T @ (v != 0.0)) / design.base.width
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -425,7 +425,7 @@ def test_zeros_that_are_stored_are_values_like_others():
 @pytest.mark.parametrize("storage", ["dense_C", "csr"])
 def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, monkeypatch):
     X, weights = matrix(30, 12, seed=2), np.random.default_rng(0).integers(0, 3, 30).astype(float)
-    monkeypatch.setattr("thresher.features.polynomial.design.MOST_ENTRIES", 200)
+    monkeypatch.setattr("thresher.features.polynomial.products.WRITTEN_ENTRIES", 200)
     design, M = made(STORAGES[storage](X)), oracle.written_out(Polynomial(), X)
     assert len(list(design.pieces())) == 16
     anchor, table = design.statistics(weights)
@@ -434,7 +434,7 @@ def test_scores_other_than_correlations_see_every_term_piece_by_piece(storage, m
     factors = np.array([oracle.factor(Polynomial(), i, j) for i, j in oracle.numbered(12)])
     ids = np.arange(1, design.width)
     np.testing.assert_allclose(
-        design.spread(ids, weights), (np.sqrt(np.maximum(variance, 0.0)) / factors)[1:], atol=1e-7
+        measured_spread(design, ids, weights).std, (np.sqrt(np.maximum(variance, 0.0)) / factors)[1:], atol=1e-7
     )
 
 
@@ -493,10 +493,10 @@ def test_shifted_sparse_columns_are_refused():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"gamma": 0.0}, "gamma must be a finite number, positive; got 0.0"),
-        ({"gamma": np.inf}, "gamma must be a finite number"),
-        ({"gamma": True}, "gamma must be a finite number"),
-        ({"coef0": -1}, "coef0 must be a finite number, at least 0; got -1"),
+        ({"gamma": 0.0}, "gamma must be a positive number, got 0.0"),
+        ({"gamma": np.inf}, "gamma must be a positive number"),
+        ({"gamma": True}, "gamma must be a positive number"),
+        ({"coef0": -1}, "coef0 must be a finite number, at least 0, got -1"),
         ({"coef0": "1"}, "coef0 must be a finite number"),
         ({"interaction_only": 1}, "interaction_only must be True or False, got 1"),
     ],

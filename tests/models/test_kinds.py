@@ -101,7 +101,7 @@ def test_a_kind_that_is_not_known_says_what_to_import(tmp_path, monkeypatch):
     ({"shift": {"set": []}}, "shift of fitted_features is .* of unknown kind"),
     ({"more": 1}, "fitted_features has an unknown field, 'more'"),
     ({"kind": "columns"}, "fitted_features has an unknown field, 'notes'"),
-    ({"kind": "thresher.features.fitted.MadeFeatures"}, "fitted_features has an unknown field, 'notes'"),
+    ({"kind": "thresher.features.fitted_columns.MadeFeatures"}, "fitted_features has an unknown field, 'notes'"),
 ])  # fmt: skip
 def test_what_is_wrong_with_them_is_said(parts, why, tmp_path):
     refused(shifted(tmp_path, **parts), why)
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_them_is_said(parts, why, tmp_path):
 
 def test_an_abstract_kind_is_refused(tmp_path):
     path, document, _ = saved(tmp_path, "two")
-    write(path, document | {"fitted_features": {"kind": "thresher.features.fitted.MadeFeatures"}})
+    write(path, document | {"fitted_features": {"kind": "thresher.features.fitted_columns.MadeFeatures"}})
     refused(path, "fitted_features are invalid .Can't instantiate abstract class MadeFeatures")
 
 

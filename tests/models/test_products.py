@@ -7,7 +7,7 @@ import thresher
 from tests.models.damage import array, saved, with_features, write
 from tests.models.zoo import data_for, fitted
 from thresher.errors import ModelFileError
-from thresher.features.polynomial.numbers import n_numbers
+from thresher.features.polynomial.terms import n_numbers
 
 
 @pytest.mark.parametrize(

@@ -14,49 +14,43 @@ from thresher.state import register
 if TYPE_CHECKING:  # type checkers and editors cannot follow __getattr__
     from thresher.data.blocks.dense import DenseBlock
     from thresher.data.designs.base import Design
+    from thresher.data.designs.made import MadeDesign
     from thresher.data.designs.units import EachColumn, GroupUnits, Units
     from thresher.data.scan.pieces import Cost, Generated
     from thresher.data.scan.sources import reference
     from thresher.features.additive.spec import AdditiveKernel
-    from thresher.features.additive.units import EachInput, ExpandedUnits
-    from thresher.features.base import (
-        Base,
-        FeatureMap,
-        Features,
-        Restrictions,
-        Samples,
-        labels_of,
-        restricted_columns,
-        restricted_groups,
-        spread_on,
-    )
-    from thresher.features.fitted import FittedFeatures, MadeFeatures
-    from thresher.features.fitted_columns import ColumnFeatures
+    from thresher.features.base import FeatureMap, Features, column_units, measured_spread
+    from thresher.features.expanded import EachInput, ExpandedDesign, ExpandedFeatures, ExpandedUnits, expanded_units
+    from thresher.features.fitted import FittedFeatures
+    from thresher.features.fitted_columns import ColumnFeatures, MadeFeatures
+    from thresher.features.samples import Base, Restrictions, Samples
 
 _MODULES = {
     "AdditiveKernel": "thresher.features.additive.spec",
-    "Base": "thresher.features.base",
+    "Base": "thresher.features.samples",
     "ColumnFeatures": "thresher.features.fitted_columns",
     "Cost": "thresher.data.scan.pieces",
     "DenseBlock": "thresher.data.blocks.dense",
     "Design": "thresher.data.designs.base",
     "EachColumn": "thresher.data.designs.units",
-    "EachInput": "thresher.features.additive.units",
-    "ExpandedUnits": "thresher.features.additive.units",
+    "EachInput": "thresher.features.expanded",
+    "ExpandedDesign": "thresher.features.expanded",
+    "ExpandedFeatures": "thresher.features.expanded",
+    "ExpandedUnits": "thresher.features.expanded",
     "FeatureMap": "thresher.features.base",
     "Features": "thresher.features.base",
     "FittedFeatures": "thresher.features.fitted",
     "Generated": "thresher.data.scan.pieces",
     "GroupUnits": "thresher.data.designs.units",
-    "MadeFeatures": "thresher.features.fitted",
-    "Restrictions": "thresher.features.base",
-    "Samples": "thresher.features.base",
+    "MadeDesign": "thresher.data.designs.made",
+    "MadeFeatures": "thresher.features.fitted_columns",
+    "Restrictions": "thresher.features.samples",
+    "Samples": "thresher.features.samples",
     "Units": "thresher.data.designs.units",
-    "labels_of": "thresher.features.base",
+    "column_units": "thresher.features.base",
+    "expanded_units": "thresher.features.expanded",
+    "measured_spread": "thresher.features.base",
     "reference": "thresher.data.scan.sources",
-    "restricted_columns": "thresher.features.base",
-    "restricted_groups": "thresher.features.base",
-    "spread_on": "thresher.features.base",
 }
 
 __all__ = [
@@ -68,22 +62,24 @@ __all__ = [
     "Design",
     "EachColumn",
     "EachInput",
+    "ExpandedDesign",
+    "ExpandedFeatures",
     "ExpandedUnits",
     "FeatureMap",
     "Features",
     "FittedFeatures",
     "Generated",
     "GroupUnits",
+    "MadeDesign",
     "MadeFeatures",
     "Restrictions",
     "Samples",
     "Units",
-    "labels_of",
+    "column_units",
+    "expanded_units",
+    "measured_spread",
     "reference",
     "register",
-    "restricted_columns",
-    "restricted_groups",
-    "spread_on",
 ]
 
 

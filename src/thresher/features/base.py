@@ -7,228 +7,67 @@ Features, ``fitted``: what new data needs. A feature map of your own is a frozen
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
-from thresher.data.input.fingerprint import fingerprint
-from thresher.data.input.scaling import scaled, spread_of
-from thresher.data.input.validation import as_design, check_finite
 from thresher.data.scan.pieces import Cost
-from thresher.data.workers import Workers
-from thresher.errors import InvalidDataError, UnsupportedDesignError
+from thresher.errors import InvalidDataError
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
-from thresher.loops.moments import LARGEST, SUM
-from thresher.results import GroupLabels, Path, Selection, Spread, Station, Trace
+from thresher.features.samples import Base, Restrictions, Samples
+from thresher.results import GroupLabels, Path, Selection, Spread, Station
 
 Earlier = tuple[np.ndarray, np.ndarray]  # units of an earlier fit, and weights (columns, outputs) as solvers have them
 
 
-@dataclass(frozen=True)
-class Samples:
-    """What labels belong to: here the rows of X.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or Design
-        Validated rows.
-    y : ndarray of shape (n_samples,)
-        A label for each sample.
-    weights : ndarray of shape (n_samples,)
-        A weight for each sample.
-    """
-
-    X: Any
-    y: np.ndarray
-    weights: np.ndarray
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        """One of ``values``, which are those of the samples, for each row of X."""
-        return values
-
-
-class Grouping(ABC):
-    """Groups of the columns of X: ``labels`` names each unit, ``columns`` are all columns that are in a group."""
-
-    labels: np.ndarray
-    columns: np.ndarray
-
-    @abstractmethod
-    def units(self, design: Design) -> Units:
-        """The units for a design of X; columns that it omits, which have only zeros, are left out."""
-
-
-@dataclass(frozen=True)
-class Restrictions:
-    """What must be selected and what must not, by number: columns of X or, with ``grouping``, groups of them.
-
-    Parameters
-    ----------
-    forced : ndarray of int64
-        What must be in the model, in the order given.
-    excluded : ndarray of int64
-        What must not be, sorted.
-    grouping : Grouping, default=None
-        The groups; None: columns are selected one by one.
-    """
-
-    forced: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    grouping: Grouping | None = None
-
-    @property
-    def columns(self) -> np.ndarray:
-        """Columns of X that a design must keep, even if they have only zeros."""
-        return self.forced if self.grouping is None else self.grouping.columns
-
-
-@dataclass(frozen=True)
-class Base:
-    """X before features are made of it: its columns as given, and what one pass over them tells.
-
-    Parameters
-    ----------
-    design : Design
-        The columns.
-    anchor, table : ndarray
-        Statistics of them: see ``Design.statistics``.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows.
-    sample_weights : ndarray of shape (n_samples,)
-        Weights of the samples: of the rows, unless these are in bags.
-    columns : ColumnFeatures
-        The columns of X as features: their number, and their names.
-    fingerprint : dict
-        A digest of the data.
-    trace : Trace
-        The record of the fit.
-    """
-
-    design: Design
-    anchor: np.ndarray
-    table: np.ndarray
-    weights: np.ndarray
-    sample_weights: np.ndarray
-    columns: ColumnFeatures
-    fingerprint: dict
-    trace: Trace
-
-    @property
-    def total(self) -> float:
-        """The sum of the weights."""
-        return self.weights.sum()
-
-    @property
-    def mean(self) -> np.ndarray:
-        """The mean of each column."""
-        return self.anchor + self.table[SUM] / self.total
-
-    @property
-    def largest(self) -> np.ndarray:
-        """The largest |x| of each column."""
-        return self.table[LARGEST]
-
-    @property
-    def spread(self) -> np.ndarray:
-        """The standard deviation of each column."""
-        return spread_of(self.table, self.total)
-
-    def scaled(self, scale: str | None, *, centre: bool) -> tuple[Design, str | None]:
-        """(the columns on a scale, which scale that is: "auto" is resolved)."""
-        return scaled(
-            self.design, self.anchor, self.table, self.total, scale, centre=centre, n_features=self.columns.n_columns
-        )
-
-    @classmethod
-    def read(
-        cls,
-        samples: Samples,
-        columns: ColumnFeatures,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        workers: Workers,
-        trace: Trace,
-        *,
-        scale: str | None,
-        keep: np.ndarray | tuple = (),
-        to_csc: bool = False,
-    ) -> "Base":
-        """Read X once: is it finite, and what are the statistics of its columns?
-
-        ``labels`` and ``weights`` are those of the samples. Columns of zeros may be omitted, except those of ``keep``.
-        """
-        X = samples.X
-        row_weights = samples.by_row(weights)
-        with trace.step("arrange"):
-            design = as_design(X, workers, keep=keep, to_csc=to_csc)
-        if design.prunes:
-            raise UnsupportedDesignError(
-                "X is a Design of products: give the Design of the columns they are made of, with "
-                'feature_map="polynomial"'
-            )
-        if design.scaling is not None and scale is not None:
-            raise InvalidDataError(f"the Design is already scaled: set scale=None, got {scale!r}")
-        with trace.step("validate", *design.check_cost()):
-            anchor, table = design.statistics(row_weights)
-        check_finite(table, design, columns.called)
-        digest = fingerprint(design, table, samples.by_row(labels), columns.n_columns)
-        return cls(design, anchor, table, row_weights, weights, columns, digest, trace)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Features(ABC):
+class Features:
     """The features of one fit.
 
     Parameters
     ----------
     design : Design
         All features, as they are scanned and solved on.
+    fitted_type : type
+        The FittedFeatures that new data needs of them; ``parts`` has the fields that it adds.
     units : Units
         What is counted, taken and eliminated as one.
     columns : ColumnFeatures
         The columns of X that they are made of.
-    scale : str or None
-        The scale that columns were put on; None: as they are.
     n_candidates : int
         How many units could be selected; with columns of zeros, which a design may omit.
     n_units : int
         How many there are with those that must not be selected.
-    forced : tuple of int
+    scale : str, default=None
+        The scale that columns were put on; None: as they are.
+    forced : tuple of int, default=()
         Units that must be selected.
-    excluded : tuple of int
+    excluded : tuple of int, default=()
         Units that must not be, sorted.
+    labels : ndarray of shape (n_units,), default=None
+        Labels of all units; None: units are columns of the design, which have a number.
     """
 
     design: Design
+    fitted_type: type[FittedFeatures]
     units: Units
     columns: ColumnFeatures
-    scale: str | None
     n_candidates: int
     n_units: int
+    scale: str | None = None
     forced: tuple[int, ...] = ()
     excluded: tuple[int, ...] = ()
-
-    @property
-    def noun(self) -> str:
-        """What is counted, in messages."""
-        return self.units.noun
+    labels: np.ndarray | None = None
 
     @property
     def candidates_text(self) -> str:
         """What there is to select from, in messages."""
-        return f"{self.noun}s of X"
+        return f"{self.units.noun}s of X"
 
-    @property
-    def setting(self) -> dict[str, float]:
-        """Parameters that ``variants`` vary, with their values here."""
-        return {}
-
-    @abstractmethod
     def fitted(self, ids: np.ndarray, units: np.ndarray) -> FittedFeatures:
         """What new data needs of some features.
 
@@ -244,6 +83,13 @@ class Features(ABC):
         FittedFeatures
             Whose ids are those of ``design.ids_in_X``.
         """
+        labels = None if self.labels is None else GroupLabels(units, self.labels[units], self.units.noun)
+        common = {"n_candidates": self.n_candidates, "labels": labels, "column_names": self.columns.column_names}
+        return self.fitted_type(self.columns.n_columns, **common | self.parts(ids))
+
+    def parts(self, ids: np.ndarray) -> dict[str, Any]:
+        """What ``fitted`` knows of the features ``ids`` of the design besides: fields of ``fitted_type``."""
+        return {}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
         """What ``fitted`` reads of X besides what the fit has read; by default nothing."""
@@ -254,17 +100,17 @@ class Features(ABC):
         return self.excluded
 
     @property
-    def n_variants(self) -> int:
-        """How many ``variants`` there are."""
-        return 1
+    def settings(self) -> list[dict[str, float]]:
+        """What there is to choose from by cross-validation, of equally good ones the last: values of parameters."""
+        return [{}]
 
-    def variants(self) -> Iterable["Features"]:
-        """Features to choose from by cross-validation, of equally good ones the last; by default these alone."""
-        return (self,)
+    def varied(self, setting: dict[str, float]) -> Self:
+        """The features with one of the ``settings``."""
+        return self
 
-    @abstractmethod
     def continues(self, fitted: FittedFeatures) -> bool:
         """Whether an earlier fit selected from the same features, so that ``start`` can begin there."""
+        return isinstance(fitted, self.fitted_type)
 
     def start(self, selection: Selection, most: int | None) -> Earlier:
         """Units of an earlier fit that are here again, sorted, and their weights, in the units of the design.
@@ -284,11 +130,43 @@ class Features(ABC):
             Weights of their columns.
         """
         model = largest_model(selection, most)
-        kept = np.flatnonzero(self.design.holds(model.features))
-        here = self.design.ids_here(model.features[kept])
+        return self._start_of_columns(model) if self.labels is None else self._start_of_groups(model, self.labels)
+
+    def _start_of_columns(self, model: Selection | Station) -> Earlier:
+        """The columns of an earlier model that may be selected here."""
+        known = np.flatnonzero(self.design.holds(model.features))
+        here = self.design.ids_here(model.features[known])
         allowed = ~np.isin(here, self.excluded)
-        kept, here = kept[allowed], here[allowed]
-        return here, self.design.in_units_here(here, by_output(model.weights)[kept])
+        here, known = here[allowed], known[allowed]
+        return here, self.design.in_units_here(here, by_output(model.weights)[known])
+
+    def _start_of_groups(self, model: Selection | Station, labels: np.ndarray) -> Earlier:
+        """The groups of an earlier model that may be selected here, by their labels.
+
+        The weight of a column that several groups share is divided among them: a start need not be a solution.
+        """
+        allowed = np.setdiff1d(np.arange(self.units.count), np.asarray(self.excluded, dtype=np.int64))
+        chosen = allowed[_among(labels[allowed], model.groups)]
+        columns, sizes = self.units.members(chosen)
+        in_X = self.design.ids_in_X(columns)
+        known = np.isin(in_X, model.features)
+        place = np.searchsorted(model.features, in_X[known])
+        times = np.bincount(place, minlength=model.features.size)
+        shares = by_output(model.weights) / np.maximum(times, 1)[:, None]
+        weights = np.zeros((columns.size, shares.shape[1]))
+        weights[known] = self.design.in_units_here(columns[known], shares[place])
+        roots = self.units.roots(chosen)
+        if roots is not None:
+            weights *= (roots if sizes is None else np.repeat(roots, sizes))[:, None]
+        return chosen, weights
+
+
+def check_number(name: str, value: Any, *, zero: bool = False) -> None:
+    """Raise ValueError unless a parameter is a positive number, or with ``zero`` 0; both finite."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not np.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
+        kind = "finite number, at least 0" if zero else "positive number"
+        raise ValueError(f"{name} must be a {kind}, got {value!r}")
 
 
 def by_output(weights: np.ndarray) -> np.ndarray:
@@ -305,14 +183,22 @@ def largest_model(selection: Selection, most: int | None) -> Selection | Station
     return max(stations, key=lambda station: station.number) if stations else selection
 
 
-def spread_on(design: Design, ids: np.ndarray, std: np.ndarray | Callable[[np.ndarray], np.ndarray]) -> Spread:
-    """The Spread of the columns ``ids`` of a design; ``std`` has those of all, or returns those of some."""
-    return Spread(design.ids_in_X(ids), std(ids) if callable(std) else std[ids])
+def _among(labels: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
+    """Which of the labels, integers or objects, are ``wanted``."""
+    if wanted is None:
+        return np.zeros(labels.size, dtype=bool)
+    if labels.dtype == wanted.dtype == np.int64:
+        return np.isin(labels, wanted)
+    names = set(wanted.tolist())
+    return np.array([label in names for label in labels.tolist()], dtype=bool)
 
 
-def labels_of(units: Units, chosen: np.ndarray, labels: np.ndarray) -> GroupLabels:
-    """The GroupLabels of the units ``chosen``; ``labels`` has those of all."""
-    return GroupLabels(chosen, labels[chosen], units.noun)
+def measured_spread(design: Design, ids: np.ndarray, weights: np.ndarray) -> Spread:
+    """The standard deviations of some columns of a design, which are taken once more, over samples with ``weights``."""
+    block, total = design.take(ids), weights.sum()
+    mean = block.correlate(weights) / total
+    variance = np.maximum(block.column_squares(weights) / total - mean**2, 0.0)
+    return Spread(design.ids_in_X(ids), design.in_units_here(ids, np.sqrt(variance)))
 
 
 @dataclass(frozen=True)
@@ -328,12 +214,7 @@ class FeatureMap(ABC):
 
     @property
     def needs_elimination(self) -> str:
-        """What of the map needs elimination, since growth alone cannot keep it; empty: nothing."""
-        return ""
-
-    @property
-    def proof_note(self) -> str:
-        """A sentence that the proof of a fit ends with; empty: none."""
+        """What of the map needs elimination, since growth alone cannot keep it, nor count by it; empty: nothing."""
         return ""
 
     def check(self, scale: str | None, restrictions: Restrictions) -> None:  # noqa: B027 (optional)
@@ -396,26 +277,53 @@ class FeatureMap(ABC):
         """
 
 
-def restricted_columns(design: Design, restrictions: Restrictions) -> dict[str, tuple[int, ...]]:
-    """``forced`` and ``excluded`` of Restrictions on single columns, by their number in a design of them."""
+def column_units(base: Base, design: Design, restrictions: Restrictions, single: Units) -> dict[str, Any]:
+    """Fields of Features for columns of X, or groups of them.
+
+    Parameters
+    ----------
+    base : Base
+        The columns of X.
+    design : Design
+        The same, perhaps on another scale.
+    restrictions : Restrictions
+        What must be selected, what must not, and the groups.
+    single : Units
+        The units of ``design`` where there are no groups: each column by itself.
+
+    Returns
+    -------
+    dict
+        ``units``, ``labels``, ``columns`` and their numbers.
+    """
+    grouping, forced, excluded = restrictions.grouping, restrictions.forced, restrictions.excluded
+    if grouping is None:
+        units, n_units = single, base.columns.n_columns
+        labels = design.ids_in_X(np.arange(design.width)) if single.grouped else None
+        forced, excluded = restricted_columns(design, restrictions)
+    else:
+        units, n_units, labels = grouping.units(design), grouping.labels.size, grouping.labels
+        if not np.all(units.members(forced).sizes):
+            raise InvalidDataError(
+                "always_include contains a group that has only columns of zeros, which are not in the Design given as X"
+            )
+    return {
+        "units": units,
+        "columns": base.columns,
+        "n_candidates": n_units - restrictions.excluded.size,
+        "n_units": n_units,
+        "forced": tuple(forced.tolist()),
+        "excluded": tuple(excluded.tolist()),
+        "labels": labels,
+    }
+
+
+def restricted_columns(design: Design, restrictions: Restrictions) -> tuple[np.ndarray, np.ndarray]:
+    """(columns that must be selected, columns that must not), by their number in the design."""
     forced, excluded = restrictions.forced, restrictions.excluded
     missing = forced[~design.holds(forced)]
     if missing.size:
         raise InvalidDataError(
             f"always_include contains column {missing[0]}, which has only zeros and is not in the Design given as X"
         )
-    kept = excluded[design.holds(excluded)]
-    return {
-        "forced": tuple(design.ids_here(forced).tolist()),
-        "excluded": tuple(design.ids_here(kept).tolist()),
-    }
-
-
-def restricted_groups(units: Units, restrictions: Restrictions) -> dict[str, tuple[int, ...]]:
-    """The same for groups, which have one number everywhere."""
-    forced = restrictions.forced
-    if not np.all(units.members(forced).sizes):
-        raise InvalidDataError(
-            "always_include contains a group that has only columns of zeros, which are not in the Design given as X"
-        )
-    return {"forced": tuple(forced.tolist()), "excluded": tuple(restrictions.excluded.tolist())}
+    return design.ids_here(forced), design.ids_here(excluded[design.holds(excluded)])

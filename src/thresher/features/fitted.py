@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thresher.data.blocks.native import put_columns, take_columns
+from thresher.data.blocks.native import put_columns
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import count_columns
 from thresher.errors import InvalidDataError
@@ -33,6 +33,7 @@ from thresher.state import (
 )
 
 Label = Callable[[int], str]  # the name of a column of X
+KEY = "fitted_features"  # in model documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,27 +64,16 @@ class FittedFeatures(OfKind, ABC):
     labels: GroupLabels | None = field(default=None, kw_only=True, repr=False)
     column_names: Sequence[str] | np.ndarray | None = field(default=None, kw_only=True, repr=False)
 
-    @property
-    def candidate(self) -> str:
-        """What one of those is called that could be selected."""
-        return "column"
+    candidate: ClassVar[str] = "column"  # a word for one of those that could be selected
+    plural: ClassVar[str] = "features"  # a word for features where they are listed
+    varies: ClassVar[str] = "column"  # what importance is the standard deviation of
 
     # what the data must be
 
-    @property
-    def strict(self) -> bool:
-        """Whether X must have exactly these columns; else they are identified by number, and X may have others."""
-        return True
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether each row of X has a value of each feature; else bags of rows have."""
-        return True
-
-    @property
-    def named(self) -> bool:
-        """Whether the names of columns determine the names of features."""
-        return True
+    strict: ClassVar[bool] = True  # X must have exactly these columns; else they are identified by number
+    of_rows: ClassVar[bool] = True  # each row of X has a value of each feature; else bags of rows have
+    named: ClassVar[bool] = True  # the names of columns determine the names of features
+    copies: ClassVar[bool] = True  # ``output`` has columns of X as they are
 
     def check(self, X: Any) -> None:
         """Raise InvalidDataError if X does not have the columns that the features are made of.
@@ -170,11 +160,6 @@ class FittedFeatures(OfKind, ABC):
         """How many there were to choose from, as it is shown; None: not known."""
         return self.n_columns
 
-    @property
-    def plural(self) -> str:
-        """What features are called where they are listed."""
-        return "features"
-
     def places(self, ids: np.ndarray) -> list[dict[str, Any]]:
         """Where features are found in X, as JSON-serializable values."""
         return [{"column": int(j)} for j in ids]
@@ -206,11 +191,6 @@ class FittedFeatures(OfKind, ABC):
         names = self.names(ids, label)
         return Listing(self.plural, names, self.places(ids), weights, importance, self.n_listed, ranked_by=ranked_by)
 
-    @property
-    def varies(self) -> str:
-        """What importance is the standard deviation of."""
-        return "column"
-
     def chunks(self, X: Any, ids: np.ndarray, size: int) -> Iterator[tuple[slice, Any]]:
         """(rows, ``columns`` of them in float64) for ``size`` rows at a time; a Design gives its columns as a whole."""
         whole = self.columns(X, ids) if isinstance(X, Design) else None
@@ -230,9 +210,9 @@ class FittedFeatures(OfKind, ABC):
         """What the features ``ids`` are made of, sorted: by default themselves."""
         return ids
 
-    def called(self, j: int) -> str:
-        """The input ``j`` in messages: its name in quotes if columns have names, else its number."""
-        return str(j)
+    def shown_name(self, j: int) -> str:
+        """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
+        return str(j) if self.column_names is None else repr(str(self.column_names[j]))
 
     def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
         """The ``inputs`` in X, in its storage format."""
@@ -244,18 +224,16 @@ class FittedFeatures(OfKind, ABC):
 
     # what transform returns
 
-    @property
-    def copies(self) -> bool:
-        """Whether ``output`` has columns of X as they are."""
-        return True
-
     def output(self, X: Any, ids: np.ndarray) -> Any:
-        """What ``transform`` returns of the features ``ids``: their inputs."""
-        return self.input_columns(X, self.inputs(ids))
+        """What ``transform`` returns of the features ``ids``: their inputs, or themselves in the precision of X."""
+        if self.copies:
+            return self.input_columns(X, self.inputs(ids))
+        columns = self.columns(X, ids)
+        return columns.astype(np.float32) if X.dtype == np.float32 else columns
 
     def output_names(self, ids: np.ndarray, label: Label) -> list[str]:
         """Names of the columns of ``output``."""
-        return self.input_names(self.inputs(ids), label)
+        return self.input_names(self.inputs(ids), label) if self.copies else self.names(ids, label)
 
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:
         """The inverse of ``input_columns``: a matrix with all inputs, zero except for ``ids``."""
@@ -297,7 +275,7 @@ class FittedFeatures(OfKind, ABC):
         dict
             What ``from_state`` takes.
         """
-        own = {name: put_value(writer, f"{STATE}.{name}", getattr(self, name)) for name in self._own_names()}
+        own = {name: put_value(writer, f"{KEY}.{name}", getattr(self, name)) for name in self._own_names()}
         return {
             "kind": self.kind,
             "n_candidates": None if self.n_candidates is None else int(self.n_candidates),
@@ -309,7 +287,8 @@ class FittedFeatures(OfKind, ABC):
     @classmethod
     def _own_names(cls) -> list[str]:
         """Names of the fields that a subclass adds."""
-        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in COMMON]
+        common = {field.name for field in dataclasses.fields(FittedFeatures)}
+        return [own.name for own in dataclasses.fields(cls) if own.init and own.name not in common]
 
     @classmethod
     def from_state(
@@ -333,11 +312,11 @@ class FittedFeatures(OfKind, ABC):
         FittedFeatures
             Of the class whose kind the state names.
         """
-        made = cls.class_of(state, STATE)
+        made = cls.class_of(state, KEY)
         table = required("kind", *made._own_names()) | dict.fromkeys(("n_candidates", "labels", "spread"))
-        state = fields(state, table, STATE)
-        own = {name: get_value(reader, state[name], f"{name} of {STATE}") for name in made._own_names()}
-        with reported(f"{STATE} are invalid"):
+        state = fields(state, table, KEY)
+        own = {name: get_value(reader, state[name], f"{name} of {KEY}") for name in made._own_names()}
+        with reported(f"{KEY} are invalid"):
             fitted = made(n_columns, **own, column_names=column_names)
             fitted.check_parts()
             width = fitted.width
@@ -349,39 +328,3 @@ class FittedFeatures(OfKind, ABC):
         if spread is not None:
             spread = Spread.from_state(reader, spread, width, "spread")
         return dataclasses.replace(fitted, n_candidates=count, labels=labels, spread=spread)
-
-
-STATE = "fitted_features"  # the key in model documents
-COMMON = tuple(common.name for common in dataclasses.fields(FittedFeatures))
-
-
-def named_column(j: int, column_names: Sequence[str] | np.ndarray | None) -> str:
-    """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
-    return str(j) if column_names is None else repr(str(column_names[j]))
-
-
-@dataclass(frozen=True, eq=False)
-class MadeFeatures(FittedFeatures):
-    """Features that are made of columns of X, which are their inputs."""
-
-    @property
-    def n_inputs(self) -> int:
-        """See FittedFeatures."""
-        return self.n_columns
-
-    def called(self, j: int) -> str:
-        """See FittedFeatures: the column ``j`` of X."""
-        return named_column(j, self.column_names)
-
-    def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
-        """See FittedFeatures."""
-        return X.as_given(inputs) if isinstance(X, Design) else take_columns(X, inputs)
-
-    def input_names(self, inputs: Sequence[int] | np.ndarray, label: Label) -> list[str]:
-        """See FittedFeatures."""
-        return [label(int(j)) for j in inputs]
-
-    def _inputs_of(self, X: Any, ids: np.ndarray) -> tuple[np.ndarray, Any]:
-        """(inputs of the features ``ids``, these columns of X as given)."""
-        inputs = self.inputs(ids)
-        return inputs, self.input_columns(X, inputs)

@@ -286,7 +286,7 @@ def _finite_columns(estimator, X, features):
     """The columns ``features`` of X; InvalidDataError names the first that is not finite."""
     space = estimator.fitted_features_
     columns = space.columns(X, features)
-    check_columns(columns, lambda place: space.called(int(features[place])))
+    check_columns(columns, lambda place: space.shown_name(int(features[place])))
     return columns
 
 

@@ -9,8 +9,9 @@ from thresher.data.input.validation import as_design
 from thresher.data.scan.reducers import Collect
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import SERIAL, Workers
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
+from thresher.features.base import FeatureMap, Features
 from thresher.features.fitted_columns import ColumnFeatures
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.results import Trace
 from thresher.testing.values import require
 

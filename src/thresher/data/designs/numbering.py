@@ -1,9 +1,15 @@
-"""Numbers of columns that come in blocks of one size."""
+"""Numbers of columns that come in ranges, or in blocks of one size."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+
+def end_to_end(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The numbers start, start + 1, ..., start + size - 1 of each range, one range after the other."""
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - ends + sizes, sizes) + np.arange(sizes.sum())
 
 
 @dataclass(frozen=True)

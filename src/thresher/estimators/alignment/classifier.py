@@ -36,11 +36,10 @@ from thresher.estimators.shared.described import Described, chosen_by, scoring_n
 from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
 from thresher.estimators.shared.selector import ColumnSelector
-from thresher.features.base import Base, Samples
 from thresher.features.fitted import FittedFeatures
-from thresher.features.kernels.fitted import KernelFeatures
-from thresher.features.kernels.sorted_columns import columns_of
-from thresher.features.kernels.sources import KernelList, SameKernel
+from thresher.features.kernels.columns import sorted_columns_of
+from thresher.features.kernels.sources import KernelFeatures, KernelList, SameKernel
+from thresher.features.samples import Base, Samples
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace, rounded
 from thresher.results.description import Listing
 from thresher.results.words import proof
@@ -387,7 +386,7 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
         columns = fitted.input_columns(X, inputs)
         self._check_selected(columns)
         places = np.arange(inputs.size)
-        new = columns_of(as_design(columns, keep=places).take(places))
+        new = sorted_columns_of(as_design(columns, keep=places).take(places))
         laid_out = np.searchsorted(inputs, self._kernel_layout.columns(features))  # kernel by kernel, as in svm_
         return self.svm_.decisions(new.take(laid_out))
 

@@ -81,7 +81,7 @@ def alignments(
     choice.layout()  # checked before X is read
     with Workers(count_workers(n_jobs)) as workers:
         design = as_design(X, workers, to_csc=True)
-        check_finite(design.statistics(weights)[1], design, checker.fitted_features_.called)
+        check_finite(design.statistics(weights)[1], design, checker.fitted_features_.shown_name)
         targets = targets_of(codes, classes.size)
         return choice.source(design).aligned(targets, weights, None).values.mean(axis=0)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.estimators.shared import parameters as check
-from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel
+from thresher.features.kernels.columns import LOOP_KINDS, ColumnKernel
 from thresher.features.kernels.sources import (
     ColumnKernelSource,
     KernelList,
@@ -38,7 +38,7 @@ class KernelChoice:
         return self._listed(n_features) if self.is_list else SameKernel(self._kernel(self.kernel, "kernel"))
 
     def _kernel(self, name: Any, parameter: str) -> ColumnKernel:
-        check.one_of(parameter, name, tuple(KERNELS))
+        check.one_of(parameter, name, tuple(LOOP_KINDS))
         if isinstance(self.gamma, str):
             check.one_of("gamma", self.gamma, ("scale",))
         fixed = check.positive("gamma", self.gamma) if check.is_real(self.gamma) else None
@@ -61,7 +61,7 @@ class KernelChoice:
         """X with these kernels."""
         layout = self.layout(design.n_columns)
         if isinstance(layout, KernelList):
-            gammas = self._given_gammas(layout.n_kernels, "kernel lists", "kernels")
+            gammas = self._given_gammas(len(layout.kernels), "kernel lists", "kernels")
             return ListedKernelSource(design, layout, gammas)
         gammas = self._given_gammas(design.n_columns, "X has", "features")
         if gammas is not None:

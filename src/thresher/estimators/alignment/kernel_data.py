@@ -10,8 +10,7 @@ from thresher.estimators.alignment.functions import targets_of
 from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, formulation_of
 from thresher.estimators.alignment.svm import TrainingSet
 from thresher.families.alignment.path import follow
-from thresher.features.kernels.alignment import Alignments
-from thresher.features.kernels.sources import KernelSource
+from thresher.features.kernels.sources import Alignments, KernelSource
 from thresher.results import AlignmentPath, Trace
 
 

@@ -6,7 +6,7 @@ from thresher.errors import InconsistentResultError
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet
 from thresher.estimators.shared.cv_results import cv_results
 from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
-from thresher.features.kernels.sorted_columns import SortedColumns
+from thresher.features.kernels.columns import SortedColumns
 from thresher.results import AlignmentPath
 from thresher.state import fields, get_begins, increasing, integer, need, real, reported, required, steps_inside
 

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.features.kernels.anchors import AnchoredColumns
-from thresher.features.kernels.column_kernel import FittedKernels, take_ranges
-from thresher.features.kernels.explicit import ExplicitColumns, additive_scores
-from thresher.features.kernels.sorted_columns import SortedColumns
+from thresher.features.kernels.columns import FittedKernels, SortedColumns, take_ranges
+from thresher.features.kernels.explicit import AnchoredColumns, ExplicitColumns, additive_scores
 from thresher.results import AlignmentPath, AlignmentPoint
 
 SVM_TOLERANCE = 1e-4

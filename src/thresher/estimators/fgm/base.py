@@ -27,7 +27,8 @@ from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
 from thresher.estimators.shared.scoring import fold_scorer
 from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
+from thresher.features.base import FeatureMap, Features
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.named import as_loss, is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
@@ -85,7 +86,7 @@ class FGMBase(Described, PathClassifier):
             choice = self._choice(features, target, spec, C, trace)
             features, plan = choice.features, spec.on(choice.features, target)
             starts = None if previous is None else previous.starts(features, target)
-            progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.noun)
+            progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.units.noun)
             selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
             progress.close(selection)
         self._set(selection, features, target, plan, choice, fingerprint)
@@ -94,7 +95,7 @@ class FGMBase(Described, PathClassifier):
     def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace) -> Choice:
         """The features and the C of the fit."""
         Cs = values_of_C(C, target)
-        if len(Cs) == 1 and features.n_variants == 1:
+        if len(Cs) == 1 and len(features.settings) == 1:
             return Choice(features, Cs[0])
         folds = held_out_parts(self.cv, target.strata, target.weights)
         judge = target.score
@@ -237,7 +238,9 @@ class FGMBase(Described, PathClassifier):
         check_is_fitted(self)
         wanted, always_include = getattr(self, self.number_parameter), getattr(self, "always_include", None)
         each = bool(self.per_class) and self.classes_.size > 2
-        return proven(self.selection_, wanted, always_include, each=each) + self._feature_map().proof_note
+        needs = self._feature_map().needs_elimination
+        note = f" That counts {self.fitted_features_.candidate}s which {needs} does not allow, too." if needs else ""
+        return proven(self.selection_, wanted, always_include, each=each) + note
 
     @property
     def _loss(self) -> LossOrMeasure:

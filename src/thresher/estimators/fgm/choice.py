@@ -49,20 +49,20 @@ class Folds:
         Of equally good ones the last variant is chosen, then the smallest C.
         """
         self.target.check_folds(self.tests)
-        settings, scores = [], []
-        for number, variant in enumerate(features.variants()):
+        settings, scores = features.settings, []
+        for number, setting in enumerate(settings):
+            variant = features.varied(setting)
             plan = spec.on(variant, self.target)
             if spec.deadline is not None:
-                share = TIME * (number + 1) / features.n_variants
+                share = TIME * (number + 1) / len(settings)
                 plan = plan.until(self.trace.begun + share * (spec.deadline - self.trace.begun))
             scores.append(self.scores(variant, Cs, plan))
-            settings.append(variant.setting)
         table = np.stack(scores, axis=1)  # (folds, variants, Cs)
         means = table.mean(axis=0)
         places = itertools.product(range(len(settings)), range(len(Cs)))
         best, value = max(places, key=lambda place: (means[place], place[0], -place[1]))
         if best < len(settings) - 1:  # made anew: what each has computed was not kept
-            variant = next(itertools.islice(features.variants(), best, None))
+            variant = features.varied(settings[best])
         params = [setting | {"C": C} for setting in settings for C in Cs]
         return Choice(variant, Cs[value], cv_results(params, table.reshape(len(self.tests), -1)))
 

@@ -12,10 +12,11 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import probabilities
 from thresher.estimators.shared.selector import ColumnSelector
 from thresher.families.fgm.spec import ALL, FitSpec
-from thresher.features.base import FeatureMap, Restrictions
+from thresher.features.base import FeatureMap
 from thresher.features.columns import Columns
 from thresher.features.fitted import FittedFeatures
 from thresher.features.known import WORDS, as_feature_map
+from thresher.features.samples import Restrictions
 from thresher.optim.measures.base import Measure
 from thresher.optim.problems.loss import Loss
 from thresher.results import counted

@@ -6,9 +6,9 @@ import numpy as np
 
 from thresher.errors import did_you_mean
 from thresher.estimators.shared import parameters as check
-from thresher.features.base import Restrictions
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.features.groups.spec import ColumnNumbers, grouping
+from thresher.features.samples import Restrictions
 
 
 def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: ColumnFeatures) -> Restrictions:
@@ -20,7 +20,7 @@ def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: Col
         forced = check.column_numbers("always_include", always_include, n_columns, names)
         excluded = check.column_numbers("exclude", exclude, n_columns, names)
     else:
-        given = grouping(groups, n_columns, _numbers(n_columns, names), columns.called)
+        given = grouping(groups, n_columns, _numbers(n_columns, names), columns.shown_name)
         noun, names, count = "group", given.labels, given.labels.size
         forced = group_numbers("always_include", always_include, given.labels)
         excluded = group_numbers("exclude", exclude, given.labels)

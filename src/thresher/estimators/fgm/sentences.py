@@ -32,7 +32,7 @@ def shortfalls(selection: Selection, features: Features, plan: FitPlan, models: 
 
     ``models`` are the names of those with features of their own; one, if all share them.
     """
-    noun, reason, wanted = features.noun, selection.stop_reason, plan.wanted
+    noun, reason, wanted = features.units.noun, selection.stop_reason, plan.wanted
     messages = []
     idle = np.zeros(0, dtype=np.int64)
     if selection.units is None:  # columns of a group may have weight zero

@@ -21,9 +21,8 @@ from thresher.estimators.shared.base import MatrixLike
 from thresher.estimators.shared.linear import probabilities
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import grouped
-from thresher.features.instances.design import by_rows, rows_of
-from thresher.features.instances.fitted import BagRows, InstanceFeatures
-from thresher.features.instances.prototypes import Prototypes
+from thresher.features.instances.design import by_rows
+from thresher.features.instances.fitted import BagRows, InstanceFeatures, Prototypes
 
 
 class BagClassifier(TransformerMixin, FGMBase):
@@ -212,7 +211,7 @@ class BagClassifier(TransformerMixin, FGMBase):
 
     def _bag_rows(self, X: MatrixLike, bags: ArrayLike | None) -> tuple[BagRows, np.ndarray]:
         """(the rows of X, checked, with their bags, what the bags are called)."""
-        X = self._checked(rows_of(X))
+        X = by_rows(self._checked(X))
         n_bags = self._prototypes.n_bags
         if bags is None and n_bags is not None and n_bags < self._prototypes.n_rows:  # hardly ever meant
             message = (
@@ -222,8 +221,8 @@ class BagClassifier(TransformerMixin, FGMBase):
             )
             warnings.warn(message, MissingBagsWarning, stacklevel=3)
         own = grouped(bags, X.shape[0])
-        check_columns(X, self._instance_features.called)
-        return BagRows(by_rows(X), own.bags), own.names
+        check_columns(X, self._instance_features.shown_name)
+        return BagRows(X, own.bags), own.names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -78,7 +78,7 @@ class FeatureEstimator(BaseEstimator):
         """Raise InvalidDataError if ``columns``, the selected inputs of X, are not finite, naming the first."""
         fitted = self.fitted_features_
         inputs = fitted.inputs(self.selection_.features)
-        check_columns(columns, lambda place: fitted.called(int(inputs[place])))
+        check_columns(columns, lambda place: fitted.shown_name(int(inputs[place])))
 
     def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
         """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).

@@ -22,10 +22,10 @@ from thresher.estimators.shared.selector import SelectorClassifier
 from thresher.families.sparse_svm import SvmTraining, fit_point
 from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.families.sparse_svm.rules import SCREENING_RULES
-from thresher.features.base import Base
 from thresher.features.base import Samples as RowSamples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
+from thresher.features.samples import Base
 from thresher.results import ProvenInactive, Selection, StopReason, Trace
 from thresher.targets.classes import signs_of
 

@@ -339,7 +339,7 @@ class StreamClassifier(SelectorClassifier):
             warnings.warn(message, UserWarning, stacklevel=3)
         X, labels = self._structured(X, reset=first, y=y, **options)
         names = None if self._by_number else getattr(self, "feature_names_in_", None)
-        check_columns(X, ColumnFeatures(X.shape[1], column_names=names).called)
+        check_columns(X, ColumnFeatures(X.shape[1], column_names=names).shown_name)
         check_size(X)
         return X.tocsr() if sparse.issparse(X) else X, labels
 

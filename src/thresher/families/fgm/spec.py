@@ -67,7 +67,7 @@ class FitSpec:
 
     def wanted(self, features: Features) -> int | None:
         """How many units to select of those that may be selected; None: until the tolerance is reached, or all."""
-        number, noun, most = self.number, features.noun, features.n_candidates
+        number, noun, most = self.number, features.units.noun, features.n_candidates
         if number is None or number == ALL:
             return None
         if isinstance(number, int) and not 1 <= number <= features.n_units:

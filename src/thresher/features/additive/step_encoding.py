@@ -7,7 +7,7 @@ import numpy as np
 from thresher.data.blocks.base import Block, readonly
 from thresher.data.blocks.compressed import ranges_between
 from thresher.data.blocks.dense import ArrayBlock
-from thresher.data.designs.numbering import BlockNumbering
+from thresher.data.designs.numbering import BlockNumbering, end_to_end
 from thresher.data.workers import SERIAL, Workers
 from thresher.loops import levels as loops
 
@@ -57,14 +57,10 @@ class StepBlock(Block):
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
         """See Block."""
-        self._correlated(self.amplitudes, V, lo, hi, out)
-
-    def _correlated(self, amplitudes: np.ndarray, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:
-        first, last, arrays = lo // self.size, -(-hi // self.size), (self.indptr, self.indices, self.levels)
-        sums = np.empty(self.size + 1)
+        first, last = lo // self.size, -(-hi // self.size)
         whole = lo == first * self.size and hi == last * self.size and out.flags.c_contiguous
         into = out if whole else np.empty((len(V), (last - first) * self.size))
-        loops.correlate(*arrays, amplitudes, V, first, last, sums, into)
+        loops.correlate(*self._arrays, V, first, last, np.empty(self.size + 1), into)
         if not whole:
             out[:] = into[:, lo - first * self.size : hi - first * self.size]
 
@@ -76,14 +72,11 @@ class StepBlock(Block):
         """See Block; only whole inputs stay as they are."""
         ids = np.asarray(ids, dtype=np.int64)
         inputs = BlockNumbering(self.size).whole_blocks(ids)
-        return ArrayBlock(self._dense(ids), self.workers) if inputs is None else self.take_inputs(inputs)
-
-    def take_inputs(self, inputs: np.ndarray) -> "StepBlock":
-        """A block of all numbers of ``inputs``, in that order, copied."""
+        if inputs is None:
+            return ArrayBlock(self._dense(ids), self.workers)
         sizes = self.indptr[inputs + 1] - self.indptr[inputs]
-        ends = np.cumsum(sizes)
-        places = np.repeat(self.indptr[inputs] - ends + sizes, sizes) + np.arange(sizes.sum())
-        indptr = np.concatenate([[0], ends])
+        places = end_to_end(self.indptr[inputs], sizes)
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
         return self._with(indptr, self.indices[places], self.levels[places], self.amplitudes[inputs])
 
     def take_rows(self, ids: np.ndarray) -> Block:
@@ -91,26 +84,25 @@ class StepBlock(Block):
         place = np.full(self.shape[0], -1, dtype=np.int64)
         place[ids] = np.arange(len(ids))
         rows = place[self.indices]
-        indptr = np.concatenate([[0], np.cumsum(rows >= 0)])[self.indptr]
-        indices = rows[rows >= 0].astype(self.indices.dtype)
-        return self._with(indptr, indices, self.levels[rows >= 0], self.amplitudes, len(ids))
+        kept = rows >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        indices = rows[kept].astype(self.indices.dtype)
+        return self._with(indptr, indices, self.levels[kept], self.amplitudes, len(ids))
 
     def _with(self, indptr: Any, indices: Any, levels: Any, amplitudes: Any, n_rows: int | None = None) -> Any:
-        n_rows = self.shape[0] if n_rows is None else n_rows
-        return StepBlock(n_rows, indptr, indices, levels, amplitudes, self.workers)
+        return StepBlock(self.shape[0] if n_rows is None else n_rows, indptr, indices, levels, amplitudes, self.workers)
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
-        out = np.zeros((1, self.shape[1]))
-        self._correlated(np.square(self.amplitudes), _row(weights), 0, self.shape[1], out)
-        return out[0]
+        return self._squared().correlate(weights)
 
     def row_squares(self, weights: np.ndarray) -> np.ndarray:
         """See Block."""
-        out, arrays = np.zeros((1, self.shape[0])), (self.indptr, self.indices, self.levels)
-        squared = np.square(self.amplitudes)
-        loops.combine(*arrays, squared, _row(weights), 0, self.shape[0], np.empty(self.size + 1), out)
-        return out[0]
+        return self._squared().combine(weights)
+
+    def _squared(self) -> "StepBlock":
+        """The block of the squares of all entries."""
+        return self._with(self.indptr, self.indices, self.levels, np.square(self.amplitudes))
 
     def joined(self, other: Self) -> Block:
         """One block with the columns of both."""
@@ -150,7 +142,3 @@ def step_encoded(
         indices, levels = indices[kept], levels[kept]
     amplitudes = np.sqrt(np.maximum(np.diff(edges if power == 1.0 else edges**power, axis=1), 0.0))
     return StepBlock(n_rows, indptr.astype(np.int64), indices, levels, amplitudes, workers)
-
-
-def _row(vector: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(vector, dtype=np.float64)[None]

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.designs.base import Design
-from thresher.features.base import Grouping
-from thresher.features.groups.units import ListedGroups, TreeGroups
+from thresher.data.designs.numbering import end_to_end
+from thresher.data.designs.units import GroupUnits, Members, largest_positive
+from thresher.data.scan.reducers import Ranked, best_first
+from thresher.features.samples import Grouping, are_missing
+from thresher.loops import trees
 from thresher.state import register
 
 WEIGHTS, UNGROUPED = ("size", "none"), ("error", "single", "drop")
@@ -24,7 +26,7 @@ class Groups:
     ----------
     of : array-like of shape (n_features,), list of lists, or dict of lists
         The label of each column (integers or strings; None or NaN: in no group), or for each group its columns, by
-        number or, for a data frame, by name. Lists may overlap; they are called by their places, or by the keys of a
+        number or, for a data frame, by name. Lists may overlap; their labels are their places, or the keys of a
         dict.
     weights : {"size", "none"} or array-like of shape (n_groups,), default="size"
         The weight of each group: its number of columns, so that large groups are not preferred; 1; or given, in the
@@ -69,7 +71,7 @@ class Tree:
     weights : {"size", "none"} or array-like of shape (n_nodes,), default="size"
         As in Groups; without weights ("none") a node always has at least the score of those below it.
     names : sequence of str, default=None
-        What nodes are called in ``selection_.groups``. None: by number.
+        Labels of the nodes in ``selection_.groups``. None: their numbers.
 
     Examples
     --------
@@ -91,47 +93,13 @@ class Tree:
         _check_weights(self.weights)
 
 
-class Listed(Grouping):
-    """Group g has the columns entries[begins[g] : begins[g + 1]] of X, ascending, and the weight omega[g]."""
-
-    def __init__(self, begins: np.ndarray, entries: np.ndarray, omega: np.ndarray, labels: np.ndarray):
-        self.begins, self.entries, self.omega, self.labels = begins, entries, omega, labels
-        # not np.unique, which takes a third of a second for 400,000 columns
-        self.columns = np.flatnonzero(np.bincount(entries))
-
-    def units(self, design: Design) -> ListedGroups:
-        """See Grouping."""
-        begins, entries = self.begins, self.entries
-        there = design.holds(entries)
-        if not there.all():
-            begins, entries = np.concatenate([[0], np.cumsum(there)])[begins], entries[there]
-        return ListedGroups(begins, design.ids_here(entries), self.omega, design.width)
-
-
-class Nodes(Grouping):
-    """A tree in the order of a walk from the roots: see TreeGroups, whose arguments these are, in columns of X."""
-
-    def __init__(self, entries: np.ndarray, walk: np.ndarray, start: np.ndarray, stop: np.ndarray, skip: np.ndarray,
-                 omega: np.ndarray, labels: np.ndarray):  # fmt: skip
-        self.entries, self.walk, self.start, self.stop, self.skip = entries, walk, start, stop, skip
-        self.omega, self.labels, self.columns = omega, labels, np.sort(entries)
-
-    def units(self, design: Design) -> TreeGroups:
-        """See Grouping."""
-        there = design.holds(self.entries)
-        before = np.concatenate([[0], np.cumsum(there)])
-        columns = design.ids_here(self.entries[there])
-        start, stop = before[self.start], before[self.stop]
-        return TreeGroups(columns, self.walk, start, stop, self.skip, self.omega, design.width)
-
-
-def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callable[[int], str] = str) -> Grouping:
+def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, shown_name: Callable[[int], str] = str) -> Grouping:
     """The Grouping that a user describes: Groups, Tree, or labels or lists, which are short for Groups.
 
-    ``called`` names a column in messages, and where it is a group of its own.
+    ``shown_name`` names a column in messages, and where it is a group of its own.
     """
     if isinstance(given, Tree):
-        return _tree(given, n_columns)
+        return _grouping_of_tree(given, n_columns)
     given = given if isinstance(given, Groups) else Groups(given)
     if isinstance(given.of, Mapping):
         entries, sizes = _listed(given.of.items(), numbers)
@@ -145,17 +113,23 @@ def grouping(given: Any, n_columns: int, numbers: ColumnNumbers, called: Callabl
     left = np.flatnonzero(np.bincount(entries, minlength=n_columns) == 0)
     if left.size and given.ungrouped == "error":
         raise ValueError(
-            f"{left.size} of the {n_columns} columns are in no group, the first is column {called(int(left[0]))}: add "
-            'them to groups, or use Groups(..., ungrouped="single") or "drop" (--ungrouped)'
+            f"{left.size} of the {n_columns} columns are in no group, the first is column {shown_name(int(left[0]))}: "
+            'add them to groups, or use Groups(..., ungrouped="single") or "drop" (--ungrouped)'
         )
     if left.size and given.ungrouped == "single":
         entries, sizes = np.concatenate([entries, left]), np.concatenate([sizes, np.ones_like(left)])
         omega = np.concatenate([omega, np.ones(left.size)])
-        alone = np.array([f"column {called(int(j))}" for j in left], dtype=object)
+        alone = np.array([f"column {shown_name(int(j))}" for j in left], dtype=object)
         labels = np.concatenate([labels.astype(object), alone])
     if not sizes.size:
         raise ValueError("groups has no groups: give at least one")
-    return Listed(np.concatenate([[0], np.cumsum(sizes)]), entries, omega, labels)
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+
+    def units(columns: np.ndarray, before: np.ndarray, width: int) -> ListedGroups:
+        return ListedGroups(before[begins], columns, omega, width)
+
+    # not np.unique, which takes a third of a second for 400,000 columns
+    return Grouping(labels, entries, np.flatnonzero(np.bincount(entries)), units)
 
 
 def group_by_prefix(names: Sequence[str], separator: str = "_") -> np.ndarray:
@@ -223,14 +197,10 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
             f"groups must have one label for each of the {n_columns} columns, or be a list of lists of columns; got an "
             f"array of shape {of.shape}"
         )
+    missing = are_missing(of)
     if of.dtype.kind == "f":
-        missing = np.isnan(of)
         whole = bool((of[~missing] % 1 == 0).all())  # integers with gaps, as data frames have them
         of = np.where(missing, 0.0, of).astype(np.int64) if whole else of
-    elif of.dtype.kind in "iu":
-        missing = np.zeros(of.size, dtype=bool)
-    else:
-        missing = np.array([_is_missing(label) for label in of.tolist()], dtype=bool)
     columns = np.flatnonzero(~missing)
     if of.dtype.kind not in "iuUO" or not (of.dtype.kind != "O" or all(isinstance(a, str) for a in of[columns])):
         raise ValueError(f"labels of groups must be integers or strings, got an array of dtype {of.dtype}")
@@ -240,15 +210,7 @@ def _labelled(of: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return columns[order], np.bincount(group, minlength=labels.size), labels
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, nan, or the NA of pandas, which cannot say that it differs from itself."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
-
-
-def _tree(tree: Tree, n_columns: int) -> Nodes:
+def _grouping_of_tree(tree: Tree, n_columns: int) -> Grouping:
     """The groups of a tree, checked."""
     parent = _integers("parent", tree.parent)
     count = parent.size
@@ -260,10 +222,9 @@ def _tree(tree: Tree, n_columns: int) -> Nodes:
     for name, values, least in (("parent", parent, -1), ("node", node, 0)):
         wrong = np.flatnonzero((values < least) | (values >= count))
         if wrong.size:
-            at, kind = int(wrong[0]), "an orphan" if name == "parent" else "a column nowhere"
-            raise ValueError(
-                f"{name}[{at}] is {values[at]}, which is no node (there are {count}; -1 is a root): {kind}"
-            )
+            root = " (-1: a root)" if least < 0 else ""
+            number = values[wrong[0]]
+            raise ValueError(f"{name}[{wrong[0]}] is {number}, but the nodes of the tree are 0 to {count - 1}{root}")
     labels = np.arange(count) if tree.names is None else _labels(list(tree.names))
     if labels.size != count or len(set(labels.tolist())) < count:
         raise ValueError(f"names must be {count} different names, one for each node; got {labels.size}")
@@ -273,41 +234,40 @@ def _tree(tree: Tree, n_columns: int) -> Nodes:
     columns = np.argsort(place[node], kind="stable")  # in the order of the walk
     begins = np.searchsorted(place[node][columns], np.arange(count + 1))
     start, stop = begins[:-1], begins[skip]
-    omega = _omega(tree.weights, (stop - start)[place], least=1)
+    omega = _omega(tree.weights, (stop - start)[place])
     filled = stop > start
-    before = np.concatenate([[0], np.cumsum(filled)])  # nodes with columns before each place of the walk
-    nodes, inverse = np.unique(walk[filled], return_inverse=True)
-    return Nodes(columns, inverse, start[filled], stop[filled], before[skip][filled], omega[nodes], labels[nodes])
+    start, stop = start[filled], stop[filled]
+    skip = np.concatenate([[0], np.cumsum(filled)])[skip][filled]  # nodes without columns are none
+    nodes, unit = np.unique(walk[filled], return_inverse=True)
+
+    def units(here: np.ndarray, before: np.ndarray, width: int) -> TreeGroups:
+        return TreeGroups(here, unit, before[start], before[stop], skip, omega[nodes], width)
+
+    return Grouping(labels[nodes], columns, np.sort(columns), units)
 
 
-def _walked(parent: np.ndarray, called: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
+def _walked(parent: np.ndarray, shown_name: Callable[[int], str]) -> tuple[np.ndarray, np.ndarray]:
     """(nodes in the order of a walk from the roots, for each of its places where those below end)."""
     count = parent.size
     order = np.argsort(parent, kind="stable")  # children of each node, ascending
     begins = np.searchsorted(parent[order], np.arange(-1, count + 1))
-    walk, skip = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    at, stack = 0, order[: begins[1]][::-1].tolist()
-    open_places: list[int] = []
+    walk: list[int] = []
+    stack = order[: begins[1]][::-1].tolist()
     while stack:
         v = stack.pop()
-        if v < 0:  # everything below the last open place is done
-            skip[open_places.pop()] = at
-            continue
-        walk[at] = v
-        open_places.append(at)
-        at += 1
-        stack.append(-1)
+        walk.append(v)
         stack.extend(order[begins[v + 1] : begins[v + 2]][::-1].tolist())
-    if at < count:
-        missing = np.setdiff1d(np.arange(count), walk[:at])
-        raise ValueError(f"the tree has a cycle: node {called(_in_cycle(parent, int(missing[0])))} is above itself")
-    return walk, skip
-
-
-def _in_cycle(parent: np.ndarray, v: int) -> int:
-    for _ in range(parent.size):
-        v = int(parent[v])
-    return v
+    above = parent.tolist()
+    if len(walk) < count:
+        v = int(np.setdiff1d(np.arange(count), walk)[0])
+        for _ in range(count):  # ends in a cycle
+            v = above[v]
+        raise ValueError(f"the tree has a cycle: node {shown_name(v)} is above itself")
+    sizes = [1] * (count + 1)  # of the tree below each node, and of all: -1 is above roots
+    for v in reversed(walk):
+        sizes[above[v]] += sizes[v]
+    places = np.array(walk, dtype=np.int64)
+    return places, np.arange(count) + np.array(sizes)[places]
 
 
 def _integers(name: str, values: Any) -> np.ndarray:
@@ -322,12 +282,86 @@ def _check_weights(weights: Any) -> None:
         raise ValueError(f"weights must be one of {WEIGHTS} or an array, got {weights!r}")
 
 
-def _omega(weights: Any, sizes: np.ndarray, least: int = 1) -> np.ndarray:
+def _omega(weights: Any, sizes: np.ndarray) -> np.ndarray:
     if isinstance(weights, str):
-        return np.maximum(sizes, least).astype(np.float64) if weights == "size" else np.ones(sizes.size)
+        return np.maximum(sizes, 1).astype(np.float64) if weights == "size" else np.ones(sizes.size)
     omega = np.asarray(weights, dtype=np.float64)
     if omega.shape != sizes.shape:
         raise ValueError(f"weights must have one entry for each of the {sizes.size} groups, got shape {omega.shape}")
     if not (np.isfinite(omega).all() and (omega > 0.0).all()):
         raise ValueError(f"weights of groups must be positive and finite; group {int(np.argmin(omega))} is not")
     return omega
+
+
+class ListedGroups(GroupUnits):
+    """Group g has the columns ``columns[begins[g] : begins[g + 1]]``, ascending; groups may overlap."""
+
+    def __init__(self, begins: np.ndarray, columns: np.ndarray, omega: np.ndarray, width: int):
+        self.begins, self.columns = begins, columns
+        self._group_of_entry = np.repeat(np.arange(omega.size), np.diff(begins))
+        super().__init__(omega, width, _dominated(begins, columns, omega), columns.size / omega.size)
+
+    def members(self, units: np.ndarray) -> Members:
+        """See Units."""
+        sizes = self.begins[units + 1] - self.begins[units]
+        return Members(self.columns[end_to_end(self.begins[units], sizes)], sizes)
+
+    def _best(self, squares: np.ndarray, size: int, free: np.ndarray) -> Ranked:
+        # bincount adds one by one, in the order of the entries
+        scores = np.bincount(self._group_of_entry, weights=squares[self.columns], minlength=self.count) / self.omega
+        scores[~free] = 0.0
+        return largest_positive(scores, size)
+
+
+class TreeGroups(GroupUnits):
+    """A group for each node of a tree that has columns at or below it.
+
+    ``columns`` are in the order of a walk through the tree, so that those of a node are a range: unit ``unit[v]``, the
+    v-th of the walk, has columns[start[v] : stop[v]], and the nodes below it are v + 1 to skip[v] - 1. Ranking walks
+    from the roots and skips what is below a node where nothing can be among the best; ``visited`` counts the nodes.
+    """
+
+    def __init__(
+        self, columns: np.ndarray, walk: np.ndarray, start: np.ndarray, stop: np.ndarray, skip: np.ndarray,
+        omega: np.ndarray, width: int,
+    ):  # fmt: skip
+        self.columns, self.start, self.stop, self.skip, self.unit = columns, start, stop, skip, walk
+        self.at = np.argsort(walk)  # where the walk has each unit
+        self.visited = 0
+        super().__init__(omega, width, _dominated_above(start, stop, walk, omega), float((stop - start).mean()))
+        self._least = omega[walk]
+        trees.least_below(skip, self._least)
+
+    def members(self, units: np.ndarray) -> Members:
+        """See Units."""
+        at = self.at[units]
+        sizes = self.stop[at] - self.start[at]
+        return Members(self.columns[end_to_end(self.start[at], sizes)], sizes)
+
+    def _best(self, squares: np.ndarray, size: int, free: np.ndarray) -> Ranked:
+        units, scores = np.empty(size, dtype=np.int64), np.empty(size)
+        arrays = (self.start, self.stop, self.skip, self.unit, self.omega[self.unit], self._least)
+        count, self.visited = trees.best_nodes(squares[self.columns], *arrays, free[self.unit], units, scores)
+        order = best_first(scores[:count], units[:count])
+        return units[order], scores[order]
+
+
+def _dominated(begins: np.ndarray, columns: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Groups with the columns of another one whose weight is smaller, or equal and its number lower; sorted."""
+    if columns.size == 0 or np.bincount(columns).max() == 1:
+        return np.zeros(0, dtype=np.int64)
+    best: dict[bytes, int] = {}
+    for g in np.argsort(omega, kind="stable").tolist():
+        best.setdefault(columns[begins[g] : begins[g + 1]].tobytes(), g)
+    return np.setdiff1d(np.arange(omega.size), list(best.values()))
+
+
+def _dominated_above(start: np.ndarray, stop: np.ndarray, unit: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Nodes of a walk with the columns of the one before or after it and a larger weight; sorted.
+
+    Nodes with equal columns follow one another. Of equal weights the deepest stays.
+    """
+    run = np.cumsum(np.concatenate([[0], (np.diff(start) != 0) | (np.diff(stop) != 0)]))
+    order = np.lexsort((-np.arange(unit.size), omega[unit], run))
+    first = np.concatenate([[True], np.diff(run[order]) != 0])
+    return np.sort(unit[order[~first]])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.errors import InvalidDataError
+from thresher.features.samples import are_missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Bags:
 
 
 class Grouped(NamedTuple):
-    """The bags of some rows, and what they are called: sorted, one for each."""
+    """The bags of some rows, and their names: sorted, one for each."""
 
     bags: Bags
     names: np.ndarray
@@ -53,10 +54,9 @@ class Grouped(NamedTuple):
         """One value for each bag; InvalidDataError, which names the bag, if its rows have several."""
         conflict = self.conflict(values)
         if conflict is not None:
-            row, bag = conflict.row, conflict.bag
             raise InvalidDataError(
-                f"{what} must be equal for all rows of a bag, but bag {bag!r} has {conflict.first!r} and "
-                f"{conflict.other!r} (row {row})"
+                f"{what} must be equal for all rows of a bag, but bag {conflict.bag!r} has {conflict.first!r} and "
+                f"{conflict.other!r} (row {conflict.row})"
             )
         return values[self.first_rows]
 
@@ -97,7 +97,7 @@ def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
         raise InvalidDataError(f"bags must have one value for each row, got an array of shape {given.shape}")
     if given.size != n_rows:
         raise InvalidDataError(f"bags has {given.size} values, but X has {n_rows} rows: it needs one for each row")
-    missing = np.flatnonzero(_is_missing(given))
+    missing = np.flatnonzero(are_missing(given))
     if missing.size:
         raise InvalidDataError(
             f"bags has {missing.size} missing value{'' if missing.size == 1 else 's'}, first in row {missing[0]}: each "
@@ -119,19 +119,3 @@ def _as_given(bags: Any) -> np.ndarray:
         return values
     objects = np.asarray(bags, dtype=object)
     return values if all(isinstance(value, (str, bytes)) for value in objects.ravel().tolist()) else objects
-
-
-def _is_missing(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "O":
-        return np.array([_is_none(value) for value in values.tolist()], dtype=bool)
-    return np.asarray(values != values) if values.dtype.kind in "fcmMT" else np.zeros(values.size, dtype=bool)
-
-
-def _is_none(value: Any) -> bool:
-    """Whether it is None, NaN or the NA of pandas, which is neither equal to itself nor different."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
-    except ValueError:  # an array, which cannot be compared with others
-        return False

@@ -13,13 +13,13 @@ from scipy import sparse
 from thresher.data.blocks.base import Block
 from thresher.data.blocks.dense import DenseBlock
 from thresher.data.designs.base import Design
+from thresher.data.designs.made import MadeDesign
 from thresher.data.designs.memory import MemoryDesign
-from thresher.data.scan.pieces import Cost, Generated, Piece
-from thresher.data.scan.sources import Kept, learnt, reference
+from thresher.data.scan.pieces import Cost, Piece
+from thresher.data.scan.sources import Kept, learnt
 from thresher.data.workers import SERIAL
 from thresher.errors import InvalidDataTypeError
 from thresher.features.instances.bags import Bags
-from thresher.features.instances.prototypes import Prototypes
 
 CACHE = 1 << 30  # bytes of distances and similarities that are kept, so that later scans compute none
 WIDEST_TILE, NARROWEST_TILE = 256, 16  # instances whose distances are computed by one product
@@ -30,23 +30,13 @@ EXPONENTIAL = 16  # what the similarity of a bag costs besides distances, in pro
 BLAS_GAIN = 8  # products of a matrix product that take as long as one product of a scan
 
 
-def rows_of(X: Any) -> Any:
-    """X as users give it, which must have rows that can be read: InvalidDataTypeError for a Design."""
+def by_rows(X: Any) -> Any:
+    """X by rows, an array or a CSR matrix; InvalidDataTypeError for a Design."""
     if isinstance(X, Design):
         raise InvalidDataTypeError(
             f"X is a {type(X).__name__}, which is read by columns: bags need an array, a sparse matrix or a data frame"
         )
-    return X
-
-
-def by_rows(X: Any) -> Any:
-    """A validated X in a storage by rows: an array as it is, or a CSR matrix."""
     return X.tocsr() if sparse.issparse(X) else X
-
-
-def is_centred(X: Any) -> bool:
-    """Whether columns of X are centred before distances are measured: sparse ones stay sparse."""
-    return not sparse.issparse(X)
 
 
 def distinct_rows(X: Any) -> np.ndarray:
@@ -66,8 +56,8 @@ def _content(X: Any, row: int) -> tuple[bytes, ...]:
     if not sparse.issparse(X):
         return ((X[row] + 0.0).tobytes(),)  # there are two zeros, which are equal
     own = slice(X.indptr[row], X.indptr[row + 1])
-    there = X.data[own] != 0.0
-    return X.indices[own][there].astype(np.int64).tobytes(), X.data[own][there].tobytes()
+    nonzero = X.data[own] != 0.0
+    return X.indices[own][nonzero].astype(np.int64).tobytes(), X.data[own][nonzero].tobytes()
 
 
 class Instances(NamedTuple):
@@ -96,12 +86,12 @@ class Instances(NamedTuple):
 
 def instances_of(X: Any, weights: np.ndarray) -> Instances:
     """The instances of X, whose rows have these weights."""
-    there = np.flatnonzero(weights > 0)
-    some = X if there.size == X.shape[0] else X[there]
+    weighted = np.flatnonzero(weights > 0)
+    some = X if weighted.size == X.shape[0] else X[weighted]
     first, number = np.unique(distinct_rows(some), return_inverse=True)
     owner = np.full(X.shape[0], -1)
-    owner[there] = number
-    return Instances(there[first], owner)
+    owner[weighted] = number
+    return Instances(weighted[first], owner)
 
 
 def on_scale(X: Any, factor: np.ndarray | None) -> Any:
@@ -141,20 +131,16 @@ class BagDistances:
     ):  # fmt: skip
         self.X, self.bags, self.factor, self.candidates, self.workers = X, bags, factor, candidates, workers
         self._rows = _bag_by_bag(X, bags, factor)
-        self._norms = _squares(self._rows)
+        self._norms = squared_norms(self._rows)
         place = np.empty(bags.order.size, dtype=np.int64)
         place[bags.order] = np.arange(bags.order.size)
         self._place = place[candidates]
         self.row_products = _work(self._rows)
         fit = TILE_PRODUCTS // max(1, self.row_products) // NARROWEST_TILE * NARROWEST_TILE
         self.tile_width = tile or max(NARROWEST_TILE, min(WIDEST_TILE, fit))
-        size = 8 * self.shape[0] * self.shape[1]
+        self.shape = bags.count, candidates.size
+        size = 8 * bags.count * candidates.size
         self.kept_bytes = size if keep and 2 * size <= CACHE else 0  # of the distances that are kept
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(bags, candidates)."""
-        return self.bags.count, self.candidates.size
 
     @property
     def nbytes(self) -> int:
@@ -164,16 +150,13 @@ class BagDistances:
 
     def of(self, ids: np.ndarray) -> np.ndarray:
         """Smallest squared distances (ids, bags) of the candidates ``ids``."""
-        if not self.kept_bytes:
-            return self._computed(ids)
-        kept = learnt(self, lambda: rows_kept(self.shape))
-        return kept.of(ids, lambda missing: [self._computed(missing)])[0]
+        return kept_rows(self, self.shape).of(ids, self._computed)[0] if self.kept_bytes else self._computed(ids)[0]
 
-    def _computed(self, ids: np.ndarray) -> np.ndarray:
+    def _computed(self, ids: np.ndarray) -> list[np.ndarray]:
         out = np.empty((ids.size, self.bags.count))
         for lo in range(0, ids.size, self.tile_width):
             out[lo : lo + self.tile_width] = self._tile(self._place[ids[lo : lo + self.tile_width]])
-        return out
+        return [out]
 
     def _tile(self, places: np.ndarray) -> np.ndarray:
         """As ``of`` for at most a tile of rows; BLAS always gets a whole one, so that it sums in one order."""
@@ -183,7 +166,11 @@ class BagDistances:
         centres = centres.T.tocsr() if sparse.issparse(centres) else centres
         nearest = np.full((self.tile_width, self.bags.count), np.inf)
         for rows, bags, begins in self.bags.parts(TILE_ROWS):
-            squares = _products(centres, self._rows[rows])
+            others = self._rows[rows]
+            if sparse.issparse(others):
+                squares = np.ascontiguousarray((others @ centres).toarray().T)
+            else:
+                squares = centres @ others.T
             squares *= -2.0
             squares += self._norms[rows]
             smallest = np.minimum.reduceat(squares, begins, axis=1)
@@ -197,8 +184,8 @@ def _bag_by_bag(X: Any, bags: Bags, factor: np.ndarray | None) -> Any:
     rows = X[bags.order]
     if sparse.issparse(rows):
         rows = on_scale(rows, factor)
-        there, places = np.unique(rows.indices, return_inverse=True)  # products take time for every column
-        return sparse.csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], there.size))
+        used, places = np.unique(rows.indices, return_inverse=True)  # products take time for every column
+        return sparse.csr_array((rows.data, places, rows.indptr), shape=(rows.shape[0], used.size))
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     if factor is not None:
         rows *= factor
@@ -214,7 +201,7 @@ def _work(rows: Any) -> int:
     return int(SPARSE_PRODUCT * (entries @ entries) / max(1, rows.shape[0])) + SPARSE_SUM * rows.shape[0]
 
 
-def _squares(rows: Any) -> np.ndarray:
+def squared_norms(rows: Any) -> np.ndarray:
     """The squared norm of each row."""
     if sparse.issparse(rows):
         squared = sparse.csr_array((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
@@ -222,66 +209,17 @@ def _squares(rows: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def _products(centres: Any, rows: Any) -> np.ndarray:
-    """(centres, rows): products of all pairs; sparse centres are given as columns."""
-    if sparse.issparse(rows):
-        return np.ascontiguousarray((rows @ centres).toarray().T)
-    return centres @ rows.T
-
-
-def rows_kept(shape: tuple[int, int]) -> Kept:
-    """Room for a number for each of (bags, instances), those of an instance side by side."""
-    return Kept(shape[1], ((shape[0],), np.float64))
-
-
-class Similarities:
-    """Similarities of bags to instances, of width ``sigma``: what pieces refer to.
-
-    While all of them fit CACHE, distances that are kept included, they are kept.
-    """
-
-    def __init__(self, distances: BagDistances, sigma: float):
-        self.distances, self.sigma = distances, sigma
-        self.keeps = 8 * distances.shape[0] * distances.shape[1] + distances.kept_bytes <= CACHE
-
-    @property
-    def complete(self) -> np.ndarray | None:
-        """Those of all instances (instances, bags), once all are kept."""
-        tables = self._kept.tables if self.keeps else None
-        return None if tables is None else tables[0]
-
-    @property
-    def _kept(self) -> Kept:
-        return learnt(self, lambda: rows_kept(self.distances.shape))
-
-    def of(self, ids: np.ndarray) -> Block:
-        """The columns ``ids``, computed unless they are kept."""
-        rows = self._kept.of(ids, lambda missing: [self._computed(missing)])[0] if self.keeps else self._computed(ids)
-        return self.as_block(rows)
-
-    def _computed(self, ids: np.ndarray) -> np.ndarray:
-        return similarities(self.distances.of(ids), self.sigma)
-
-    def as_block(self, rows: np.ndarray) -> DenseBlock:
-        """Similarities (instances, bags) as a block with a column for each instance."""
-        return DenseBlock(rows.T, self.distances.workers)
-
-    def block(self, lo: int, hi: int) -> Block:
-        """See BlockSource."""
-        return self.of(np.arange(lo, hi))
-
-
-class BagDesign(Design):
+class BagDesign(MadeDesign):
     """Similarities of bags to instances, of width ``sigma``; the ids in X of the columns are rows of it.
 
-    Where similarities are kept, later scans compute none.
+    While all of them fit CACHE, distances that are kept included, they are kept: later scans compute none.
     """
 
     def __init__(self, distances: BagDistances, sigma: float):
         self.distances, self.sigma, self.ids, self.workers = distances, sigma, distances.candidates, distances.workers
-        self.similarities = Similarities(distances, sigma)
         self.shape, self.dtype = distances.shape, np.dtype(np.float64)
         self.entries = self.shape[0] * self.shape[1]
+        self.keeps = 8 * self.entries + distances.kept_bytes <= CACHE
 
     @property
     def n_columns(self) -> int:
@@ -289,50 +227,43 @@ class BagDesign(Design):
         return self.distances.X.shape[0]
 
     @property
-    def is_cached(self) -> bool:
-        """Whether scans compute no similarities any more."""
-        return self.similarities.complete is not None
+    def complete(self) -> np.ndarray | None:
+        """Similarities of all instances (instances, bags), once all are kept."""
+        tables = kept_rows(self, self.shape).tables if self.keeps else None
+        return None if tables is None else tables[0]
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]  # computed: less is read once similarities are kept
         """Bytes that a scan reads."""
-        return 8 * self.entries if self.is_cached else self.distances.nbytes
+        return self.distances.nbytes if self.complete is None else 8 * self.entries
 
     @property
     def entry_cost(self) -> int:  # type: ignore[override]
         """See Design."""
         per_bag = self.distances.row_products // max(1, self.shape[0])
-        return 1 if self.is_cached else 1 + EXPONENTIAL + per_bag // BLAS_GAIN
+        return 1 + EXPONENTIAL + per_bag // BLAS_GAIN if self.complete is None else 1
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; tiles until all similarities are kept."""
-        kept = self.similarities.complete
+        kept = self.complete
         if kept is not None:
-            yield from MemoryDesign(self.similarities.as_block(kept)).pieces(vectors)
-            return
-        step, similar = self.distances.tile_width, reference(self.similarities, self.workers)
-        for first in range(0, self.width, step):
-            yield Generated(similar, first, min(step, self.width - first))
+            return MemoryDesign(DenseBlock(kept.T, self.distances.workers)).pieces(vectors)
+        return self.generated(self.distances.tile_width)
 
     def take(self, ids: np.ndarray) -> Block:
-        """See Design."""
-        return self.similarities.of(np.asarray(ids, dtype=np.int64))
+        """See Design; columns are computed unless they are kept."""
+        rows = kept_rows(self, self.shape).of(ids, self._computed)[0] if self.keeps else self._computed(ids)[0]
+        return DenseBlock(rows.T, self.distances.workers)
+
+    def _computed(self, ids: np.ndarray) -> list[np.ndarray]:
+        return [similarities(self.distances.of(ids), self.sigma)]
 
     def take_cost(self, ids: np.ndarray) -> Cost:
         """See Design: distances of all rows to these instances, or nothing but copies of what is kept."""
         share = len(ids) / max(1, self.width)
-        return Cost(share, int(share * 8 * self.entries) if self.is_cached else self.distances.nbytes)
+        return Cost(share, self.distances.nbytes if self.complete is None else int(share * 8 * self.entries))
 
-    def prototypes(self, rows: np.ndarray) -> Prototypes:
-        """The rows of X (sorted) that models use, with all that new bags need."""
-        X = self.distances.X
-        values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
-        return Prototypes(
-            rows, values.astype(np.float64), self.sigma, self.distances.factor, self.n_columns, self.shape[0]
-        )
 
-    def spread(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Standard deviations of the columns ``ids`` over the bags."""
-        block, total = self.take(ids), weights.sum()
-        mean = block.correlate(weights) / total
-        return np.sqrt(np.maximum(block.column_squares(weights) / total - mean**2, 0.0))
+def kept_rows(source: Any, shape: tuple[int, int]) -> Kept:
+    """What this process keeps of a source: numbers of (bags, instances), those of an instance side by side."""
+    return learnt(source, lambda: Kept(shape[1], ((shape[0],), np.float64)))

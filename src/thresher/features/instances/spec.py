@@ -1,25 +1,23 @@
 """BagSimilarity: bags of rows, and the training rows that they are similar to, as features."""
 
-import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from thresher.data.designs.base import Design
+from thresher.data.designs.units import EachColumn
 from thresher.data.scan.pieces import Cost
 from thresher.errors import InvalidDataError
 from thresher.features.base import (
-    Base,
     Earlier,
     FeatureMap,
     Features,
-    Restrictions,
-    Samples,
     by_output,
+    check_number,
     largest_model,
-    spread_on,
+    measured_spread,
 )
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import Bags, grouped
@@ -29,27 +27,13 @@ from thresher.features.instances.design import (
     Instances,
     by_rows,
     instances_of,
-    is_centred,
-    rows_of,
 )
-from thresher.features.instances.fitted import InstanceFeatures
-from thresher.features.instances.units import EachInstance
-from thresher.features.instances.width import median_distance
+from thresher.features.instances.fitted import InstanceFeatures, Prototypes, median_distance
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.results import Selection
 
 RULES = ("auto", "search")  # words for sigma: the median distance, or one of its multiples
 MULTIPLES = (0.5, 1.0, 2.0)
-
-
-@dataclass(frozen=True)
-class BagSamples(Samples):
-    """Bags of the rows of X, each with one label and one weight."""
-
-    bags: Bags
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        """See Samples: those of its bag for each row."""
-        return values[self.bags.codes]
 
 
 @dataclass(frozen=True)
@@ -67,36 +51,31 @@ class BagSimilarity(FeatureMap):
     reads_columns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        sigma = self.sigma
-        if isinstance(sigma, str):
-            if sigma not in RULES:
-                raise ValueError(f"sigma must be one of {', '.join(map(repr, RULES))} or a number; got {sigma!r}")
-            return
-        is_number = isinstance(sigma, (int, float, np.integer, np.floating)) and not isinstance(sigma, bool)
-        if not is_number or not np.isfinite(sigma) or sigma <= 0.0:
-            raise ValueError(f"sigma must be a positive number, got {sigma!r}")
+        if not isinstance(self.sigma, str):
+            check_number("sigma", self.sigma)
+        elif self.sigma not in RULES:
+            raise ValueError(f"sigma must be one of {', '.join(map(repr, RULES))} or a number; got {self.sigma!r}")
 
-    def samples(self, X: Any, y: np.ndarray, weights: np.ndarray, bags: Any) -> BagSamples:
+    def samples(self, X: Any, y: np.ndarray, weights: np.ndarray, bags: Any) -> Samples:
         """See FeatureMap: bags; without them each row is one."""
-        rows = by_rows(rows_of(X))
+        rows = by_rows(X)
         own = grouped(bags, rows.shape[0])
         if own.names.size < 2:
             raise InvalidDataError("bags has only one value: at least two bags, of different labels, are needed")
-        return BagSamples(rows, own.each("y", y), own.each("sample_weight", weights), own.bags)
+        return Samples(rows, own.each("y", y), own.each("sample_weight", weights), own.bags.codes)
 
     def on(
         self, base: Base, samples: Samples, restrictions: Restrictions, *, scale: str | None, centre: bool
     ) -> "SelectedInstances":
         """See FeatureMap; a sparse X is scaled, not centred, which distances do not depend on."""
-        if not isinstance(samples, BagSamples):
-            raise TypeError(f"samples must be bags, got {type(samples).__name__}")
-        X = samples.X
-        on_scale, scale = base.scaled(scale, centre=is_centred(X))
+        X, owner = samples.X, samples.owner
+        bags = Bags(np.arange(X.shape[0]) if owner is None else owner, samples.y.size)
+        on_scale, scale = base.scaled(scale, centre=not sparse.issparse(X))
         factor = _factor(on_scale, scale, base.spread)
         with base.trace.step("arrange"):
             instances = instances_of(X, base.weights)
-            sigmas = self._sigmas(samples, instances, base.weights, factor)
-            distances = BagDistances(X, samples.bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1)
+            sigmas = self._sigmas(X, bags, instances, base.weights, factor)
+            distances = BagDistances(X, bags, factor, instances.rows, base.design.workers, keep=len(sigmas) > 1)
         count = instances.rows.size
         return SelectedInstances(
             design=BagDesign(distances, sigmas[0]),
@@ -105,21 +84,25 @@ class BagSimilarity(FeatureMap):
             scale=scale,
             n_candidates=count,
             n_units=count,
-            samples=samples,
             weights=base.sample_weights,
             instances=instances,
-            distances=distances,
             sigmas=sigmas,
         )
 
     def _sigmas(
-        self, samples: BagSamples, instances: Instances, row_weights: np.ndarray, factor: np.ndarray | None
+        self, X: Any, bags: Bags, instances: Instances, row_weights: np.ndarray, factor: np.ndarray | None
     ) -> tuple[float, ...]:
         """The values of sigma to choose from; one, if it is a number or the rule."""
         if not isinstance(self.sigma, str):
             return (float(self.sigma),)
-        median = median_distance(samples.X, instances, samples.bags, row_weights, factor)
+        median = median_distance(X, instances, bags, row_weights, factor)
         return (median,) if self.sigma == "auto" else tuple(multiple * median for multiple in MULTIPLES)
+
+
+class EachInstance(EachColumn):
+    """Every column is the similarity to an instance, which is what is counted."""
+
+    noun = "instance"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +110,9 @@ class SelectedInstances(Features):
     """Similarities of one width to ``instances``, of bags with ``weights``; ``sigmas``: widths to choose from."""
 
     design: BagDesign
-    samples: BagSamples
+    fitted_type: type[FittedFeatures] = InstanceFeatures
     weights: np.ndarray
     instances: Instances
-    distances: BagDistances
     sigmas: tuple[float, ...]
 
     @property
@@ -139,48 +121,37 @@ class SelectedInstances(Features):
         return "different training instances"
 
     @property
-    def setting(self) -> dict[str, float]:
-        """See Features."""
-        return {"sigma": self.design.sigma}
-
-    @property
-    def n_variants(self) -> int:
-        """See Features."""
-        return len(self.sigmas)
-
-    def variants(self) -> Iterator["SelectedInstances"]:
+    def settings(self) -> list[dict[str, float]]:
         """See Features: one for each width."""
-        for sigma in self.sigmas:
-            yield replace(self, design=BagDesign(self.distances, sigma), sigmas=(sigma,))
+        return [{"sigma": sigma} for sigma in self.sigmas]
+
+    def varied(self, setting: dict[str, float]) -> Self:
+        """See Features."""
+        return replace(self, design=BagDesign(self.design.distances, setting["sigma"]))
 
     def barred(self, held_out: np.ndarray) -> tuple[int, ...]:
         """See Features: the instances of the bags that are held out."""
-        return self.instances.only_in(self.samples.bags, held_out)
+        return self.instances.only_in(self.design.distances.bags, held_out)
 
-    def fitted(self, ids: np.ndarray, units: np.ndarray) -> InstanceFeatures:
+    def parts(self, ids: np.ndarray) -> dict[str, Any]:
         """See Features."""
-        std = functools.partial(self.design.spread, weights=self.weights)
-        return InstanceFeatures(
-            self.columns.n_columns,
-            self.design.prototypes(self.design.ids_in_X(ids)),
-            n_candidates=self.n_candidates,
-            spread=spread_on(self.design, ids, std),
-            column_names=self.columns.column_names,
+        distances, rows = self.design.distances, self.design.ids_in_X(ids)
+        X = distances.X
+        values = sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
+        prototypes = Prototypes(
+            rows, values.astype(np.float64), self.design.sigma, distances.factor, X.shape[0], distances.bags.count
         )
+        return {"prototypes": prototypes, "spread": measured_spread(self.design, ids, self.weights)}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
         """See Features: the similarities are taken once more, for their standard deviations."""
         return self.design.take_cost(ids)
 
-    def continues(self, fitted: FittedFeatures) -> bool:
-        """See Features."""
-        return isinstance(fitted, InstanceFeatures)
-
     def start(self, selection: Selection, most: int | None) -> Earlier:
         """See Features: the instances of the earlier fit that are equal to rows of X."""
         known = selection.fitted_features.prototypes  # type: ignore[union-attr]  # those of InstanceFeatures
         model = largest_model(selection, most)
-        places = self.instances.places(self.samples.X, known.values)
+        places = self.instances.places(self.design.distances.X, known.values)
         here = places[np.searchsorted(known.rows, model.features)]
         return here[here >= 0], by_output(model.weights)[here >= 0]
 

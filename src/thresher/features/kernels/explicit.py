@@ -3,40 +3,68 @@
 A centred kernel does not change when phi(0) is subtracted from its feature map, so zeros stay zero: a sparse column
 with d distinct non-zero values becomes at most d sparse columns, a binary one a single one, a continuous one a few
 dozen. A kernel of several columns together is not written down: it is computed anew for each sum.
+
+For linear SVMs, which need no n x n matrix, explicit columns are made by Cholesky's factorisation with pivots, so that
+a linear function of them is a sum of kernels with the pivots alone, its anchors: a few dozen values for a column,
+however many rows there are. New rows can be given to these.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_triangular
 
 from thresher.data.scan.pieces import OutOfTime
 from thresher.errors import InvalidDataError
-from thresher.features.kernels.column_kernel import ColumnKernel, FittedKernels
-from thresher.features.kernels.sorted_columns import SortedColumns, joined
+from thresher.features.kernels.columns import ColumnKernel, FittedKernels, SortedColumns, side_by_side
 
 TOLERANCE = 1e-10  # by which products of explicit columns may differ from the anchored kernel, of its largest value
 DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multiplied as a dense array
-VALUES_AT_ONCE = 1 << 22  # values of a kernel of several columns that predictions hold
-MOST_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
+PREDICTION_VALUES = 1 << 22  # values of a kernel of several columns that predictions hold
+EXPLICIT_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
+MOST_ANCHORS = 512  # explicit columns of one kernel for linear SVMs
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
-Entries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
+ColumnEntries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
 
 
-@dataclass(frozen=True, eq=False)
-class WrittenColumns:
-    """Explicit columns side by side, ``phi``: a sparse matrix or, if they are ``dense``, an array.
+class KernelColumns(ABC):
+    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``, side by side: ``phi``, of kernel ``owner`` each.
 
-    ``owner`` is the kernel of each.
+    A sparse matrix or, if they are ``dense``, an array. OutOfTime as soon as ``ended()``, InvalidDataError if they are
+    too many. Many kernels take seconds, during which no other thread gets far.
     """
 
-    phi: Any
-    dense: bool
-    owner: np.ndarray
+    def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
+        self.columns, self.kernels = columns, kernels
+        parts: list[ColumnEntries] = []
+        counts, n_entries, n_rows = [], 0, columns.n_rows
+        for k in range(len(kernels)):
+            if ended():
+                raise OutOfTime(k / len(kernels))
+            made = self._made(k)
+            parts += made
+            counts.append(len(made))
+            n_entries += sum(rows.size for rows, _ in made)
+            if n_entries > EXPLICIT_ENTRIES:
+                raise InvalidDataError(
+                    f"the explicit columns of {k + 1:,} kernels have more than {EXPLICIT_ENTRIES:,} entries, "
+                    f"which take {16e-9 * EXPLICIT_ENTRIES:.1f} GB: set max_features to fewer, or "
+                    "use svm=None for the path alone"
+                )
+        entries = side_by_side(n_rows, parts)
+        phi = sparse.csc_array((entries.values, entries.rows, entries.indptr), shape=(n_rows, len(parts)))
+        self.dense = n_entries > DENSE_SHARE * max(1, n_rows * len(parts))
+        self.owner = np.repeat(np.arange(len(kernels)), np.array(counts, dtype=np.int64))
+        self.phi: Any = phi.toarray(order="F") if self.dense else phi
+
+    @abstractmethod
+    def _made(self, k: int) -> list[ColumnEntries]:
+        """The explicit columns of kernel ``k``."""
 
     def used(self, shares: np.ndarray) -> np.ndarray:
         """Which columns are those of kernels with a share."""
@@ -48,47 +76,11 @@ class WrittenColumns:
         return self.phi[:, used] * np.sqrt(shares[self.owner[used]])[None]
 
 
-def write_columns(
-    n_rows: int,
-    kernels: FittedKernels,
-    columns_of_kernel: Callable[[int], list[Entries]],
-    ended: Callable[[], bool],
-) -> WrittenColumns:
-    """The explicit columns of all kernels; OutOfTime as soon as ``ended()``, InvalidDataError if they are too many.
+class ExplicitColumns(KernelColumns):
+    """For SVMs on a kernel matrix: kernels that have too many explicit columns have none."""
 
-    Many kernels take seconds, during which no other thread gets far.
-    """
-    parts: list[Entries] = []
-    counts, n_entries = [], 0
-    for k in range(len(kernels)):
-        if ended():
-            raise OutOfTime(k / len(kernels))
-        made = columns_of_kernel(k)
-        parts += made
-        counts.append(len(made))
-        n_entries += sum(rows.size for rows, _ in made)
-        if n_entries > MOST_ENTRIES:
-            raise InvalidDataError(
-                f"the explicit columns of {k + 1:,} kernels have more than {MOST_ENTRIES:,} entries, which take "
-                f"{16e-9 * MOST_ENTRIES:.1f} GB: set max_features to fewer, or use svm=None for the path alone"
-            )
-    entries = joined(n_rows, parts)
-    phi = sparse.csc_array((entries.values, entries.rows, entries.indptr), shape=(n_rows, len(parts)))
-    dense = n_entries > DENSE_SHARE * max(1, n_rows * len(parts))
-    owner = np.repeat(np.arange(len(kernels)), np.array(counts, dtype=np.int64))
-    return WrittenColumns(phi.toarray(order="F") if dense else phi, dense, owner)
-
-
-class ExplicitColumns:
-    """Explicit columns phi(x) - phi(0) of the kernels of ``columns``; those of ``unwritten`` kernels are not made."""
-
-    def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
-        self.columns, self.kernels = columns, kernels
-        self.unwritten: list[int] = []
-        self.written = write_columns(columns.n_rows, kernels, self._made, ended)
-
-    def _made(self, k: int) -> list[Entries]:
-        """The explicit columns of kernel ``k``; none if it is not written down."""
+    def _made(self, k: int) -> list[ColumnEntries]:
+        """See KernelColumns."""
         kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
         if kernel.name == "linear":
             return [self.columns.column(j) for j in places if self.columns.column(j)[0].size]
@@ -96,16 +88,15 @@ class ExplicitColumns:
             rows, x = self.columns.column(places[0])
             if kernel.name != "laplace" or _distinct(x)[0].size <= MOST_EXPLICIT:
                 return [(rows, values) for values in _explicit_values(kernel, x)]
-        self.unwritten.append(k)
         return []
 
     def for_svm(self, shares: np.ndarray) -> np.ndarray:
         """The sum of the kernels times ``shares``, (n, n), not centred; kernels without a share are not read."""
-        A = self.written.scaled(shares)
-        gram = A @ A.T if self.written.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
-        for k in self.unwritten:
-            if shares[k] > 0.0:
-                x = self.columns.array(self.kernels.columns(k))
+        A = self.scaled(shares)
+        gram = A @ A.T if self.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
+        for k in np.setdiff1d(np.flatnonzero(shares > 0.0), self.owner).tolist():
+            x = self.columns.array(self.kernels.columns(k))
+            if x.any():  # else the kernel is zero, too
                 x = x[:, 0] if x.shape[1] == 1 else x
                 gram += shares[k] * self.kernels.kernel(k).anchored(x, x)
         return gram
@@ -116,18 +107,13 @@ def _explicit_values(kernel: ColumnKernel, x: np.ndarray) -> list[np.ndarray]:
     if not x.size:
         return []
     if kernel.name == "polynomial":
-        return [factor * x**power for factor, power in _powers(kernel)]
+        d, c, gamma = kernel.degree, kernel.coef0, kernel.fixed_gamma
+        squares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
+        return [float(np.sqrt(square)) * x**k for square, k in squares if square > 0.0]  # without the constant one
     if x[0] == x[-1]:
         return [np.full(x.size, np.sqrt(kernel.anchored_diagonal(x[:1])[0]))]
     distinct, place = _distinct(x)
     return [values[place] for values in pivoted_cholesky(kernel, distinct)[0]]
-
-
-def _powers(kernel: ColumnKernel) -> list[tuple[float, int]]:
-    """(factor, power) of the explicit columns of a polynomial kernel, but for the constant one."""
-    d, c, gamma = kernel.degree, kernel.coef0, kernel.fixed_gamma
-    squares = [(comb(d, k) * c ** (d - k) * gamma**k, k) for k in range(1, d + 1)]
-    return [(float(np.sqrt(square)), k) for square, k in squares if square > 0.0]
 
 
 def _distinct(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,7 +172,7 @@ def additive_scores(
     return scores
 
 
-def _column_scores(x: np.ndarray, column: Entries, kernel: ColumnKernel, dual: np.ndarray) -> np.ndarray:
+def _column_scores(x: np.ndarray, column: ColumnEntries, kernel: ColumnKernel, dual: np.ndarray) -> np.ndarray:
     """Scores of sorted values x by the anchored kernel of one column; equal values are evaluated once."""
     distinct, place = _distinct(x)
     rows, values = column
@@ -203,8 +189,81 @@ def _joint_scores(x: np.ndarray, z: np.ndarray, kernel: ColumnKernel, dual: np.n
     """Scores by the anchored kernel of points x with points z, some rows at a time."""
     used = np.flatnonzero(z.any(axis=1))  # the kernel with zero is zero
     scores = np.empty((len(x), dual.shape[1]))
-    step = max(1, VALUES_AT_ONCE // max(1, used.size))
+    step = max(1, PREDICTION_VALUES // max(1, used.size))
     for first in range(0, len(x), step):
         rows = slice(first, first + step)
         scores[rows] = kernel.anchored(x[rows], z[used]) @ dual[used]
     return scores
+
+
+class Anchors(NamedTuple):
+    """The pivots of a kernel, (anchors, columns of the kernel), and its explicit columns there: a lower triangle."""
+
+    points: np.ndarray
+    triangle: np.ndarray
+
+
+class AnchoredColumns(KernelColumns):
+    """For linear SVMs: all kernels have explicit columns, and ``anchors``."""
+
+    def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
+        self.anchors: list[Anchors] = []
+        super().__init__(columns, kernels, ended)
+
+    def _made(self, k: int) -> list[ColumnEntries]:
+        """See KernelColumns; the anchors of the kernel are kept."""
+        kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
+        rows, x = self.columns.column(places[0])
+        if len(places) > 1:
+            x = self.columns.array(places)
+            rows = np.flatnonzero(x.any(axis=1))
+            x = x[rows]
+        points, group = np.unique(x, axis=0, return_inverse=True)
+        values, pivots = pivoted_cholesky(kernel, points, MOST_ANCHORS + 1)
+        if len(values) > MOST_ANCHORS:
+            raise InvalidDataError(
+                f"a {kernel.name} kernel takes more than {MOST_ANCHORS} explicit columns, so that svm='linear' cannot "
+                "use it: use kernel='rbf' of single columns, a smaller gamma, or svm=None"
+            )
+        anchors = points[pivots].reshape(len(pivots), len(places))
+        self.anchors.append(Anchors(anchors, values[:, pivots].T))
+        return [(rows, column) for column in values[:, group.ravel()]]
+
+    def for_svm(self, shares: np.ndarray) -> Any:
+        """Columns whose products are the sum of the kernels times ``shares``.
+
+        Sparse ones are in CSR with 32-bit indices, which LIBLINEAR asks for.
+        """
+        columns = self.scaled(shares)
+        if not self.dense:
+            columns = sparse.csr_array(columns)
+            columns.indices, columns.indptr = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
+        return columns
+
+    def expansion(self, coef: np.ndarray, shares: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
+        """(anchors as rows, dual): the linear function ``coef`` of ``for_svm`` as a sum of kernels with anchors.
+
+        Each row is an anchor of one kernel, and zero in the columns of the others.
+        """
+        coefs = np.zeros((self.owner.size, coef.shape[1]))
+        coefs[self.used(shares)] = coef
+        begins = np.searchsorted(self.owner, np.arange(len(self.kernels) + 1))
+        parts: list[ColumnEntries] = []
+        duals = [np.zeros((0, coef.shape[1]))]
+        n_anchors = 0
+        for k, (points, triangle) in enumerate(self.anchors):
+            share = float(shares[k])
+            own = points if share > 0.0 else points[:0]
+            parts += [_sorted_entries(n_anchors, column) for column in own.T]
+            if len(own):
+                own_coefs = coefs[begins[k] : begins[k + 1]]
+                duals.append(solve_triangular(triangle, own_coefs, lower=True, trans=1) / np.sqrt(share))
+            n_anchors += len(own)
+        return side_by_side(n_anchors, parts), np.concatenate(duals)
+
+
+def _sorted_entries(first: int, values: np.ndarray) -> ColumnEntries:
+    """(rows, values) of those that are not zero, by ascending value; rows are numbered from ``first``."""
+    rows = np.flatnonzero(values)
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    return first + rows, values[rows]

@@ -1,6 +1,9 @@
-"""Which terms of a polynomial are features, and what a pass over the columns says about them."""
+"""Products of columns as features: their numbers, which of them there are, and what a pass over the columns tells.
 
-import functools
+With the constant as input 0 and column i as input i + 1, the product of inputs a <= b has number b (b + 1) / 2 + a,
+however many columns there are. So linear terms have a = 0, and number 0, the constant, is no feature.
+"""
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,19 +11,108 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import DENSE_COLUMNS, Block, Scannable, readonly
-from thresher.data.blocks.compressed import CscBlock
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
-from thresher.data.scan.reducers import Collect, Reducer
+from thresher.data.scan.reducers import Collect, Reducer, distinct
 from thresher.data.scan.scores import Score
 from thresher.data.scan.sources import Reference
-from thresher.features.polynomial.numbers import numbers_of
 from thresher.loops import dense, products
 
 if TYPE_CHECKING:
     from thresher.features.polynomial.spec import Polynomial
 
-SURE = 1.0 + 1e-6  # bounds are sums that are rounded
+MOST_INPUTS = 4_294_967_000  # columns: more would have products whose numbers exceed 64 bits
+
+
+def n_numbers(n_columns: int) -> int:
+    """How many numbers the constant, linear terms, squares and products of so many columns have.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+
+    Returns
+    -------
+    int
+        (n_columns + 1) (n_columns + 2) / 2.
+
+    Raises
+    ------
+    ValueError
+        If 64-bit integers cannot number them.
+    """
+    if n_columns > MOST_INPUTS:
+        raise ValueError(
+            f"X has {n_columns:,} columns, whose products cannot be numbered by 64-bit integers: products are possible "
+            f"for at most {MOST_INPUTS:,} columns"
+        )
+    return (n_columns + 1) * (n_columns + 2) // 2
+
+
+def numbers_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Numbers of products of columns.
+
+    Parameters
+    ----------
+    first, second : ndarray of int64
+        The two columns of each, in either order; -1 in one of them: a linear term.
+
+    Returns
+    -------
+    ndarray of int64
+        Numbers of the products.
+    """
+    a = np.minimum(first, second).astype(np.int64) + 1
+    b = np.maximum(first, second).astype(np.int64) + 1
+    return _before(b) + a
+
+
+def pairs_of(numbers: ArrayLike) -> np.ndarray:
+    """The columns of products, by their numbers.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64
+        Numbers of products.
+
+    Returns
+    -------
+    ndarray of int64 of shape (n_numbers, 2)
+        The columns i <= j of each product, or (i, -1) of a linear term.
+    """
+    numbers = np.asarray(numbers, dtype=np.int64)
+    b = np.floor((np.sqrt(8.0 * numbers.astype(np.float64) + 1.0) - 1.0) / 2.0).astype(np.int64)
+    for _ in range(2):  # the root is rounded
+        b = np.where(_before(b) > numbers, b - 1, b)
+        b = np.where(_before(b + 1) <= numbers, b + 1, b)
+    a = numbers - _before(b)
+    return np.stack([np.where(a == 0, b, a) - 1, np.where(a == 0, 0, b) - 1], axis=-1)
+
+
+def inputs_of(numbers: np.ndarray) -> np.ndarray:
+    """The columns that products are made of, sorted.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64
+        Numbers of products.
+
+    Returns
+    -------
+    ndarray of int64
+        Each column once.
+    """
+    pairs = pairs_of(numbers)
+    return distinct(pairs[pairs >= 0])
+
+
+def _before(b: np.ndarray) -> np.ndarray:
+    """How many numbers are below those of input b: b (b + 1) / 2, where b (b + 1) may exceed 64 bits."""
+    return np.where(b % 2 == 0, b // 2 * (b + 1), (b + 1) // 2 * b)
+
+
+ROUNDED_UP = 1.0 + 1e-6  # bounds are sums that are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +129,13 @@ class Terms:
         """How many terms there are."""
         inputs = int(np.count_nonzero(self.product))
         return int(np.count_nonzero(self.linear)) + int(np.count_nonzero(self.square)) + inputs * (inputs - 1) // 2
+
+    def among(self, pairs: np.ndarray) -> np.ndarray:
+        """Which pairs of columns (m, 2) are terms: 1, others 0."""
+        first, second = pairs.T
+        both = self.product[first] & self.product[second]
+        known = np.where(second < 0, self.linear[first], np.where(first == second, self.square[first], both))
+        return (known & (first >= 0)).astype(np.float64)
 
 
 def terms_of(design: Design, polynomial: "Polynomial", weights: np.ndarray, exclude: ArrayLike = ()) -> Terms:
@@ -71,46 +170,49 @@ class DistinctValues(Score):
 
 
 class TermSums(Score):
-    """Of the scaled columns z: sums of v z and of v z^2 and a bound on |sum v z z'| for all other columns z'. (3 k,).
+    """Of scaled dense columns z: sums of v z and of v z^2, and the root of sum |v| z^2. (3 k, columns).
 
-    Of sparse columns, whose rows have at most ``peaks`` as |z|, that is the bound; of others it is the root of
-    sum |v| z^2, and the product of two such roots is one. ``signed``: z may be negative.
+    The product of two such roots is a bound on |sum v z z'|.
     """
 
-    def __init__(self, V: np.ndarray, peaks: np.ndarray, *, signed: bool):
-        self.V, self.peaks, self.signed, self.vectors = V, peaks, signed, 3 * len(V)
-
-    @functools.cached_property
-    def _side_by_side(self) -> np.ndarray:
-        return np.ascontiguousarray(np.concatenate([self.V, self.peaks[None]]).T)
+    def __init__(self, V: np.ndarray):
+        self.V, self.vectors = V, 3 * len(V)
 
     def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
-        """See Score: of dense columns."""
+        """See Score."""
         k = len(self.V)
         out, size = np.zeros((3 * k, hi - lo)), np.abs(self.V)
-        for start, columns in _arrays(block, lo, hi):
-            z = np.ascontiguousarray(scaled_values(columns, scaling, slice(start - lo, start - lo + DENSE_COLUMNS)).T)
+        for start in range(lo, hi, DENSE_COLUMNS):
+            stop = min(start + DENSE_COLUMNS, hi)
+            columns = _takeable(block).take(np.arange(start, stop)).toarray()
+            own = None if scaling is None else scaling.take(slice(start - lo, stop - lo))
+            z = np.ascontiguousarray(scaled_values(columns, own).T)
             part = np.zeros((3 * k, len(z)))
             dense.row_dots(readonly(z), self.V, 0, len(z), part[:k])
             squares = readonly(z * z)
             dense.row_dots(squares, self.V, 0, len(z), part[k : 2 * k])
             dense.row_dots(squares, size, 0, len(z), part[2 * k :])
-            part[2 * k :] = SURE * np.sqrt(part[2 * k :])
-            out[:, start - lo : start - lo + len(z)] = part
+            part[2 * k :] = ROUNDED_UP * np.sqrt(part[2 * k :])
+            out[:, start - lo : stop - lo] = part
         return out
 
-    def of_columns(self, block: CscBlock, columns: np.ndarray, scaling: Scaling | None) -> np.ndarray:
-        """As ``of``, for some columns of a sparse block, whose scaling is given."""
-        factor = np.ones(columns.size) if scaling is None else scaling.factor
-        sums = np.empty((4, len(self.V), columns.size))
-        arrays = block.indptr, block.indices, block.values, factor, columns, self._side_by_side
-        products.column_sums(*arrays, 0, columns.size, sums)
-        return self._scores(sums)
 
-    def _scores(self, sums: np.ndarray) -> np.ndarray:
-        up, down = sums[products.UP], sums[products.DOWN]
-        bounds = SURE * (up + down if self.signed else np.maximum(up, down))
-        return np.concatenate([sums[products.LINEAR], sums[products.SQUARE], bounds])
+def sifted(terms: Terms, reducer: Reducer, ids: np.ndarray, sums: np.ndarray) -> tuple[Reducer, np.ndarray]:
+    """(``reducer`` of the linear terms and squares of the columns ``ids``, bounds of those that have products).
+
+    ``sums`` (3 k, columns) has their sums of v z and of v z^2, and their bounds.
+    """
+    linear, squares, bounds = np.split(sums, 3)
+    found = reducer.started(0, np.zeros((len(bounds), 0)))
+    for mask, scores, second, factor in (
+        (terms.linear, linear, np.full_like(ids, -1), terms.polynomial.linear_factor),
+        (terms.square, squares, ids, float(terms.polynomial.gamma)),
+    ):
+        kept = np.flatnonzero(mask[ids] & scores.any(axis=0))
+        if kept.size:
+            numbers = numbers_of(ids[kept], second[kept])
+            found = found.merged(reducer.started(numbers, scores[:, kept] * factor))
+    return found, np.where(terms.product[ids], bounds, 0.0)
 
 
 class Sifted(Collect):
@@ -125,26 +227,9 @@ class Sifted(Collect):
 
     def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "Sifted":
         """See Reducer."""
-        k, terms = len(scores) // 3, self.terms.open()
-        kernel = terms.polynomial
-        j = slice(ids, ids + scores.shape[1]) if isinstance(ids, int) else ids
-        inner = self.inner.started(0, np.zeros((k, 0)))
-        for mask, lines, factor, linear in (
-            (terms.linear[j], scores[:k], kernel.linear_factor, True),
-            (terms.square[j], scores[k : 2 * k], float(kernel.gamma), False),
-        ):
-            there = np.flatnonzero(mask & lines.any(axis=0))
-            if there.size:
-                columns = there + ids if isinstance(ids, int) else ids[there]
-                numbers = numbers_of(columns, np.full_like(columns, -1) if linear else columns)
-                inner = inner.merged(self.inner.started(numbers, lines[:, there] * factor))
-        bounds = np.where(terms.product[j], scores[2 * k :], 0.0)
+        columns = np.arange(ids, ids + scores.shape[1]) if isinstance(ids, int) else ids
+        inner, bounds = sifted(self.terms.open(), self.inner, columns, scores)
         return Sifted(inner, self.terms, self.width, (ids, bounds))
-
-    @property
-    def bounds(self) -> np.ndarray:
-        """Those of the columns of a single piece, (k, columns)."""
-        return np.zeros((0, 0)) if self.part is None else self.part[1]
 
     def merged(self, other: "Sifted") -> "Sifted":
         """See Reducer; updates this reducer in place."""
@@ -156,49 +241,13 @@ class Sifted(Collect):
         return self.inner, super().result()
 
 
-class Peaks(Score):
-    """The largest |z| of each row in some columns, and below them 1 if one of the values is negative. (n + 1, 1)."""
+@dataclass
+class LastScan:
+    """How many columns the last scan looked at the products of, scored, and may have found products with."""
 
-    vectors = 1
-
-    def of(self, block: Scannable, lo: int, hi: int, scaling: Scaling | None = None) -> np.ndarray:
-        """See Score; a number for each row, not for each column. Of sparse columns."""
-        if not (isinstance(block, Block) and block.sparse):
-            raise TypeError(f"the largest values of rows are those of sparse columns, got a {type(block).__name__}")
-        peaks = np.zeros(block.shape[0] + 1)
-        factor = np.ones(hi - lo) if scaling is None else scaling.factor
-        for stored in block.stored_parts(lo, hi):
-            z = stored.values * factor[stored.first - lo + stored.columns]
-            np.maximum.at(peaks, stored.rows, np.abs(z))
-            if z.min(initial=0.0) < 0.0:
-                peaks[-1] = 1.0
-        return peaks[:, None]
-
-
-class LargestOfRows(Collect):
-    """The largest of each of the ``width`` rows of scores that are not negative. The result is (width,)."""
-
-    def __init__(self, width: int, largest: np.ndarray | None = None):
-        super().__init__(width)
-        self.largest = largest
-
-    def started(self, ids: int | np.ndarray, scores: np.ndarray) -> "LargestOfRows":
-        """See Reducer."""
-        return LargestOfRows(self.width, scores.max(axis=1) if scores.size else None)
-
-    def merged(self, other: "LargestOfRows") -> "LargestOfRows":
-        """See Reducer."""
-        return LargestOfRows(self.width, np.maximum(self.result(), other.result()))
-
-    def result(self) -> np.ndarray:
-        """The largest of each row."""
-        return np.zeros(self.width) if self.largest is None else self.largest
-
-
-def peaks_of(design: Design) -> tuple[np.ndarray, bool]:
-    """(the largest |z| of each row, whether any value is negative), of the scaled columns z of a sparse ``design``."""
-    found = design.scan(Peaks(), LargestOfRows(design.shape[0] + 1))
-    return found[:-1], bool(found[-1])
+    visited: int = 0
+    scored: int = 0
+    alive: int = 0
 
 
 def raw_columns(design: Design, ids: np.ndarray) -> Any:
@@ -207,18 +256,17 @@ def raw_columns(design: Design, ids: np.ndarray) -> Any:
     return block if design.scaling is None else block.base
 
 
-def scaled_values(columns: np.ndarray, scaling: Scaling | None, some: Any) -> np.ndarray:
-    """The columns (n, m), which are ``some`` of those of ``scaling``, on their scale."""
+def factors_of(design: Design, ids: np.ndarray) -> np.ndarray:
+    """What columns of a design are multiplied by."""
+    return np.ones(ids.size) if design.scaling is None else design.scaling.take(ids).factor
+
+
+def scaled_values(columns: np.ndarray, scaling: Scaling | None) -> np.ndarray:
+    """The columns (n, m) on their scale."""
     if scaling is None:
         return columns
-    z = columns if scaling.shift is None else columns - scaling.shift[some]
-    return z * scaling.factor[some]
-
-
-def _arrays(block: Scannable, lo: int, hi: int) -> Any:
-    """(first column, array of float64) for a few columns at a time."""
-    for start in range(lo, hi, DENSE_COLUMNS):
-        yield start, _takeable(block).take(np.arange(start, min(start + DENSE_COLUMNS, hi))).toarray()
+    z = columns if scaling.shift is None else columns - scaling.shift
+    return z * scaling.factor
 
 
 def _takeable(block: Scannable) -> Block:

@@ -5,7 +5,7 @@ float64, so that the result is that of float64. Tiles in which nothing can be ab
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,41 +15,16 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import Job, Scattered, Stage
 from thresher.data.scan.reducers import Reducer, largest, passing
 from thresher.data.scan.sources import Kept, Reference, learnt, reference
-from thresher.features.polynomial.numbers import numbers_of
+from thresher.features.polynomial.terms import LastScan, numbers_of
 from thresher.loops import dense
 
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
-CHUNK = 2048  # rows that are summed in single precision
-ERROR = 1.01 * (CHUNK + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
-TINY = 1e-36  # what underflow may take away for each row, relative to the lengths
+TILE_CHUNK = 2048  # rows that are summed in single precision
+ERROR = 1.01 * (TILE_CHUNK + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
+UNDERFLOW = 1e-36  # what underflow may take away for each row, relative to the lengths
 SURELY = 2048  # pairs that are scored first where more may be above the bar
-KEEP = 1 << 30  # bytes of columns in single precision that are kept from scan to scan
-PIECE_WORK = 1 << 33  # multiplications of a piece: about a quarter of a second
-
-
-class Columns:
-    """The scaled columns of a dense design: in single precision divided by their lengths, and as they are."""
-
-    def __init__(self, design: Design):
-        self.design = design
-        n, p = design.shape
-        self.keeps = 4 * n * p <= KEEP
-
-    def exactly(self, ids: np.ndarray) -> np.ndarray:
-        """(ids, n) in float64."""
-        return np.ascontiguousarray(self.design.take(ids).toarray().T)
-
-    def roughly(self, ids: np.ndarray) -> Sequence[np.ndarray]:
-        """((ids, n) in float32, length of each)."""
-        if not self.keeps:
-            return self._rounded(ids)
-        n, p = self.design.shape
-        return learnt(self, lambda: Kept(p, ((n,), np.float32), ((), np.float64))).of(ids, self._rounded)
-
-    def _rounded(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z = self.exactly(ids)
-        lengths = np.sqrt(np.einsum("ij,ij->i", z, z))
-        return (z / np.where(lengths > 0.0, lengths, 1.0)[:, None]).astype(np.float32), lengths
+MOST_ROUNDED = 1 << 30  # bytes of columns in single precision that are kept from scan to scan
+TILES_WORK = 1 << 33  # multiplications of a piece: about a quarter of a second
 
 
 class Rough(NamedTuple):
@@ -75,32 +50,24 @@ class Rough(NamedTuple):
 
     def scores(self) -> tuple[np.ndarray, np.ndarray]:
         """(scores (k, pairs) nearly, what they may be off by)."""
-        size, sums, off = np.multiply.outer(*self.lengths), [], []
-        for r, part in enumerate(self.sums):
-            unit = self.unit[r] * size
-            sums.append((part * unit).ravel())
-            off.append((self.off * np.multiply.outer(self.roots[0][r], self.roots[1][r]) + self.tiny * unit).ravel())
-        return np.array(sums), np.array(off)
+        unit = self.unit[:, None, None] * np.multiply.outer(*self.lengths)
+        roots = self.roots[0][:, :, None] * self.roots[1][:, None, :]
+        scores, off = np.array(self.sums) * unit, self.off * roots + self.tiny * unit
+        return scores.reshape(len(scores), -1), off.reshape(len(off), -1)
 
 
-@dataclass(frozen=True, eq=False)
 class Gram:
     """What the tiles of one scan share: the order of the columns, and roots of sum |v| z^2 (k, columns)."""
 
-    columns: Reference[Columns]
-    order: np.ndarray
-    roots: np.ndarray
-    V: np.ndarray
-    factor: float
-    width: int
-    unit: np.ndarray = field(init=False)
-    rough_V: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        unit = np.abs(self.V).max(axis=1, initial=0.0)
-        unit[unit == 0.0] = 1.0
-        object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "rough_V", (self.V / unit[:, None]).astype(np.float32))
+    def __init__(
+        self, columns: "Reference[Tiles]", order: np.ndarray, roots: np.ndarray, V: np.ndarray, factor: float,
+        width: int,
+    ):  # fmt: skip
+        self.columns, self.order, self.roots = columns, order, roots
+        self.V, self.factor, self.width = V, factor, width
+        largest_v = np.abs(V).max(axis=1, initial=0.0)
+        self.unit = np.where(largest_v > 0.0, largest_v, 1.0)
+        self.rough_V = (V / self.unit[:, None]).astype(np.float32)
 
     def tile(self, number: int) -> slice:
         """The places of a tile in the order."""
@@ -111,34 +78,26 @@ class Gram:
         """Number of tiles."""
         return -(-self.order.size // self.width)
 
-    def bound(self, a: int, b: int) -> np.ndarray:
-        """(k, 1): a bound on the scores of all pairs between two tiles."""
-        most = self.roots[:, self.tile(a)].max(axis=1) * self.roots[:, self.tile(b)].max(axis=1)
+    def bound(self, first: slice, second: slice) -> np.ndarray:
+        """(k, 1): a bound on the scores of all pairs between columns at some places of the order and at others."""
+        most = self.roots[:, first].max(axis=1) * self.roots[:, second].max(axis=1)
         return self.factor * most[:, None]
 
-    def reach(self, a: int) -> np.ndarray:
-        """(k, 1): a bound on the scores of all pairs between a tile and those that are not after it.
-
-        Columns are in the order of all vectors together, so that the largest root of one of them may be in any tile.
-        """
-        most = self.roots[:, self.tile(a)].max(axis=1) * self.roots[:, : self.tile(a).stop].max(axis=1)
-        return self.factor * most[:, None]
-
-    def rough(self, a: int, b: int) -> "Rough":
+    def rough(self, a: int, b: int) -> Rough:
         """The sums of the pairs between two tiles, nearly."""
-        columns = self.columns.open()
-        A, long_a = columns.roughly(self.order[self.tile(a)])
-        B, long_b = columns.roughly(self.order[self.tile(b)])
+        first, second = self.tile(a), self.tile(b)
+        A, long_a = self.columns.open().roughly(self.order[first])
+        B, long_b = self.columns.open().roughly(self.order[second])
         n = A.shape[1]
-        chunks = [slice(lo, lo + CHUNK) for lo in range(0, n, CHUNK)]
+        chunks = [slice(lo, lo + TILE_CHUNK) for lo in range(0, n, TILE_CHUNK)]
         sums: list[np.ndarray] = []
         for v in self.rough_V:
             total = (A[:, chunks[0]] * v[chunks[0]]) @ B[:, chunks[0]].T
             for chunk in chunks[1:]:
                 total = total + ((A[:, chunk] * v[chunk]) @ B[:, chunk].T).astype(np.float64)
             sums.append(total)
-        roots = self.roots[:, self.tile(a)], self.roots[:, self.tile(b)]
-        return Rough(sums, (long_a, long_b), roots, self.factor * self.unit, ERROR * self.factor, TINY * n)
+        roots = self.roots[:, first], self.roots[:, second]
+        return Rough(sums, (long_a, long_b), roots, self.factor * self.unit, ERROR * self.factor, UNDERFLOW * n)
 
     def pairs(self, a: int, b: int) -> np.ndarray:
         """Which places of two tiles are pairs: all, of a tile with itself those below the diagonal."""
@@ -146,19 +105,16 @@ class Gram:
         return np.tri(*sizes, k=-1, dtype=bool).ravel() if a == b else np.ones(sizes[0] * sizes[1], dtype=bool)
 
     def scored(self, a: int, b: int, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(numbers, ascending, exact scores) of the pairs at some places of two tiles."""
-        first, second = self.order[self.tile(a)], self.order[self.tile(b)]
-        i, j = first[places // second.size], second[places % second.size]
-        numbers = numbers_of(i, j)
+        """(numbers, ascending, exact scores (k, pairs)) of the pairs at some places of two tiles."""
+        columns = self.order[self.tile(b)]
+        first, second = self.order[self.tile(a)][places // columns.size], columns[places % columns.size]
+        numbers = numbers_of(first, second)
         order = np.argsort(numbers)
-        return numbers[order], self.exact(i[order], j[order])
-
-    def exact(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Scores (k, pairs) of the columns ``first`` and ``second``."""
-        out = np.zeros((len(self.V), first.size))
+        first, second = first[order], second[order]
         n = self.V.shape[1]
         step = max(1, LARGEST // max(1, n))
-        for lo in range(0, first.size, step):
+        scores = np.zeros((len(self.V), order.size))
+        for lo in range(0, order.size, step):
             part = slice(lo, lo + step)
             ids, place = np.unique(np.concatenate([first[part], second[part]]), return_inverse=True)
             z = self.columns.open().exactly(ids)
@@ -166,8 +122,8 @@ class Gram:
             products = readonly(z[place[:count]] * z[place[count:]])
             sums = np.zeros((len(self.V), count))
             dense.row_dots(products, self.V, 0, count, sums)
-            out[:, part] = sums
-        return out * self.factor
+            scores[:, part] = sums
+        return numbers[order], scores * self.factor
 
 
 @dataclass(frozen=True)
@@ -184,7 +140,7 @@ class TilePiece(Scattered):
         gram, part = self.gram.open(), None
         gates = reducer.gates(len(gram.V))
         for b in range(self.start, self.stop):
-            if not passing(gram.bound(self.a, b), gates, bar)[0]:
+            if not passing(gram.bound(gram.tile(self.a), gram.tile(b)), gates, bar)[0]:
                 continue
             rough = gram.rough(self.a, b)
             if not passing(rough.most(), gates, bar)[0]:
@@ -204,34 +160,51 @@ class TilePiece(Scattered):
 
 
 class Tiles:
-    """The tiles of the weighted Gram matrix of a dense ``design``."""
+    """The tiles of the weighted Gram matrix of a dense ``design``, whose columns are kept in single precision."""
 
     def __init__(self, design: Design):
-        self.columns = Columns(design)
+        self.design = design
+        self.keeps = 4 * design.shape[0] * design.width <= MOST_ROUNDED
+
+    def exactly(self, ids: np.ndarray) -> np.ndarray:
+        """Scaled columns, (ids, n) in float64."""
+        return np.ascontiguousarray(self.design.take(ids).toarray().T)
+
+    def roughly(self, ids: np.ndarray) -> Sequence[np.ndarray]:
+        """(scaled columns divided by their lengths, (ids, n) in float32, the length of each)."""
+        if not self.keeps:
+            return self._rounded(ids)
+        n, p = self.design.shape
+        return learnt(self, lambda: Kept(p, ((n,), np.float32), ((), np.float64))).of(ids, self._rounded)
+
+    def _rounded(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z = self.exactly(ids)
+        lengths = np.sqrt(np.einsum("ij,ij->i", z, z))
+        return (z / np.where(lengths > 0.0, lengths, 1.0)[:, None]).astype(np.float32), lengths
 
     def stages(
         self, V: np.ndarray, bounds: np.ndarray, factor: float, reducer: Reducer, bar: Callable[[], np.ndarray],
-        watch: Callable[[int], None],
+        last: LastScan,
     ) -> Iterator[Stage]:  # fmt: skip
-        """The tiles in which a pair may be kept; ``watch`` is told how many columns there are.
+        """The tiles in which a pair may be kept; ``last`` gets the number of columns in them.
 
-        ``bounds`` (k, width) are the roots of sum |v| z^2, 0 of columns to leave out.
+        ``bounds`` (k, width) are the roots of sum |v| z^2, 0 of columns to leave out. Columns are in the order of all
+        vectors together, so that the largest root of one of them may be in any tile.
         """
-        size = np.zeros(bounds.shape[1])
-        for row in bounds:
-            size += row * row
+        size = np.einsum("ij,ij->j", bounds, bounds)
         order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
         n = V.shape[1]
-        workers, width = self.columns.design.workers, max(1, min(WIDEST, LARGEST // max(1, n)))
-        gram = Gram(reference(self.columns, workers), order, bounds[:, order], V, factor, width)
-        watch(order.size)
-        each = float(n * gram.width**2 * len(V))  # multiplications of a tile
-        count, gates = max(1, int(PIECE_WORK / each)), reducer.gates(len(V))
+        workers, width = self.design.workers, max(1, min(WIDEST, LARGEST // max(1, n)))
+        gram = Gram(reference(self, workers), order, bounds[:, order], V, factor, width)
+        last.visited = order.size
+        each = float(n * width**2 * len(V))  # multiplications of a tile
+        count, gates = max(1, int(TILES_WORK / each)), reducer.gates(len(V))
 
         def pieces() -> Iterator[Job]:
             tiles = reference(gram, workers)
             for a in range(gram.tiles if order.size > 1 else 0):
-                if passing(gram.reach(a), gates, bar())[0]:
+                before = gram.bound(gram.tile(a), slice(gram.tile(a).stop))
+                if passing(before, gates, bar())[0]:
                     for start in range(0, a + 1, count):
                         yield TilePiece(tiles, a, start, min(start + count, a + 1))
 
