@@ -1,7 +1,6 @@
 """fgm(): the fit of paper 1 on a bare design, without an estimator."""
 
 import math
-from dataclasses import dataclass
 
 from thresher.data.designs.units import EachColumn
 from thresher.families.fgm.fit import held_out_scores, select
@@ -10,26 +9,16 @@ from thresher.features.base import Features
 from thresher.features.fitted_columns import ColumnFeatures
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bare(Features):
-    """The columns of a design, as they are."""
-
-    def fitted(self, ids, units):
-        return ColumnFeatures(self.design.n_columns)
-
-    def continues(self, fitted):
-        return False
-
-
 def bare(design, units=None, forced=(), exclude=()):
     """The columns of ``design``, or ``units`` of them, as Features."""
     units = EachColumn(design.width) if units is None else units
     restricted = {"forced": tuple(map(int, forced)), "excluded": tuple(map(int, exclude))}
     count = units.count
     columns = ColumnFeatures(design.n_columns)
-    return Bare(
-        design=design, units=units, columns=columns, scale=None, n_candidates=count, n_units=count, **restricted
-    )
+    return Features(
+        design=design, units=units, columns=columns, fitted_type=ColumnFeatures, scale=None, n_candidates=count,
+        n_units=count, **restricted,
+    )  # fmt: skip
 
 
 def plan_of(features, wanted, overshoot=None, per_turn=None, *, every=False, **spec):

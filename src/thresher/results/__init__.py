@@ -2,7 +2,7 @@
 
 from thresher.results.alignment_path import AlignmentPath
 from thresher.results.grid import Grid
-from thresher.results.known import GroupLabels, Interchangeable, Spread, consistent, sparse_rows
+from thresher.results.known import GroupLabels, Interchangeable, Spread, consistent
 from thresher.results.points import AlignmentPoint, FeaturePath, GridPoint, ProvenInactive
 from thresher.results.selection import (
     Certificate,
@@ -16,6 +16,7 @@ from thresher.results.selection import (
     reached_text,
 )
 from thresher.results.trace import Milestone, Step, Trace, Turn, relative, rounded
+from thresher.results.weights import sparse_rows
 
 __all__ = [
     "AlignmentPath",

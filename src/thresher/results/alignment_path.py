@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
 
-from thresher.results.known import SparseRows, consistent
+from thresher.results.known import consistent
 from thresher.results.points import AlignmentPoint
+from thresher.results.weights import SparseRows, sparse_points
 from thresher.state import steps_inside
 
 
@@ -86,7 +86,7 @@ class AlignmentPath:
     @property
     def weights(self) -> SparseRows:
         """Weights of the kernels, sparse, (n_points, n_features)."""
-        return sparse.csr_array((self.values, self.ids, self.begins), shape=(len(self), self.alignments.size))
+        return sparse_points(self.begins, self.ids, self.values, self.alignments.size)
 
     def point(self, index: int) -> AlignmentPoint:
         """A point by its place.

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresher.results.known import SparseRows, Spread, sparse_rows
+from thresher.results.known import Spread
 from thresher.results.points import GridPoint, ProvenInactive
+from thresher.results.weights import SparseRows, sparse_rows
 from thresher.state import ArrayReader, ArrayWriter, fields, get_begins, get_parts, integer, need, required
 
 SAFE_TESTS = ("gap", "iss", "ifs", "ends")

@@ -1,17 +1,15 @@
 """What is known of selected features: how much they vary and matter, labels of groups, which others could stand in."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self
 
 import numpy as np
-from scipy import sparse
 
 from thresher.errors import InconsistentResultError
 from thresher.state import ArrayReader, ArrayWriter, fields, get_ids, get_value, need, put_value, required, string
 
 SPREAD = required("columns", "std")
 LABELS = required("units", "labels") | {"noun": "group"}
-SparseRows: TypeAlias = sparse.csr_array  # what ``sparse_rows`` returns
 
 
 def consistent(condition: bool, message: str) -> None:
@@ -334,10 +332,3 @@ class Interchangeable:
         if place == self.features.size or self.features[place] != feature:
             raise ValueError(f"feature {feature!r} was not selected; ``features`` has those that were")
         return self.others[place], self.correlations[place]
-
-
-def sparse_rows(features: np.ndarray, weights: np.ndarray, width: int) -> SparseRows:
-    """Weights (features,) or (features, classes) as (1, width) or (classes, width); zeros are left out."""
-    rows = sparse.csr_array(weights[None] if weights.ndim == 1 else weights.T)
-    rows.eliminate_zeros()
-    return sparse.csr_array((rows.data, features[rows.indices], rows.indptr), shape=(rows.shape[0], width))

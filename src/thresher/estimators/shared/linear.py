@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.estimators.shared.parameters import is_integer
 from thresher.results import Selection, sparse_rows
-from thresher.results.known import SparseRows
+from thresher.results.weights import SparseRows
 
 
 class LinearClassifier(ClassifierMixin, FeatureEstimator):
