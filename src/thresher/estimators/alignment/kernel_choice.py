@@ -1,6 +1,6 @@
 """Which kernels there are: the parameters kernel, gamma, degree and coef0, checked."""
 
-from dataclasses import dataclass
+import functools
 from typing import Any
 
 import numpy as np
@@ -19,63 +19,30 @@ from thresher.features.kernels.sources import (
 ENTRY = "a tuple of the name of a kernel and its columns, for example ('rbf', [0, 3])"
 
 
-@dataclass(frozen=True, eq=False)
-class KernelChoice:
-    """The parameters of the same names. Methods raise a ValueError that names one that is invalid."""
-
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
-
-    @property
-    def is_list(self) -> bool:
-        """Whether ``kernel`` lists kernels with their columns instead of naming that of every column."""
-        return isinstance(self.kernel, (list, tuple))
-
-    def layout(self, n_features: int | None = None) -> SameKernel | KernelList:
-        """The kernels, checked against the number of features if it is known."""
-        return self._listed(n_features) if self.is_list else SameKernel(self._kernel(self.kernel, "kernel"))
-
-    def _kernel(self, name: Any, parameter: str) -> ColumnKernel:
-        check.one_of(parameter, name, tuple(KERNELS))
-        if isinstance(self.gamma, str):
-            check.one_of("gamma", self.gamma, ("scale",))
-        fixed = check.positive("gamma", self.gamma) if check.is_real(self.gamma) else None
-        degree = check.integer("degree", self.degree)
-        return ColumnKernel(name, fixed, degree, check.positive("coef0", self.coef0, zero=True))
-
-    def _listed(self, n_features: int | None) -> KernelList:
-        if not len(self.kernel):
-            raise ValueError("kernel is an empty list: pass the name of a kernel, or a list of (kernel, columns)")
-        kernels, members = [], []
-        for place, entry in enumerate(self.kernel):
-            if not isinstance(entry, (list, tuple)) or len(entry) != 2:
-                raise ValueError(f"kernel[{place}] must be {ENTRY}, got {entry!r}")
-            kernels.append(self._kernel(entry[0], f"the name in kernel[{place}]"))
-            members.append(_columns_of_entry(entry[1], place, n_features))
-        begins = np.cumsum([0, *(columns.size for columns in members)])
-        return KernelList(tuple(kernels), begins, np.concatenate(members))
-
-    def source(self, design: Design) -> KernelSource:
-        """X with these kernels."""
-        layout = self.layout(design.n_columns)
-        if isinstance(layout, KernelList):
-            gammas = self._given_gammas(layout.n_kernels, "kernel lists", "kernels")
-            return ListedKernelSource(design, layout, gammas)
-        gammas = self._given_gammas(design.n_columns, "X has", "features")
-        if gammas is not None:
-            gammas = gammas[design.ids_in_X(np.arange(design.width))]
-        return ColumnKernelSource(design, layout.kernel, gammas)
-
-    def _given_gammas(self, count: int, has: str, noun: str) -> np.ndarray | None:
-        """One gamma for each kernel, if ``gamma`` is an array."""
-        if isinstance(self.gamma, str) or check.is_real(self.gamma):
-            return None
-        gammas = check.penalties("gamma", self.gamma, (1,))
-        if gammas.size != count:
-            raise ValueError(f"gamma has {gammas.size} values, but {has} {count} {noun}: pass one for each")
-        return gammas
+def kernel_layout(
+    kernel: Any, gamma: Any, degree: Any, coef0: Any, n_features: int | None = None
+) -> SameKernel | KernelList:
+    """The kernels that users describe, checked against the number of features if it is known."""
+    if isinstance(gamma, str):
+        check.one_of("gamma", gamma, ("scale",))
+    named = functools.partial(
+        ColumnKernel,
+        gamma=check.as_positive("gamma", gamma) if check.is_real(gamma) else None,
+        degree=check.as_integer("degree", degree),
+        coef0=check.as_non_negative("coef0", coef0),
+    )
+    if not isinstance(kernel, (list, tuple)):
+        return SameKernel(named(check.one_of("kernel", kernel, tuple(KERNELS))))
+    if not kernel:
+        raise ValueError("kernel is an empty list: pass the name of a kernel, or a list of (kernel, columns)")
+    kernels, members = [], []
+    for place, entry in enumerate(kernel):
+        if not isinstance(entry, (list, tuple)) or len(entry) != 2:
+            raise ValueError(f"kernel[{place}] must be {ENTRY}, got {entry!r}")
+        kernels.append(named(check.one_of(f"the name in kernel[{place}]", entry[0], tuple(KERNELS))))
+        members.append(_columns_of_entry(entry[1], place, n_features))
+    begins = np.cumsum([0, *(columns.size for columns in members)])
+    return KernelList(tuple(kernels), begins, np.concatenate(members))
 
 
 def _columns_of_entry(given: Any, place: int, n_features: int | None) -> np.ndarray:
@@ -86,10 +53,31 @@ def _columns_of_entry(given: Any, place: int, n_features: int | None) -> np.ndar
     ids = np.unique(columns).astype(np.int64)
     if ids.size < columns.size:
         raise ValueError(f"kernel[{place}] lists a column twice: {given!r}")
-    if ids[0] < 0 or (n_features is not None and ids[-1] >= n_features):
-        wrong = int(ids[0] if ids[0] < 0 else ids[-1])
+    unknown = ids[(ids < 0) | (ids >= (np.inf if n_features is None else n_features))]
+    if unknown.size:
         known = "columns are numbered from 0"
         if n_features is not None:
             known = f"X has {n_features} features, numbered from 0"
-        raise ValueError(f"kernel[{place}] has the column {wrong}, which does not exist: {known}")
+        raise ValueError(f"kernel[{place}] has the column {unknown[0]}, which does not exist: {known}")
     return ids
+
+
+def kernel_source(layout: SameKernel | KernelList, gamma: Any, design: Design) -> KernelSource:
+    """X with these kernels, each with a gamma of its own if ``gamma`` is an array."""
+    if isinstance(layout, KernelList):
+        count = layout.n_kernels
+        return ListedKernelSource(design, layout, _given_gammas(gamma, count, f"kernel lists {count} kernels"))
+    gammas = _given_gammas(gamma, design.n_columns, f"X has {design.n_columns} features")
+    if gammas is not None:
+        gammas = gammas[design.ids_in_X(np.arange(design.width))]
+    return ColumnKernelSource(design, layout.kernel, gammas)
+
+
+def _given_gammas(gamma: Any, count: int, needed: str) -> np.ndarray | None:
+    """One gamma for each kernel, if ``gamma`` is an array."""
+    if isinstance(gamma, str) or check.is_real(gamma):
+        return None
+    gammas = check.penalties("gamma", gamma, (1,))
+    if gammas.size != count:
+        raise ValueError(f"gamma has {gammas.size} values, but {needed}: pass one for each")
+    return gammas

@@ -64,12 +64,12 @@ class KernelPath:
             object.__setattr__(self, "lambda2", tuple(self.lambda2))
         if not self.lambda2s:
             raise ValueError("lambda2 is an empty list: pass a number, 'auto' or a list of these")
-        _check_lambda("lambda1", self.lambda1)
+        as_strength("lambda1", self.lambda1)
         for lambda2 in self.lambda2s:
-            _check_lambda("lambda2", lambda2)
+            as_strength("lambda2", lambda2)
             if self.lambda1 == 0 and lambda2 == 0:
                 raise ValueError("lambda1 and lambda2 must not both be 0")
-        if check.positive("eps", self.eps) >= LARGEST_EPS:
+        if check.as_positive("eps", self.eps) >= LARGEST_EPS:
             raise ValueError(
                 f"eps must be below 1/e = {LARGEST_EPS:.4f}, since larger weights may rise as p falls; got {self.eps!r}"
             )
@@ -79,12 +79,13 @@ class KernelPath:
             raise ValueError(f"predictor must be 0, 1 or 2, got {self.predictor!r}")
 
     def _check_norms(self) -> None:
-        start, end = check.positive("p_start", self.p_start), check.positive("p_end", self.p_end)
+        start = check.as_positive("p_start", self.p_start)
+        end = check.as_positive("p_end", self.p_end)
         if end < 1.0:
             raise ValueError(f"p_end must be at least 1, got {self.p_end!r}")
         if start <= end:
             raise ValueError(f"p_start must be above p_end={self.p_end!r}, got {self.p_start!r}")
-        if (start - end) / check.positive("step", self.step) > MOST_POINTS:
+        if (start - end) / check.as_positive("step", self.step) > MOST_POINTS:
             raise ValueError(f"step={self.step!r} gives a path of more than {MOST_POINTS:,} points: use a larger step")
         if self.lambda1 == 0 and end == 1.0:
             raise ValueError("lambda1=0 needs p_end above 1: at p = 1 the problem has no solution; use p_end=1.01")
@@ -100,21 +101,20 @@ class KernelPath:
         return self.lambda2 if isinstance(self.lambda2, tuple) else (self.lambda2,)
 
 
-def _check_lambda(name: str, value: Any) -> None:
+def as_strength(name: str, value: Any) -> Any:
+    """A float that is not negative, or "auto"."""
     if isinstance(value, str) and value == "auto":
-        return
+        return value
     if not check.is_real(value):
         raise ValueError(f"{name} must be 'auto' or a non-negative number, got {value!r}")
-    check.positive(name, value, zero=True)
+    return check.as_non_negative(name, value)
 
 
-def checked_path(given: Any) -> KernelPath:
-    """The KernelPath of the parameter ``path``; ValueError if it is something else."""
-    if given is None:
-        return KernelPath()
-    if not isinstance(given, KernelPath):
-        raise ValueError(f"path must be None or a KernelPath, for example KernelPath(step=0.05); got {given!r}")
-    return given
+def as_kernel_path(name: str, value: Any) -> KernelPath:
+    """A KernelPath, by default ``KernelPath()``."""
+    if value is not None and not isinstance(value, KernelPath):
+        raise ValueError(f"{name} must be None or a KernelPath, for example KernelPath(step=0.05); got {value!r}")
+    return KernelPath() if value is None else value
 
 
 def divergence_of(given: Any) -> Divergence:

@@ -4,8 +4,8 @@ import numpy as np
 
 from thresher.errors import InconsistentResultError
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet
-from thresher.estimators.shared.cv_results import cv_results
-from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
+from thresher.estimators.shared.base import INTEGER, REAL, Attribute
+from thresher.estimators.shared.cross_validation import cv_results
 from thresher.features.kernels.sorted_columns import SortedColumns
 from thresher.results import AlignmentPath
 from thresher.state import Damaged, fields, increasing, integer, need, real, required
@@ -69,9 +69,9 @@ def get_training(reader, value, estimator):
     need(bool(((codes >= 0) & (codes < n_classes)).all()), "training_ has an unknown class")
     totals = np.bincount(codes, weights, minlength=n_classes)
     need(bool((weights >= 0.0).all() and (totals > 0.0).all()), "a class of training_ has no weight")
-    kernels = estimator._kernel_layout.fitted(ids, gammas)
+    kernels = estimator._layout.fitted(ids, gammas)
     columns = _columns(reader, value, kernels.n_columns, n_rows, "training_")
-    return TrainingSet(ids, columns, kernels, traces, codes, weights, n_classes)
+    return TrainingSet(ids, columns, kernels, traces, codes, weights)
 
 
 def _positive(reader, value, names, shape, owner):
@@ -127,7 +127,7 @@ def get_svm(reader, value, estimator):
         return KernelSVM(training.kernels, training.shares(point), training.columns, dual, intercept)
     n_rows = integer(value["n_rows"], "n_rows of svm_", 0)
     gammas, shares = _positive(reader, value, ("gammas", "shares"), features.shape, "svm_")
-    kernels = estimator._kernel_layout.fitted(features, gammas)
+    kernels = estimator._layout.fitted(features, gammas)
     columns = _columns(reader, value, kernels.n_columns, n_rows, "svm_")
     dual = reader.get(value["dual"], "<f8", (n_rows, outputs), "dual of svm_")
     return KernelSVM(kernels, shares, columns, dual, intercept)

@@ -1,8 +1,10 @@
 """The fit of all estimators that select by FGM: each is a feature map, and what users call its parameters."""
 
+import copy
+import functools
+import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -10,36 +12,44 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.input.scaling import SCALES
+from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.fgm.choice import Choice, Folds, values_of_C
 from thresher.estimators.fgm.sentences import proven, shortfalls
-from thresher.estimators.fgm.warm_start import Previous
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.cv_results import CV_RESULTS
-from thresher.estimators.shared.described import Described, chosen_by, scoring_name
-from thresher.estimators.shared.folds import held_out_parts
-from thresher.estimators.shared.linear import PathClassifier
+from thresher.estimators.shared.base import INTEGER, REAL, SEEN, MatrixLike
+from thresher.estimators.shared.cross_validation import CV_RESULTS, FoldScore, fold_score, held_out_parts
+from thresher.estimators.shared.described import Described, chosen_by
+from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.progress import Progress
-from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
-from thresher.estimators.shared.scoring import fold_scorer
-from thresher.families.fgm.fit import select
-from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
-from thresher.features.base import Base, FeatureMap, Features, Restrictions, Samples
+from thresher.families.fgm.fit import Starts, select
+from thresher.families.fgm.spec import FitPlan, FitSpec
+from thresher.features.base import Base, Earlier, FeatureMap, Features, Restrictions, Samples
 from thresher.optim.problems.named import is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words
 from thresher.targets.classes import ClassLabels, ClassTarget
 from thresher.targets.criteria import Criterion, criterion_of
 
-SOLVERS = ("auto", "apg")
+REMEDY = "fit a new estimator or set warm_start=False"
+SHARES = (sys.float_info.min, 1.0)
+FACTORS = (1.0, sys.float_info.max)
+as_number = functools.partial(
+    check.count_or_ratio, ratios=SHARES, expected="None, an integer >= 1, a fraction in (0, 1]"
+)
+as_candidates = functools.partial(
+    check.count_or_ratio, ratios=FACTORS, expected="'auto', an integer >= 1 or a factor >= 1.0"
+)
 
 
-class FGMBase(Described, PathClassifier):
-    """A classifier that selects by FGM. Subclasses have the parameters read here, and ``_feature_map``."""
+class FGMBase(Described, LinearClassifier):
+    """A classifier that selects by FGM. Subclasses have the parameters checked here, and ``_feature_map``.
 
+    ``number_parameter`` is the constructor parameter with the number of features to select.
+    """
+
+    number_parameter = "n_features_to_select"
     loss: Any
     per_class: bool
     path_: Path
@@ -48,7 +58,20 @@ class FGMBase(Described, PathClassifier):
     solver: str = "auto"
     _chosen_by = "--features"
     _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
-    _saved: ClassVar[Mapping[str, Attribute]] = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
+    _saved: ClassVar = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
+    _checks: ClassVar = {
+        "C": check.either({None: None, "auto": "auto"}, check.as_positive),
+        "scale": check.SCALE,
+        "per_class": check.as_boolean,
+        "elimination": check.as_boolean,
+        "n_candidates": check.either({"auto": None}, as_candidates),
+        "features_per_turn": check.either({"auto": None}, check.as_integer),
+        "tol": check.as_non_negative,
+        "max_iter": check.as_integer,
+        "max_time": check.OPTIONAL_POSITIVE,
+        "solver": functools.partial(check.one_of, options=("auto", "apg")),
+        "verbose": check.as_verbosity,
+    }
 
     # what subclasses say
 
@@ -65,9 +88,10 @@ class FGMBase(Described, PathClassifier):
     def _fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, bags: ArrayLike | None = None) -> Self:
         """Select features of X and fit the model on them."""
         trace = Trace()
-        feature_map, spec, C = self._feature_map(), self._spec(trace), self._checked_C()
+        given = self._checked_options()
+        feature_map, spec = self._feature_map(), self._spec(given, trace)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
-            previous = self._previous(X)
+            is_warm = self._is_warm(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             restrictions = self._restrictions()
             feature_map.check(self.scale, restrictions)
@@ -82,12 +106,12 @@ class FGMBase(Described, PathClassifier):
             fingerprint = base.fingerprint
             del base  # its statistics of all columns take more memory than what the features need of them
             spec.wanted(features)  # raises now rather than after a choice
-            choice = self._choice(features, target, spec, C, trace)
+            choice = self._choice(features, target, spec, given.C, trace)
             features, plan = choice.features, spec.on(choice.features, target)
-            starts = None if previous is None else previous.starts(features, target)
+            starts = self._starts(features, target) if is_warm else None
             progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.noun)
             selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
-            progress.close(selection)
+            progress.finish(selection)
         self._set(selection, features, target, plan, choice, fingerprint)
         return self
 
@@ -97,15 +121,10 @@ class FGMBase(Described, PathClassifier):
         if len(Cs) == 1 and features.n_variants == 1:
             return Choice(features, Cs[0])
         folds = held_out_parts(self.cv, target.strata, target.weights)
-        judge = target.score
+        judge: FoldScore = target.score
         if self.scoring is not None:
-            n_outputs, owner = target.labels.n_outputs, type(self).__name__
-            y = target.classes[target.codes]
-            score = fold_scorer(self.scoring, target.classes, y, n_outputs, folds, target.weights, owner)
-
-            def judge(scores: np.ndarray, test: np.ndarray) -> float:
-                return score(scores[:, 0] if n_outputs == 1 else scores, test)
-
+            owner = type(self).__name__
+            judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
         return Folds(folds, target, trace, judge).chosen(features, Cs, spec)
 
     def _set(
@@ -118,8 +137,10 @@ class FGMBase(Described, PathClassifier):
         fingerprint: dict,
     ) -> None:
         """The fitted attributes; a fit that Ctrl-C ended raises KeyboardInterrupt once they are set."""
-        self.classes_, self.C_, self.fingerprint_ = target.classes, choice.C, fingerprint
-        self.__dict__.pop("cv_results_", None)
+        self._forget(*SEEN)
+        self.classes_ = target.classes
+        self.C_ = choice.C
+        self.fingerprint_ = fingerprint
         if choice.results is not None:
             self.cv_results_ = choice.results
         self._set_selection(replace(selection, scale=features.scale))
@@ -130,85 +151,43 @@ class FGMBase(Described, PathClassifier):
         for message in shortfalls(self.selection_, features, plan, models):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
 
+    def _set_selection(self, selection: Selection) -> None:
+        super()._set_selection(selection)
+        self.path_ = selection.path
+
     # what is asked of parameters
 
-    def _checked_options(self) -> None:
-        """Raise ValueError for parameters that can be found invalid without the data."""
-        self._checked_C()
-        self._spec(Trace())
-
-    def _spec(self, trace: Trace) -> FitSpec:
-        """The parameters that can be validated without the data; ValueError if one of them is invalid."""
+    def _checked_options(self) -> Any:
+        given = super()._checked_options()
         criterion_of(self.loss)
-        check.one_of("scale", self.scale, SCALES)
-        check.boolean("per_class", self.per_class)
-        check.boolean("elimination", self.elimination)
-        check.one_of("solver", self.solver, SOLVERS)
-        if not callable(self.verbose):
-            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        spec = FitSpec(
-            number=self._number(),
-            elimination=bool(self.elimination),
-            n_candidates=self._checked_candidates(),
-            features_per_turn=check.unless_auto("features_per_turn", self.features_per_turn, check.integer),
-            tol=check.positive("tol", self.tol, zero=True),
-            inner_tol=self._inner_tol,
-            max_turns=check.integer("max_iter", self.max_iter),
-            deadline=None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time),
-            debias=bool(self.debias),
-            literal=self.solver == "apg",
-            parameter=self.number_parameter,
-        )
-        self._check_together(spec)
-        return spec
-
-    def _check_together(self, spec: FitSpec) -> None:
-        """Raise ValueError for parameters that do not go together."""
-        needs = self._feature_map().needs_elimination
-        if needs and not spec.elimination:
-            raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (no --growth-alone)")
-        if needs and spec.number is None:
+        feature_map = self._feature_map()
+        needs = feature_map.needs_elimination
+        if needs and not given.elimination:
+            raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (no --no-elimination)")
+        if needs and getattr(given, self.number_parameter) is None:
             raise ValueError(f"{needs} needs a number of features: set {self.number_parameter} (--features)")
-        if spec.literal and spec.elimination:
+        if given.solver == "apg" and given.elimination:
             raise ValueError(
                 'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False'
             )
-        self._feature_map().check(self.scale, Restrictions())
+        feature_map.check(self.scale, Restrictions())
+        return given
 
-    def _number(self) -> float | str | None:
-        """The number of features as a number of Python, None or "all"; ValueError for anything else."""
-        value = getattr(self, self.number_parameter)
-        if value is None:
-            return None
-        if check.is_integer(value) and value >= 1:
-            return int(value)
-        if check.is_real(value) and not check.is_integer(value) and 0 < value <= 1:
-            return float(value)
-        if isinstance(value, str) and value == ALL and self._selects_all:
-            return ALL
-        also = ' or "all" (of measures)' if self._selects_all else ""
-        raise ValueError(
-            f"{self.number_parameter} must be None, an integer >= 1, a fraction in (0, 1]{also}, got {value!r}"
+    def _spec(self, given: Any, trace: Trace) -> FitSpec:
+        """How the fit is wanted, by the checked parameters."""
+        return FitSpec(
+            number=getattr(given, self.number_parameter),
+            elimination=given.elimination,
+            n_candidates=given.n_candidates,
+            features_per_turn=given.features_per_turn,
+            tol=given.tol,
+            inner_tol=self._inner_tol,
+            max_turns=given.max_iter,
+            deadline=None if given.max_time is None else self._deadline(trace),
+            debias=bool(self.debias),
+            literal=given.solver == "apg",
+            parameter=self.number_parameter,
         )
-
-    _selects_all: ClassVar[bool] = False  # whether the number may be "all"
-
-    def _checked_candidates(self) -> float | None:
-        """``n_candidates`` as an integer, a factor, or None for "auto"."""
-        value = self.n_candidates
-        if isinstance(value, str) and value == "auto":
-            return None
-        if check.is_integer(value) and value >= 1:
-            return int(value)
-        if check.is_real(value) and not check.is_integer(value) and 1.0 <= value < np.inf:
-            return float(value)
-        raise ValueError(f"n_candidates must be 'auto', an integer >= 1 or a factor >= 1.0, got {value!r}")
-
-    def _checked_C(self) -> float | str | None:
-        """C as a float, "auto", or None for that of the loss."""
-        if self.C is None or (isinstance(self.C, str) and self.C == "auto"):
-            return self.C
-        return check.positive("C", self.C)
 
     def _target(self, samples: Samples) -> ClassTarget:
         """What is predicted, with the loss."""
@@ -219,13 +198,54 @@ class FGMBase(Described, PathClassifier):
         per_class = bool(self.per_class) and classes.size > 2
         return ClassTarget(classes, codes, weights, criterion, bool(self.fit_intercept), per_class)
 
-    def _previous(self, X: MatrixLike) -> Previous | None:
-        """The last fit if this one starts from it; checked before anything is overwritten."""
+    def _is_warm(self, X: MatrixLike) -> bool:
+        """Whether the fit starts from the last one; ValueError if X has another number of columns than that saw."""
         if not (self.warm_start and hasattr(self, "selection_")):
+            return False
+        n_columns = count_columns(X)
+        if n_columns != self.n_features_in_:
+            raise ValueError(
+                f"warm_start=True, but X has {n_columns} features and the last fit saw {self.n_features_in_}: {REMEDY}"
+            )
+        return True
+
+    def _starts(self, features: Features, target: ClassTarget) -> Starts | None:
+        """Where each problem starts: from the features and weights of the last fit; None if it selected others."""
+        selection, labels = self.selection_, ClassLabels(self.classes_)
+        known: Any = selection.fitted_features
+        if not features.continues(known):
             return None
-        return Previous(self.selection_, self.n_features_in_, ClassLabels(self.classes_)).seen(X)
+        if target.labels.n_outputs != labels.n_outputs:
+            raise ValueError(f"warm_start=True, but y has {target.labels} and the last fit saw {labels}: {REMEDY}")
+
+        def starts(most: int | None) -> list[Earlier]:
+            units, weights = features.start(selection, most)
+            return target.by_model(units, weights, grouped=features.units.grouped)
+
+        return starts
 
     # what a fitted model says
+
+    def at(self, number: int) -> Self:
+        """A fitted copy with a given number of features, taken from ``path_``: nothing is refitted, X is not needed.
+
+        Parameters
+        ----------
+        number : int
+            Number of features; one of ``path_.numbers``.
+
+        Returns
+        -------
+        self
+            A copy of this estimator, fitted with exactly this number of features.
+        """
+        check_is_fitted(self)
+        if not check.is_integer(number):
+            raise ValueError(f"number must be an integer, got {number!r}")
+        fitted = copy.copy(self)
+        setattr(fitted, self.number_parameter, int(number))
+        fitted._set_selection(self.selection_.at(int(number)))
+        return fitted
 
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
@@ -256,9 +276,8 @@ class FGMBase(Described, PathClassifier):
         params, means = self.cv_results_["params"], self.cv_results_["mean_test_score"]
         measure = words.measure_of(self._criterion)
         name = "accuracy" if measure is None else words.title_of(self._criterion)
-        name = name if self.scoring is None else scoring_name(self.scoring)
         tried = f"{len(params)} values of C" if len(params[0]) == 1 else f"{len(params)} pairs of sigma and C"
-        return chosen_by(name, float(means.max()), f"the best of {tried}")
+        return chosen_by(self.scoring or name, float(means.max()), f"the best of {tried}")
 
     def _origin(self) -> list[str]:
         numbers = format_ranges(self.path_.numbers)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.estimators.shared.cv_results import cv_results
+from thresher.estimators.shared.cross_validation import cv_results
 from thresher.families.fgm.fit import held_out_scores
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Features

@@ -101,7 +101,8 @@ class OfBags(ClassifierMixin, BaseEstimator):
     """An estimator with the bags of the X that it will be asked about, for scorers that know of no bags."""
 
     def __init__(self, estimator: Any = None, bags: Any = None):
-        self.estimator, self.bags = estimator, bags
+        self.estimator = estimator
+        self.bags = bags
 
     @property
     def classes_(self) -> np.ndarray:

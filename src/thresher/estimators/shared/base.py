@@ -1,11 +1,12 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -13,24 +14,61 @@ from thresher.data.designs.base import Design
 from thresher.data.input.types import check_given
 from thresher.data.input.validation import check_columns, checked_sparse
 from thresher.data.workers import Workers, count_workers
-from thresher.estimators.shared.saved import Attribute
+from thresher.estimators.shared.parameters import Check
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
-from thresher.results import Selection
+from thresher.results import Selection, Trace
+from thresher.state import ArrayReader, ArrayWriter, integer, real
 
-FLOATS = (np.float64, np.float32)
+FLOAT_DTYPES = (np.float64, np.float32)
+SEEN = ("n_features_in_", "feature_names_in_")  # what is known of X before a fit
 
 MatrixLike = Any  # X as users pass it: array-like, sparse matrix, data frame or Design; validated here
 
 
-class FeatureEstimator(BaseEstimator):
+class Attribute(NamedTuple):
+    """How a fitted attribute is written to a model file and read from it.
+
+    ``put(writer, name, value)`` returns a part of a document; ``get(reader, part, name, estimator)`` returns the value.
+    The estimator then has its parameters, features, target and selection, and the attributes before this one.
+    """
+
+    put: Callable[[ArrayWriter, str, Any], Any]
+    get: Callable[[ArrayReader, Any, str, Any], Any]
+    optional: bool = False  # whether it may be missing
+
+
+REAL = Attribute(lambda writer, name, value: float(value), lambda reader, part, name, estimator: real(part, name))
+INTEGER = Attribute(lambda writer, name, value: int(value), lambda reader, part, name, estimator: integer(part, name))
+
+
+class FeatureEstimator(TransformerMixin, BaseEstimator):
     """An estimator that selects features; ``fit`` sets ``selection_``."""
 
     n_features_in_: int
     selection_: Selection
+    _checks: ClassVar[Mapping[str, Check]] = {}  # of parameters, each on its own
     _saved: ClassVar[Mapping[str, Attribute]] = {}  # fitted attributes that model files have besides the selection
     _proven: ClassVar[bool] = True  # whether the selection has a certificate
     _linear: ClassVar[bool] = True  # whether weights are coefficients: with many classes one for each
+
+    def _store(self, arguments: dict[str, Any]) -> None:
+        """Keep the parameters as they were given: ``arguments`` are the ``locals()`` of ``__init__``."""
+        self.__dict__.update({name: value for name, value in arguments.items() if name != "self"})
+
+    def _checked_options(self) -> Any:
+        """The parameters of ``_checks`` as a fit uses them; ValueError if one is invalid, whatever the data are."""
+        return SimpleNamespace(**{name: check(name, getattr(self, name)) for name, check in self._checks.items()})
+
+    def _deadline(self, trace: Trace) -> float:
+        """When to stop, on the clock of ``time.perf_counter``."""
+        limit = getattr(self, "max_time", None)
+        return np.inf if limit is None else trace.begun + float(limit)
+
+    def _forget(self, *but: str) -> None:
+        """Remove the fitted attributes, except for some."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in but]:
+            delattr(self, name)
 
     def _takes(self, fitted: FittedFeatures | None) -> bool:
         """Whether a model file may have these features; None: they follow from the parameters."""
@@ -71,7 +109,7 @@ class FeatureEstimator(BaseEstimator):
         """
         return self._checked(X)
 
-    def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
+    def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES) -> Any:
         check_is_fitted(self)
         return self._structured(X, reset=False, dtype=dtype)
 
@@ -81,7 +119,7 @@ class FeatureEstimator(BaseEstimator):
         inputs = fitted.inputs(self.selection_.features)
         check_columns(columns, lambda place: fitted.called(int(inputs[place])))
 
-    def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
+    def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOAT_DTYPES, **options: Any) -> Any:
         """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).
 
         The number and names of columns must be those seen in fit, unless columns are identified by number only. A
@@ -120,4 +158,5 @@ class FeatureEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

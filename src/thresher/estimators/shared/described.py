@@ -6,21 +6,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.features.fitted import FittedFeatures
-from thresher.results import Selection, rounded
+from thresher.estimators.shared.base import FeatureEstimator
+from thresher.results import rounded
 from thresher.results.description import Description, Listing
+from thresher.results.words import proof
 
-BOUNDS = ("objective", "lower_bound", "gap", "pick_objective", "pick_bound", "pick_gap", "at_zero")
+CERTIFICATE_FACTS = ("objective", "lower_bound", "gap", "pick_objective", "pick_bound", "pick_gap", "at_zero")
 NO_STATISTICS = "the file, of an earlier version, has no standard deviations of columns; fit again for importance"
 
 
-class Described:
-    """Mixin: ``describe`` of a classifier with ``selection_`` and ``fitted_features_``."""
+class Described(FeatureEstimator):
+    """A classifier that says of itself what was selected, why its fit ended and what is proven."""
 
-    selection_: Selection
     classes_: np.ndarray
-    n_features_in_: int
-    proof: Callable[[], str]
     _why_no_importance = NO_STATISTICS
     _criterion: Any = None  # what was minimised, if it is a loss or a measure of users
     _chosen_by: str | None = None  # the option of commands that chooses a model of the path
@@ -46,10 +44,20 @@ class Described:
         score, facts = self._score_sentence(), self._facts(listing)
         return Description(listing, self.classes_.tolist(), self._sentences(), score, self._origin(), facts)
 
+    def proof(self) -> str:
+        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+
+        Returns
+        -------
+        str
+            How much of the training objective another model of the same kind could still take off.
+        """
+        check_is_fitted(self)
+        return proof(self.selection_.certificate, self.fitted_features_.width)
+
     def _listing(self, label: Callable[[int], str]) -> Listing:
         """What was selected."""
-        fitted: FittedFeatures = self.fitted_features_  # type: ignore[attr-defined]  # of FeatureEstimator
-        return fitted.listing(self.selection_, label, self._why_no_importance)
+        return self.fitted_features_.listing(self.selection_, label, self._why_no_importance)
 
     def _sentences(self) -> list[str]:
         """Why the fit ended, and what is proven."""
@@ -81,7 +89,7 @@ class Described:
     def _facts(self, listing: Listing) -> dict[str, Any]:
         """All that is said, as JSON-serializable values."""
         selection, certificate = self.selection_, self.selection_.certificate
-        bounds = None if certificate is None else {name: getattr(certificate, name) for name in BOUNDS}
+        bounds = None if certificate is None else {name: getattr(certificate, name) for name in CERTIFICATE_FACTS}
         return {
             "n_features": listing.size,
             "n_features_in": self.n_features_in_,
@@ -101,14 +109,10 @@ class Described:
         return {}
 
 
-def chosen_by(measure: str, score: float, what: str) -> str:
-    """The sentence on a score that a model was chosen by."""
+def chosen_by(scoring: Any, score: float, what: str) -> str:
+    """The sentence on the score that a model was chosen by; ``scoring`` is its name or a callable."""
+    name = scoring if isinstance(scoring, str) else "score"
     return (
-        f"cross-validation: {measure} {score:.4f}, {what}. It was chosen by this score, which is therefore too high: "
+        f"cross-validation: {name} {score:.4f}, {what}. It was chosen by this score, which is therefore too high: "
         "not\nan estimate for new data. For one, score samples that were not in the training data (thresher predict)."
     )
-
-
-def scoring_name(scoring: Any) -> str:
-    """The name of the score that cross-validation maximises."""
-    return scoring if isinstance(scoring, str) else "score"

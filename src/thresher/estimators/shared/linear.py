@@ -1,17 +1,13 @@
 """A linear classifier over a feature space."""
 
-import copy
-from typing import Self
-
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
-from thresher.estimators.shared.parameters import is_integer
 from thresher.results import Selection, sparse_rows
 from thresher.results.weights import SparseRows
+from thresher.targets.classes import ClassLabels
 
 
 class LinearClassifier(ClassifierMixin, FeatureEstimator):
@@ -56,7 +52,7 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
             The predicted classes.
         """
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return ClassLabels(self.classes_).predict(scores)
 
     def _set_selection(self, selection: Selection) -> None:
         """Fitted attributes that follow from ``selection``; ``n_features_in_`` is known."""
@@ -67,40 +63,6 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         """(coef_, intercept_) of a selection."""
         coefficients = sparse_rows(selection.features, selection.weights, self.fitted_features_.width)
         return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
-
-
-class PathClassifier(LinearClassifier):
-    """A linear classifier with a path: models on other numbers of features, from the same fit.
-
-    ``number_parameter`` is the constructor parameter with the number of features to select.
-    """
-
-    number_parameter = "n_features_to_select"
-
-    def at(self, number: int) -> Self:
-        """A fitted copy with a given number of features, taken from ``path_``: nothing is refitted, X is not needed.
-
-        Parameters
-        ----------
-        number : int
-            Number of features; one of ``path_.numbers``.
-
-        Returns
-        -------
-        self
-            A copy of this estimator, fitted with exactly this number of features.
-        """
-        check_is_fitted(self)
-        if not is_integer(number):
-            raise ValueError(f"number must be an integer, got {number!r}")
-        fitted = copy.copy(self)
-        setattr(fitted, self.number_parameter, int(number))
-        fitted._set_selection(self.selection_.at(int(number)))
-        return fitted
-
-    def _set_selection(self, selection: Selection) -> None:
-        super()._set_selection(selection)
-        self.path_ = selection.path
 
 
 def probabilities(scores: np.ndarray) -> np.ndarray:

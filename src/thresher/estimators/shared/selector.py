@@ -1,4 +1,4 @@
-"""A selector of features, and the linear classifier that is one."""
+"""A selector of columns of X."""
 
 from typing import Any
 
@@ -6,28 +6,28 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._set_output import (
     _get_output_config,  # the only private name: scikit-learn has no public one
 )
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.designs.base import Design
 from thresher.data.input.validation import as_design, checked_sparse
+from thresher.data.scan.reducers import AtLeast
+from thresher.data.scan.scores import Pearson
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
-from thresher.estimators.shared.correlated import interchangeable
-from thresher.estimators.shared.described import Described
-from thresher.estimators.shared.linear import LinearClassifier
 from thresher.results import Interchangeable
-from thresher.results.words import proof
 
 WIDEST_MASK = 2**36  # features
+COLUMNS_PER_SCAN = 16  # whose correlations one scan computes: their scores must fit into memory, for a piece
+CORRELATION_ROUNDING = 1e-9  # by which a correlation may fall short of the bound: equal columns have 1 up to rounding
 
 
-class ColumnSelector(TransformerMixin, FeatureEstimator):
+class ColumnSelector(FeatureEstimator):
     """Transformer and feature names from ``selection_``, which ``fit`` sets."""
 
     def transform(self, X: MatrixLike) -> Any:
@@ -185,7 +185,7 @@ class ColumnSelector(TransformerMixin, FeatureEstimator):
         Interchangeable
             ``of(feature)`` returns the other features and their correlations, the closest first.
         """
-        bound = check.positive("min_correlation", min_correlation)
+        bound = check.as_positive("min_correlation", min_correlation)
         if bound > 1.0:
             raise ValueError(f"min_correlation must be at most 1, got {min_correlation!r}")
         X = self._checked(X)
@@ -196,24 +196,25 @@ class ColumnSelector(TransformerMixin, FeatureEstimator):
         weights = check.sample_weights(sample_weight, X.shape[0])
         with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:
             design = as_design(X, workers, keep=self._selected_inputs)
-            return interchangeable(design, self._selected_inputs, weights, bound)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+            return correlated_columns(design, self._selected_inputs, weights, bound)
 
 
-class SelectorClassifier(Described, ColumnSelector, LinearClassifier):
-    """A linear classifier that is also a selector of its features."""
-
-    def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
-
-        Returns
-        -------
-        str
-            How much of the training objective any other model of the same kind could still take off.
-        """
-        check_is_fitted(self)
-        return proof(self.selection_.certificate, self.n_features_in_)
+def correlated_columns(
+    design: Design, features: np.ndarray, weights: np.ndarray, min_correlation: float
+) -> Interchangeable:
+    """The columns of X, besides ``features`` (sorted), with |correlation| >= ``min_correlation`` to one of these."""
+    block, known = design.take_as_given(features)
+    nothing = np.zeros(0, dtype=np.int64)
+    others = [nothing] * features.size
+    correlations = [np.zeros(0)] * features.size
+    exclude = np.sort(design.ids_here(features[known]))
+    for first in range(0, known.size, COLUMNS_PER_SCAN):
+        some = np.arange(first, min(first + COLUMNS_PER_SCAN, known.size))
+        score = Pearson(block.take(some).combine(np.eye(some.size)), weights)
+        rows, ids, values = design.scan(score, AtLeast(min_correlation - CORRELATION_ROUNDING, exclude))
+        ids = design.ids_in_X(ids)
+        for row, place in enumerate(known[some]):
+            own, close = ids[rows == row], np.clip(values[rows == row], -1.0, 1.0)
+            order = np.lexsort((own, -np.abs(close)))
+            others[place], correlations[place] = own[order], close[order]
+    return Interchangeable(features, tuple(others), tuple(correlations), min_correlation)

@@ -1,5 +1,6 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
+import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,17 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.cv_results import cv_results
-from thresher.estimators.shared.described import chosen_by, scoring_name
-from thresher.estimators.shared.folds import held_out_parts
+from thresher.estimators.shared.cross_validation import cv_results, fold_score, held_out_parts
+from thresher.estimators.shared.described import chosen_by
 from thresher.estimators.shared.progress import PointProgress
-from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
 from thresher.estimators.sparse_svm.saved import SAVED
-from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
+from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
 from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 
 SCREENING = ("features_removed", "samples_removed", "screened")  # of a grid
+GRID_CHECKS = {
+    "n_betas": check.as_integer,
+    "n_alphas": check.as_integer,
+    "betas": check.either({None: None}, functools.partial(check.penalties, dimensions=(1,))),
+    "alphas": check.either({None: None}, functools.partial(check.penalties, dimensions=(1, 2))),
+    "beta_ratio": check.as_fraction,
+    "alpha_ratio": check.as_fraction,
+}
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
 SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
@@ -106,6 +113,7 @@ class SparseSVCPath(ElasticSVC):
 
     path_: Grid
     _saved: ClassVar = SAVED
+    _checks: ClassVar = ElasticSVC._checks | GRID_CHECKS
 
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
@@ -114,23 +122,7 @@ class SparseSVCPath(ElasticSVC):
         cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
-        self.n_betas = n_betas
-        self.n_alphas = n_alphas
-        self.betas = betas
-        self.alphas = alphas
-        self.beta_ratio = beta_ratio
-        self.alpha_ratio = alpha_ratio
-        self.smoothing = smoothing
-        self.scale = scale
-        self.fit_intercept = fit_intercept
-        self.screening = screening
-        self.tol = tol
-        self.cv = cv
-        self.scoring = scoring
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Solve all points, with ``cv`` also those of every fold. X is neither modified nor kept.
@@ -150,12 +142,14 @@ class SparseSVCPath(ElasticSVC):
             The fitted estimator.
         """
         trace = Trace()
-        options = self._checked_options()
+        given = self._checked_options()
         with self._arranged(X, y, sample_weight, trace) as samples:
-            training = samples.training
-            folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
-            score = self._scorer(samples, folds) if folds else None
-            betas, alphas = grid_of(training.svms, **options)
+            training, codes = samples.training, samples.codes
+            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
+            if folds:
+                weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
+                score = fold_score(self.scoring, samples.classes, codes, folds, weights, "SparseSVC")
+            betas, alphas = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
             progress = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
             walk = GridWalk(
                 training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace,
@@ -164,16 +158,14 @@ class SparseSVCPath(ElasticSVC):
             grid, selection = walk.whole()
             scored = walk.folds(folds, score) if folds and not walk.ended else None
             progress.close()
-        for name in (*CHOICE, "cv_results_", "best_estimator_"):
-            self.__dict__.pop(name, None)
+        self._set_fitted(samples, selection, int(grid.steps.sum()))
         self.path_ = grid
-        self.classes_, self.fingerprint_ = samples.classes, samples.fingerprint
-        self._set_selection(selection)
         if scored is not None:
             self._choose(scored.scores, scored.supports)
+            self._set_selection(self.best_estimator_.selection_)
         if walk.ended:
             self._ended_early(walk.interrupted, chosen=not folds)
-        self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
+        self._warn_of_outcome()
         worst, proven = np.nanmax(grid.gap), self.selection_.certificate
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
             count = int((grid.gap > self.tol).sum())
@@ -194,68 +186,42 @@ class SparseSVCPath(ElasticSVC):
         if not interrupted:
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
-    def _checked_options(self) -> dict[str, Any]:
-        """What ``grid_of`` takes; ValueError for invalid parameters."""
-        super()._checked_options()
-        betas = None if self.betas is None else check.penalties("betas", self.betas, (1,))
-        alphas = None if self.alphas is None else check.penalties("alphas", self.alphas, (1, 2))
-        if alphas is not None and alphas.ndim == 2:
-            rows = check.integer("n_betas", self.n_betas) if betas is None else betas.size
-            if alphas.shape[0] != rows:
-                raise ValueError(f"alphas has {alphas.shape[0]} rows, but there are {rows} betas")
-        return {
-            "n_betas": check.integer("n_betas", self.n_betas),
-            "n_alphas": check.integer("n_alphas", self.n_alphas),
-            "beta_ratio": check.fraction("beta_ratio", self.beta_ratio),
-            "alpha_ratio": check.fraction("alpha_ratio", self.alpha_ratio),
-            "betas": betas,
-            "alphas": alphas,
-        }
-
-    def _scorer(self, samples: Samples, folds: list[np.ndarray]) -> FoldScorer:
-        """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
-        n_outputs = len(samples.training.svms)
-        return fold_scorer(self.scoring, samples.classes, samples.y, n_outputs, folds, samples.given, "SparseSVC")
+    def _checked_options(self) -> Any:
+        given = super()._checked_options()
+        if given.alphas is not None and given.alphas.ndim == 2:
+            n_betas = given.n_betas if given.betas is None else given.betas.size
+            if given.alphas.shape[0] != n_betas:
+                raise ValueError(f"alphas has {given.alphas.shape[0]} rows, but there are {n_betas} betas")
+        return given
 
     def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
-        self.scores_, self.supports_ = scores, supports
-        self.cv_results_ = self._cv_results()
+        grid = self.path_
+        self.scores_ = scores
+        self.supports_ = supports
+        betas = np.repeat(grid.betas, grid.shape[1]).tolist()
+        points = zip(grid.alphas.ravel().tolist(), betas, strict=True)
+        params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
+        self.cv_results_ = cv_results(params, scores.reshape(len(scores), -1))
         best = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_index_ = divmod(best, self.path_.shape[1])
+        self.best_index_ = divmod(best, grid.shape[1])
         self.best_score_ = float(self.cv_results_["mean_test_score"][best])
         self.best_estimator_ = self.at(*self.best_index_)
-        self._set_selection(self.best_estimator_.selection_)
-
-    def _cv_results(self) -> dict[str, Any]:
-        """``cv_results_`` from ``scores_``."""
-        betas = np.repeat(self.path_.betas, self.path_.shape[1])
-        points = zip(self.path_.alphas.ravel().tolist(), betas.tolist(), strict=True)
-        params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
-        return cv_results(params, self.scores_.reshape(len(self.scores_), -1))
 
     def _restore(self) -> None:
-        """Set what follows from the other fitted attributes, as after a fit; ValueError if they are inconsistent."""
+        grid = self.path_
+        check_grid(grid)
         chosen = [hasattr(self, name) for name in CHOICE]
         if any(chosen) and not all(chosen):
             raise ValueError("a part of the cross-validation results is missing")
-        grid = self.path_
-        if not grid.solved.any():
-            raise ValueError("no point of the grid was solved")
-        if np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
-            raise ValueError("the grid contains negative or infinite duality gaps")
-        if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
-            raise ValueError("more features or samples were removed than there are")
         if all(chosen):
             if len(self.supports_) != len(self.scores_):
                 raise ValueError("scores_ and supports_ have different numbers of folds")
-            self.cv_results_ = self._cv_results()
-            best = grid.position(*self.best_index_)
-            first = self.cv_results_["rank_test_score"][best] == 1
-            if not (first and self.cv_results_["mean_test_score"][best] == self.best_score_):
+            saved = self.best_index_, self.best_score_
+            self._choose(self.scores_, self.supports_)
+            if saved != (self.best_index_, self.best_score_):
                 raise ValueError("best_index_ is not the point with the best mean score")
-            self.best_estimator_ = self.at(*self.best_index_)
-        point = grid.at(*(self.best_index_ if all(chosen) else grid.last))
+        point = grid.at(*self._point)
         pairs = [(getattr(self.selection_, name), getattr(point, name)) for name in ("features", "weights")]
         if not all(np.array_equal(one, other) for one, other in pairs):
             raise ValueError("the model differs from that of its point of the grid")
@@ -357,8 +323,7 @@ class SparseSVCPath(ElasticSVC):
     def _score_sentence(self) -> str:
         if not hasattr(self, "scores_"):
             return ""
-        name = scoring_name(self.scoring)
-        return chosen_by(name, self.best_score_, f"the best of {self.path_.alphas.size:,} points")
+        return chosen_by(self.scoring, self.best_score_, f"the best of {self.path_.alphas.size:,} points")
 
     def _origin(self) -> list[str]:
         i, j = self._point
@@ -372,3 +337,13 @@ class SparseSVCPath(ElasticSVC):
         if hasattr(self, "scores_"):
             facts |= {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
         return facts
+
+
+def check_grid(grid: Grid) -> None:
+    """Raise ValueError if a grid from a file cannot be that of a fit."""
+    if not grid.solved.any():
+        raise ValueError("no point of the grid was solved")
+    if np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
+        raise ValueError("the grid contains negative or infinite duality gaps")
+    if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
+        raise ValueError("more features or samples were removed than there are")

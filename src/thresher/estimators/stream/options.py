@@ -1,5 +1,6 @@
 """Validation of a StreamClassifier's parameters, and the settings that they define."""
 
+import functools
 import itertools
 import math
 import numbers
@@ -9,7 +10,7 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
-from thresher.families.online.learner import METHODS, PLACES
+from thresher.families.online.learner import METHODS, PLACES, Method
 
 MOST_BITS = 30
 LARGEST_BUDGET = 2**30
@@ -18,38 +19,56 @@ MOST_SETTINGS = 1000
 LIGHTEST, HEAVIEST = 1e-60, 1e20  # weights of an example that are supported
 
 
-def learner_options(clf):
-    """The options of the learners of a StreamClassifier; ValueError for invalid parameters."""
-    name = check.one_of("method", clf.method, tuple(METHODS))
-    method = METHODS[name]
-    if clf.budget is None and not method.endless:
-        raise ValueError(f"budget must be an integer with method={name!r}, got None")
-    budget = None if clf.budget is None else check.integer("budget", clf.budget)
-    if budget is not None and budget > LARGEST_BUDGET:
-        raise ValueError(f"budget must be at most {LARGEST_BUDGET}, got {budget}")
-    if clf.hash_bits is not None and check.integer("hash_bits", clf.hash_bits) > MOST_BITS:
-        raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {clf.hash_bits!r}")
-    for flag in ("fit_intercept", "open_ended"):
-        if not isinstance(getattr(clf, flag), (bool, np.bool_, numbers.Integral)):
-            raise ValueError(f"{flag} must be True or False, got {getattr(clf, flag)!r}")
-    if clf.class_weight not in (None, "balanced") and not isinstance(clf.class_weight, dict):
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {clf.class_weight!r}")
-    if not callable(clf.verbose) and not isinstance(clf.verbose, numbers.Integral):
-        raise ValueError(f"verbose must be 0, 1, 2 or a callable, got {clf.verbose!r}")
-    number_of_passes(clf.n_passes, 1, 1)
+def as_flag(name: str, value: Any) -> bool:
+    """``value`` as a bool; 0 and 1 count as such."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def as_class_weight(name: str, value: Any) -> Any:
+    """A dict, "balanced" or None; the classes are not known yet."""
+    if value not in (None, "balanced") and not isinstance(value, dict):
+        raise ValueError(f"{name} must be None, 'balanced' or a dict, got {value!r}")
+    return value
+
+
+def as_passes(name: str, value: Any) -> int | str:
+    """An int of at least 1, or "paper"."""
+    return check.one_of(name, value, ("paper",)) if isinstance(value, str) else check.as_integer(name, value)
+
+
+CHECKS: dict[str, check.Check] = {
+    "method": functools.partial(check.one_of, options=tuple(METHODS)),
+    "budget": check.either({None: None}, functools.partial(check.as_integer, most=LARGEST_BUDGET)),
+    "delta": check.as_positive,
+    "fit_intercept": as_flag,
+    "hash_bits": check.either({None: None}, functools.partial(check.as_integer, most=MOST_BITS)),
+    "open_ended": as_flag,
+    "class_weight": as_class_weight,
+    "n_passes": as_passes,
+    "verbose": check.as_verbosity,
+}
+
+
+def learner_options(clf: Any, given: Any) -> dict[str, Any]:
+    """The options of the learners of a StreamClassifier; ``given`` are its parameters, checked one by one."""
+    method = METHODS[given.method]
+    if given.budget is None and not method.endless:
+        raise ValueError(f"budget must be an integer with method={given.method!r}, got None")
     return {
-        "method": name,
-        "settings": _settings(clf, name, method),
-        "budget": budget,
-        "delta": check.positive("delta", clf.delta),
+        "method": given.method,
+        "settings": _settings(clf, given.method, method),
+        "budget": given.budget,
+        "delta": given.delta,
         "loss": method.loss if clf.loss is None else check.one_of("loss", clf.loss, method.losses),
-        "intercept": bool(clf.fit_intercept),
-        "hash_bits": clf.hash_bits,
-        "open_ended": bool(clf.open_ended),
+        "intercept": given.fit_intercept,
+        "hash_bits": given.hash_bits,
+        "open_ended": given.open_ended,
     }
 
 
-def _settings(clf, name, method):
+def _settings(clf: Any, name: str, method: Method) -> list[dict[str, float]]:
     """Every combination of the values given for the parameters of the method."""
     values = []
     for parameter in PLACES:
@@ -68,14 +87,6 @@ def _settings(clf, name, method):
     if large:
         raise ValueError(f"step_size times l2 must be less than 1 for method='ofs', got {large[0]}")
     return settings
-
-
-def number_of_passes(n_passes, n_rows, n_columns):
-    """``n_passes`` as an integer; "paper" is ceil(2 columns / rows)."""
-    if isinstance(n_passes, str):
-        check.one_of("n_passes", n_passes, ("paper",))
-        return math.ceil(2 * n_columns / n_rows)
-    return check.integer("n_passes", n_passes)
 
 
 def class_factors(class_weight: Any, weights: np.ndarray, classes: np.ndarray) -> np.ndarray | str | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
+from thresher.estimators.shared.base import INTEGER, REAL, Attribute
 from thresher.results import Milestone
 from thresher.results.trace import get_milestones
 from thresher.state import ArrayReader, need, put_records, real, string
