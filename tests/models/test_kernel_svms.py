@@ -22,7 +22,7 @@ def changed(document, part, **values):
     ("svm_", {"n_rows": 2}, "a row of svm_ is out of range"),
     ("svm_", {"shares": [1.0]}, "shares of svm_"),
     ("svm_", {"gammas": None}, "gammas of svm_"),
-    ("svm_", {"indptr": [0]}, "indptr of svm_"),
+    ("svm_", {"indptr": [0]}, "begins of the columns of svm_"),
     ("svm_", {"rows": []}, "values of svm_|do not cover"),
     ("svm_", {"intercept": [0.0, 1.0]}, "intercept of svm_"),
     ("svm_", {"dual": [[1.0]]}, "dual of svm_"),

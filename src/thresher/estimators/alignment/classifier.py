@@ -33,11 +33,9 @@ from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, as
 from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import SEEN, MatrixLike
+from thresher.estimators.shared.base import SEEN, MatrixLike, chosen_by
 from thresher.estimators.shared.cross_validation import fold_score
-from thresher.estimators.shared.described import Described, chosen_by
-from thresher.estimators.shared.linear import LinearClassifier
-from thresher.estimators.shared.selector import ColumnSelector
+from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
 from thresher.features.base import Base, Samples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.fitted import KernelFeatures
@@ -50,7 +48,7 @@ AUTO_CS, AUTO_C = (0.3, 3.0, 30.0), 10.0
 UNTRAINED = "; there was no time to train the SVM: at(k) trains it, or fit again with a larger max_time"
 
 
-class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
+class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     """Non-linear selection of features: one kernel for each, weighted by its alignment with the labels; an SVM on top.
 
     Generalised lp-KTA. Weights eta >= 0 of the kernels K_i, each centred and of unit trace, minimise

@@ -18,11 +18,10 @@ from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.fgm.choice import Choice, Folds, values_of_C
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import INTEGER, REAL, SEEN, MatrixLike
+from thresher.estimators.shared.base import INTEGER, REAL, SEEN, MatrixLike, chosen_by
 from thresher.estimators.shared.cross_validation import CV_RESULTS, FoldScore, fold_score, held_out_parts
-from thresher.estimators.shared.described import Described, chosen_by
-from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.progress import Progress
+from thresher.estimators.shared.selector import LinearClassifier
 from thresher.families.fgm.fit import Starts, select
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Base, Earlier, FeatureMap, Features, Restrictions, Samples
@@ -43,7 +42,7 @@ as_candidates = functools.partial(
 )
 
 
-class FGMBase(Described, LinearClassifier):
+class FGMBase(LinearClassifier):
     """A classifier that selects by FGM. Subclasses have the parameters checked here, and ``_feature_map``.
 
     ``number_parameter`` is the constructor parameter with the number of features to select.

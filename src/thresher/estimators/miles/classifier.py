@@ -18,7 +18,7 @@ from thresher.errors import MissingBagsWarning
 from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.linear import probabilities
+from thresher.estimators.shared.selector import probabilities
 from thresher.features.base import FeatureMap
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import grouped

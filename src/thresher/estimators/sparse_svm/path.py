@@ -13,9 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
+from thresher.estimators.shared.base import MatrixLike, chosen_by
 from thresher.estimators.shared.cross_validation import cv_results, fold_score, held_out_parts
-from thresher.estimators.shared.described import chosen_by
 from thresher.estimators.shared.progress import PointProgress
 from thresher.estimators.sparse_svm.saved import SAVED
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable

@@ -16,10 +16,8 @@ from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_worker
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import INTEGER, SEEN, MatrixLike
-from thresher.estimators.shared.described import Described
-from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.progress import StepProgress
-from thresher.estimators.shared.selector import ColumnSelector
+from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
 from thresher.families.sparse_svm import SvmTraining, fit_point
 from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.families.sparse_svm.rules import SCREENING_RULES
@@ -34,7 +32,7 @@ SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
 PARALLEL_FROM = 1 << 23  # stored values from which on more than one thread is worthwhile
 
 
-class ElasticSVC(Described, ColumnSelector, LinearClassifier):
+class ElasticSVC(ColumnSelector, LinearClassifier):
     """What SparseSVC and SparseSVCPath share: parameters, data and the binary problems inside."""
 
     tol: float

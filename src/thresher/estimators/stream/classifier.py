@@ -17,10 +17,8 @@ from thresher.data.rows.entries import check_size
 from thresher.errors import UnsupportedDesignError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import SEEN, MatrixLike
-from thresher.estimators.shared.described import Described
-from thresher.estimators.shared.linear import LinearClassifier
 from thresher.estimators.shared.progress import StreamProgress
-from thresher.estimators.shared.selector import ColumnSelector
+from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
 from thresher.estimators.stream.options import CHECKS, class_factors, learner_options
 from thresher.estimators.stream.saved import SAVED
 from thresher.families.online.learners import Learners
@@ -30,7 +28,7 @@ from thresher.results import Milestone, Selection
 ROWS_PER_CHUNK = 1 << 14  # rows of a batch that are prepared together
 
 
-class StreamClassifier(Described, ColumnSelector, LinearClassifier):
+class StreamClassifier(ColumnSelector, LinearClassifier):
     """Online linear classifier that learns from a stream, one example at a time, with at most ``budget`` features.
 
     After every example the weights are truncated to the budget. The cost of an example depends on its non-zero values
