@@ -17,7 +17,7 @@ from thresher import AlignmentPathClassifier, KernelPath, load, save
 from thresher.data.scan.pieces import OutOfTime
 from thresher.estimators.alignment import cross_validation
 from thresher.estimators.alignment import svm as svm_module
-from thresher.estimators.alignment.deadline import Clock, run_tasks
+from thresher.estimators.alignment.cross_validation import Clock, run_tasks
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 10))

@@ -156,7 +156,7 @@ def _model(reader, document):
         source = Source(**fields(document["source"], SOURCE, "source"))
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
-    estimator._set_selection(selection)
+    estimator.selection_ = selection
     _set_attributes(reader, estimator, document["fitted"])
     reader.check_all_read()
     return Model(estimator, None if names is None else tuple(names), source, document), left_out

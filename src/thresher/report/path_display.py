@@ -294,7 +294,7 @@ def _narrowed(model, features):
     """A copy of the model for data that has only the columns ``features``."""
     model = copy.copy(model)
     vars(model).pop("feature_names_in_", None)  # checked already; the taken columns have no names
-    model.n_features_in_, model.coef_ = features.size, model.coef_[:, features]
+    model.n_features_in_ = features.size
     places = np.searchsorted(features, model.selection_.features)
     model.selection_ = replace(model.selection_, features=places, fitted_features=None)
     return model

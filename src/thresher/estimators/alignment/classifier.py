@@ -17,6 +17,7 @@ from thresher.data.input.validation import as_design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators.alignment.cross_validation import (
+    Clock,
     CrossValidation,
     KernelData,
     check_n_samples,
@@ -24,12 +25,17 @@ from thresher.estimators.alignment.cross_validation import (
     first_usable,
     held_out_rows,
     results_of,
+    run_tasks,
     stop_reason,
     warn_of_outcome,
 )
-from thresher.estimators.alignment.deadline import Clock, run_tasks
-from thresher.estimators.alignment.kernel_choice import kernel_layout, kernel_source
-from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, as_kernel_path
+from thresher.estimators.alignment.kernel_path import (
+    BeginsWith,
+    KernelPath,
+    as_kernel_path,
+    kernel_layout,
+    kernel_source,
+)
 from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
 from thresher.estimators.shared import parameters as check
@@ -286,9 +292,6 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             trace=trace,
             interrupted=interrupted,
         )
-
-    def _set_selection(self, selection: Selection) -> None:
-        self.selection_ = selection
 
     def _restore(self) -> None:
         """Check that the fitted attributes belong together, as after a fit; ValueError if not."""

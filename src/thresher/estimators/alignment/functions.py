@@ -8,8 +8,13 @@ from numpy.typing import ArrayLike
 from thresher.data.input.validation import as_design, check_finite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
-from thresher.estimators.alignment.kernel_choice import kernel_layout, kernel_source
-from thresher.estimators.alignment.kernel_path import KernelPath, as_kernel_path, formulation_of
+from thresher.estimators.alignment.kernel_path import (
+    KernelPath,
+    as_kernel_path,
+    formulation_of,
+    kernel_layout,
+    kernel_source,
+)
 from thresher.estimators.alignment.svm import targets_of
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike

@@ -51,7 +51,6 @@ class FGMBase(LinearClassifier):
     number_parameter = "n_features_to_select"
     loss: Any
     per_class: bool
-    path_: Path
     fit_intercept: bool = True
     debias: bool = False
     solver: str = "auto"
@@ -142,17 +141,13 @@ class FGMBase(LinearClassifier):
         self.fingerprint_ = fingerprint
         if choice.results is not None:
             self.cv_results_ = choice.results
-        self._set_selection(replace(selection, scale=features.scale))
+        self.selection_ = replace(selection, scale=features.scale)
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
         models = target.classes.tolist() if target.n_models > 1 else [None]
         for message in shortfalls(self.selection_, features, plan, models):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
-
-    def _set_selection(self, selection: Selection) -> None:
-        super()._set_selection(selection)
-        self.path_ = selection.path
 
     # what is asked of parameters
 
@@ -225,6 +220,11 @@ class FGMBase(LinearClassifier):
 
     # what a fitted model says
 
+    @property
+    def path_(self) -> Path:
+        """Models with other numbers of features."""
+        return self.selection_.path
+
     def at(self, number: int) -> Self:
         """A fitted copy with a given number of features, taken from ``path_``: nothing is refitted, X is not needed.
 
@@ -243,7 +243,7 @@ class FGMBase(LinearClassifier):
             raise ValueError(f"number must be an integer, got {number!r}")
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
-        fitted._set_selection(self.selection_.at(int(number)))
+        fitted.selection_ = self.selection_.at(int(number))
         return fitted
 
     def proof(self) -> str:

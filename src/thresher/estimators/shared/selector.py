@@ -22,7 +22,7 @@ from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
-from thresher.results import Interchangeable, Selection, sparse_rows
+from thresher.results import Interchangeable, sparse_rows
 from thresher.results.weights import SparseRows
 from thresher.targets.classes import ClassLabels
 
@@ -206,10 +206,6 @@ class ColumnSelector(FeatureEstimator):
 class LinearClassifier(ClassifierMixin, FeatureEstimator):
     """Decision function and predictions from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
-    classes_: np.ndarray
-    coef_: SparseRows
-    intercept_: np.ndarray
-
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Confidence scores of the samples.
 
@@ -247,15 +243,15 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         scores = self.decision_function(X)
         return ClassLabels(self.classes_).predict(scores)
 
-    def _set_selection(self, selection: Selection) -> None:
-        """Fitted attributes that follow from ``selection``; ``n_features_in_`` is known."""
-        self.selection_ = selection
-        self.coef_, self.intercept_ = self._coefficients(selection)
+    @property
+    def coef_(self) -> SparseRows:
+        """Weights as a sparse matrix, one row for two classes, else one for each."""
+        return sparse_rows(self.selection_.features, self.selection_.weights, self.fitted_features_.width)
 
-    def _coefficients(self, selection: Selection) -> tuple[SparseRows, np.ndarray]:
-        """(coef_, intercept_) of a selection."""
-        coefficients = sparse_rows(selection.features, selection.weights, self.fitted_features_.width)
-        return coefficients, np.atleast_1d(np.asarray(selection.intercept, dtype=np.float64)).copy()
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept, one for each row of ``coef_``."""
+        return np.atleast_1d(np.array(self.selection_.intercept, dtype=np.float64))
 
 
 def probabilities(scores: np.ndarray) -> np.ndarray:

@@ -161,7 +161,7 @@ class SparseSVCPath(ElasticSVC):
         self.path_ = grid
         if scored is not None:
             self._choose(scored.scores, scored.supports)
-            self._set_selection(self.best_estimator_.selection_)
+            self.selection_ = self.best_estimator_.selection_
         if walk.ended:
             self._ended_early(walk.interrupted, chosen=not folds)
         self._warn_of_outcome()
@@ -181,7 +181,7 @@ class SparseSVCPath(ElasticSVC):
             what += " and none chosen by cross-validation"
         stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
-        self._set_selection(replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted))
+        self.selection_ = replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted)
         if not interrupted:
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
@@ -254,7 +254,7 @@ class SparseSVCPath(ElasticSVC):
         n_problems = grid.across[0] if grid.across else 1  # each class against the rest
         at_zero = n_problems * (1.0 - 0.5 * self.smoothing)
         why = stop(point.gap, self.tol)
-        selection = replace(
+        fitted.selection_ = replace(
             self.selection_,
             features=point.features,
             weights=point.weights,
@@ -264,7 +264,6 @@ class SparseSVCPath(ElasticSVC):
             certificate=certified(point.objective, point.gap, at_zero),
             fitted_features=replace(self._columns, spread=point.spread),
         )
-        fitted._set_selection(selection)
         return fitted
 
     @available_if(lambda self: self.cv is not None)

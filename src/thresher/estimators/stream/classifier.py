@@ -19,8 +19,7 @@ from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import SEEN, MatrixLike
 from thresher.estimators.shared.progress import StreamProgress
 from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
-from thresher.estimators.stream.options import CHECKS, class_factors, learner_options
-from thresher.estimators.stream.saved import SAVED
+from thresher.estimators.stream.options import CHECKS, SAVED, class_factors, learner_options
 from thresher.families.online.learners import Learners
 from thresher.features.fitted_columns import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
@@ -246,21 +245,15 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
             self._set_learnt()
 
     @property
-    def selection_(self) -> Selection:  # type: ignore[override]  # computed on access, never set
+    def selection_(self) -> Selection:
         """The Selection of the best setting so far."""
         if not hasattr(self, "_state"):
             raise AttributeError("there is no selection_ yet: call fit or partial_fit first")
         return self._state if isinstance(self._state, Selection) else self._state.selection
 
-    @property
-    def coef_(self) -> sparse.csr_array:
-        """Weights as a sparse matrix."""
-        return self._coefficients(self.selection_)[0]
-
-    @property
-    def intercept_(self) -> np.ndarray:  # type: ignore[override]  # follows from selection_
-        """Intercept, one for each row of ``coef_``."""
-        return self._coefficients(self.selection_)[1]
+    @selection_.setter
+    def selection_(self, selection: Selection) -> None:
+        self._state = selection  # of a model file: for prediction only, it cannot be trained further
 
     @property
     def n_features_seen_(self) -> int:
@@ -285,10 +278,6 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         if isinstance(self._state, Selection):
             raise AttributeError("standing is only available after fit or partial_fit, not after load")
         return self._state.standing
-
-    def _set_selection(self, selection: Selection) -> None:
-        """The state of a model file: for prediction only, it cannot be trained further."""
-        self._state = selection
 
     def _set_learnt(self) -> None:
         """Set the fitted attributes that follow from the state."""

@@ -1,4 +1,4 @@
-"""Validation of a StreamClassifier's parameters, and the settings that they define."""
+"""Parameters of a StreamClassifier, checked; the settings that they define; attributes that model files have."""
 
 import functools
 import itertools
@@ -10,7 +10,11 @@ import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import INTEGER, REAL, Attribute
 from thresher.families.online.learner import METHODS, PLACES, Method
+from thresher.results import Milestone
+from thresher.results.trace import get_milestones
+from thresher.state import ArrayReader, need, put_records, real, string
 
 MOST_BITS = 30
 LARGEST_BUDGET = 2**30
@@ -106,3 +110,28 @@ def class_factors(class_weight: Any, weights: np.ndarray, classes: np.ndarray) -
                 f"an example has weight {weight:.3g}; it must be between {LIGHTEST:g} and {HEAVIEST:g}"
             )
     return factors
+
+
+def get_setting(reader: ArrayReader, part: Any, name: str, stream: Any) -> dict[str, float]:
+    """A setting: numbers by name."""
+    need(isinstance(part, dict), f"{name} must be an object")
+    return {string(key, name, 40): real(value, name) for key, value in part.items()}
+
+
+def get_settings(reader: ArrayReader, part: Any, name: str, stream: Any) -> list[dict[str, float]]:
+    """All settings."""
+    need(isinstance(part, list), f"{name} must be a list")
+    return [get_setting(reader, setting, name, stream) for setting in part]
+
+
+SAVED = {
+    "n_examples_": INTEGER,
+    "progressive_loss_": REAL,
+    "progressive_accuracy_": REAL,
+    "setting_": Attribute(lambda writer, name, value: {key: float(part) for key, part in value.items()}, get_setting),
+    "settings_": Attribute(lambda writer, name, value: [dict(setting) for setting in value], get_settings),
+    "trace_": Attribute(
+        lambda writer, name, value: put_records(writer, name, Milestone, value),
+        lambda reader, part, name, stream: get_milestones(reader, part, name),
+    ),
+}
