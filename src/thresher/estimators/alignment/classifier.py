@@ -38,10 +38,7 @@ from thresher.estimators.alignment.kernel_path import (
 )
 from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import SEEN, MatrixLike, chosen_by
-from thresher.estimators.shared.cross_validation import fold_score
-from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
+from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, chosen_by, fold_score
 from thresher.features.base import Base, Samples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.fitted import KernelFeatures

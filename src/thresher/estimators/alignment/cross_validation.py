@@ -17,9 +17,7 @@ from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning, FewerFoldsWarning, InvalidDataError
 from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, formulation_of
 from thresher.estimators.alignment.svm import FoldSVMs, TrainingSet, targets_of
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.cross_validation import FoldScore, cv_results, held_out_parts
-from thresher.estimators.shared.progress import JudgeProgress
+from thresher.estimators.shared import FoldScore, JudgeProgress, check, cv_results, held_out_parts
 from thresher.families.alignment.path import follow
 from thresher.features.kernels.alignment import Alignments
 from thresher.features.kernels.sources import KernelSource
@@ -31,20 +29,22 @@ LARGER = 2.0  # times that an SVM on all samples takes longer than on those outs
 MOST_SAMPLES = 20_000  # a kernel matrix of 3.2 GB
 
 
+@dataclass
 class Clock:
     """Says when a fit is to end: after its time limit, less what is reserved for the last step, or after Ctrl-C."""
 
-    def __init__(self, deadline: float):
-        self.interrupted, self.late = False, False
-        self.deadline, self._reserved = deadline, 0.0
+    deadline: float
+    reserved: float = 0.0
+    late: bool = False
+    interrupted: bool = False
 
     def reserve(self, seconds: float) -> None:
         """Keep at least so many seconds for the last step."""
-        self._reserved = max(self._reserved, seconds)
+        self.reserved = max(self.reserved, seconds)
 
     def ended(self) -> bool:
         """Whether to stop now."""
-        self.late = self.late or time.perf_counter() >= self.deadline - self._reserved
+        self.late = self.late or time.perf_counter() >= self.deadline - self.reserved
         return self.late or self.interrupted
 
     def end_of_last_step(self) -> Callable[[], bool]:

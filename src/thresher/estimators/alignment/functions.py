@@ -16,8 +16,7 @@ from thresher.estimators.alignment.kernel_path import (
     kernel_source,
 )
 from thresher.estimators.alignment.svm import targets_of
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
+from thresher.estimators.shared import FeatureEstimator, MatrixLike, check
 from thresher.families.alignment.path import follow
 from thresher.results import AlignmentPath
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared import check
 from thresher.families.alignment.divergences import DIVERGENCES, Divergence, GivenDivergence
 from thresher.families.alignment.formulation import LARGEST_EPS, Formulation, auto_lambda2, lambda2_to_begin_with
 from thresher.features.kernels.column_kernel import KERNELS, ColumnKernel

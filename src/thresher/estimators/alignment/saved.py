@@ -4,8 +4,7 @@ import numpy as np
 
 from thresher.errors import InconsistentResultError
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet
-from thresher.estimators.shared.base import INTEGER, REAL, Attribute
-from thresher.estimators.shared.cross_validation import cv_results
+from thresher.estimators.shared import INTEGER, REAL, Attribute, cv_results
 from thresher.features.kernels.sorted_columns import SortedColumns
 from thresher.results import AlignmentPath
 from thresher.state import fields, get_begins, get_ids, integer, need, real, reported, required

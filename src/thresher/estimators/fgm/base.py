@@ -15,13 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.fgm.choice import Choice, Folds, values_of_C
+from thresher.estimators.fgm.choice import Choice, choose, values_of_C
 from thresher.estimators.fgm.sentences import proven, shortfalls
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import INTEGER, REAL, SEEN, MatrixLike, chosen_by
-from thresher.estimators.shared.cross_validation import CV_RESULTS, FoldScore, fold_score, held_out_parts
-from thresher.estimators.shared.progress import Progress
-from thresher.estimators.shared.selector import LinearClassifier
+from thresher.estimators.shared import (
+    CV_RESULTS,
+    INTEGER,
+    REAL,
+    SEEN,
+    FoldScore,
+    LinearClassifier,
+    MatrixLike,
+    Progress,
+    check,
+    chosen_by,
+    fold_score,
+    held_out_parts,
+)
 from thresher.families.fgm.fit import Starts, select
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Base, Earlier, FeatureMap, Features, Restrictions, Samples
@@ -123,7 +132,7 @@ class FGMBase(LinearClassifier):
         if self.scoring is not None:
             owner = type(self).__name__
             judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
-        return Folds(folds, target, trace, judge).chosen(features, Cs, spec)
+        return choose(features, target, spec, Cs, folds, judge, trace)
 
     def _set(
         self,

@@ -10,9 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from thresher.errors import did_you_mean
 from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.selector import ColumnSelector, probabilities
+from thresher.estimators.shared import ColumnSelector, MatrixLike, check, probabilities
 from thresher.families.fgm.spec import ALL
 from thresher.features.base import FeatureMap, Restrictions
 from thresher.features.columns import Columns

@@ -16,9 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from thresher.data.input.validation import check_columns
 from thresher.errors import MissingBagsWarning
 from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.selector import probabilities
+from thresher.estimators.shared import MatrixLike, check, probabilities
 from thresher.features.base import FeatureMap
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import grouped

@@ -12,10 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike, chosen_by
-from thresher.estimators.shared.cross_validation import cv_results, fold_score, held_out_parts
-from thresher.estimators.shared.progress import PointProgress
+from thresher.estimators.shared import (
+    SEEN,
+    MatrixLike,
+    PointProgress,
+    check,
+    chosen_by,
+    cv_results,
+    fold_score,
+    held_out_parts,
+)
 from thresher.estimators.sparse_svm.saved import SAVED
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
 from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
@@ -31,6 +37,7 @@ GRID_CHECKS = {
     "alpha_ratio": check.as_fraction,
 }
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
+FITTED = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
 SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
@@ -142,12 +149,11 @@ class SparseSVCPath(ElasticSVC):
         """
         trace = Trace()
         given = self._checked_options()
-        with self._arranged(X, y, sample_weight, trace) as samples:
-            training, codes = samples.training, samples.codes
+        with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
             folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
             if folds:
                 weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
-                score = fold_score(self.scoring, samples.classes, codes, folds, weights, "SparseSVC")
+                score = fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
             betas, alphas = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
             progress = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
             walk = GridWalk(
@@ -157,7 +163,7 @@ class SparseSVCPath(ElasticSVC):
             grid, selection = walk.whole()
             scored = walk.folds(folds, score) if folds and not walk.ended else None
             progress.close()
-        self._set_fitted(samples, selection, int(grid.steps.sum()))
+        self._set_fitted(classes, fingerprint, selection, int(grid.steps.sum()))
         self.path_ = grid
         if scored is not None:
             self._choose(scored.scores, scored.supports)
@@ -243,9 +249,7 @@ class SparseSVCPath(ElasticSVC):
         check_is_fitted(self)
         grid, point = self.path_, self.path_.at(i, j)
         fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED})
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "fingerprint_"):
-            if hasattr(self, name):
-                setattr(fitted, name, getattr(self, name))
+        fitted.__dict__.update({name: value for name, value in vars(self).items() if name in FITTED})
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         if point.proven_inactive is not None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.estimators.shared.base import INTEGER, REAL, Attribute
+from thresher.estimators.shared import INTEGER, REAL, Attribute
 from thresher.results import Grid
 from thresher.state import ArrayReader, ArrayWriter, fields, get_parts, integer, need, required
 

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import INTEGER, SEEN, MatrixLike
-from thresher.estimators.shared.progress import StepProgress
-from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
+from thresher.estimators.shared import INTEGER, SEEN, ColumnSelector, LinearClassifier, MatrixLike, StepProgress, check
 from thresher.families.sparse_svm import SvmTraining, fit_point
 from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.families.sparse_svm.rules import SCREENING_RULES
@@ -64,8 +61,8 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
     @contextmanager
     def _arranged(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, trace: Trace
-    ) -> "Iterator[LabelledTraining]":
-        """Yield what the family trains on, and what else ``fit`` needs."""
+    ) -> Iterator[tuple[SvmTraining, np.ndarray, np.ndarray, dict]]:
+        """Yield what the family trains on, the classes, the class of each sample, and a digest of the data."""
         X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(labels)
         weights = summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
@@ -89,13 +86,13 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
                 spread=base.spread,
             )  # fmt: skip
-            yield LabelledTraining(training, classes, codes, base.fingerprint)
+            yield training, classes, codes, base.fingerprint
 
-    def _set_fitted(self, samples: "LabelledTraining", selection: Selection, n_steps: int) -> None:
+    def _set_fitted(self, classes: np.ndarray, fingerprint: dict, selection: Selection, n_steps: int) -> None:
         """Set the fitted attributes of both estimators, and remove those of an earlier fit."""
         self._forget(*SEEN)
-        self.classes_ = samples.classes
-        self.fingerprint_ = samples.fingerprint
+        self.classes_ = classes
+        self.fingerprint_ = fingerprint
         self.n_iter_ = max(1, n_steps)
         spread = None if selection.fitted_features is None else selection.fitted_features.spread
         self.selection_ = replace(selection, fitted_features=replace(self._columns, spread=spread))
@@ -115,15 +112,6 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
 def summable(weights: np.ndarray) -> np.ndarray:
     """Weights whose sum does not overflow; only their ratios matter."""
     return weights / weights.max() if weights.max() > HEAVY else weights
-
-
-class LabelledTraining(NamedTuple):
-    """X and y as the solvers take them, the classes, the class number of each sample, and a digest of the data."""
-
-    training: SvmTraining
-    classes: np.ndarray
-    codes: np.ndarray
-    fingerprint: dict
 
 
 class SparseSVC(ElasticSVC):
@@ -237,12 +225,12 @@ class SparseSVC(ElasticSVC):
         given = self._checked_options()
         progress = StepProgress(self.verbose, trace)
         monitor = SolveMonitor(self._deadline(trace), progress if self.verbose else None)
-        with self._arranged(X, y, sample_weight, trace) as samples:
+        with self._arranged(X, y, sample_weight, trace) as (training, classes, _, fingerprint):
             point = fit_point(
-                samples.training, given.alpha, given.beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
+                training, given.alpha, given.beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
             )
         progress.close()
-        self._set_fitted(samples, point.selection, point.steps)
+        self._set_fitted(classes, fingerprint, point.selection, point.steps)
         self.proven_inactive_ = point.proven
         self.features_removed_ = point.proven.n_features
         self.samples_removed_ = point.proven.n_samples

@@ -15,10 +15,7 @@ from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
 from thresher.errors import UnsupportedDesignError
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import SEEN, MatrixLike
-from thresher.estimators.shared.progress import StreamProgress
-from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier
+from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, StreamProgress, check
 from thresher.estimators.stream.options import CHECKS, SAVED, class_factors, learner_options
 from thresher.families.online.learners import Learners
 from thresher.features.fitted_columns import ColumnFeatures, HashedFeatures, NumberedFeatures

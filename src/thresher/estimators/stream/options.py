@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import INTEGER, REAL, Attribute
+from thresher.estimators.shared import INTEGER, REAL, Attribute, check
 from thresher.families.online.learner import METHODS, PLACES, Method
 from thresher.results import Milestone
 from thresher.results.trace import get_milestones
