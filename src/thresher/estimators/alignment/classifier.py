@@ -38,7 +38,7 @@ from thresher.estimators.alignment.kernel_path import (
 )
 from thresher.estimators.alignment.saved import SAVED
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
-from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, chosen_by, fold_score
+from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, fold_score
 from thresher.features.base import Base, Samples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.fitted import KernelFeatures
@@ -374,6 +374,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     predict = available_if(lambda self: self.svm is not None)(LinearClassifier.predict)
 
     _chosen_by = "--features"
+    _candidates = "models"
 
     def _listing(self, label: Callable[[int], str]) -> Listing:
         listing = super()._listing(label)
@@ -390,10 +391,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         ]
 
     def _score_sentence(self) -> str:
-        if not hasattr(self, "best_score_") or self.point_ != self.best_index_:
-            return ""
-        n_judged = np.count_nonzero(~np.isnan(self.cv_results_["mean_test_score"]))
-        return chosen_by(self.scoring, self.best_score_, f"the best of {n_judged:,} models")
+        return super()._score_sentence() if self.point_ == getattr(self, "best_index_", None) else ""
 
     def _origin(self) -> list[str]:
         return [f"C = {self.C_:g}; path: {self.path_}; p = {self.path_.p[self.point_]:g}"]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.fgm.choice import Choice, choose, values_of_C
+from thresher.estimators.fgm.choice import CS, Choice, choose
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
     CV_RESULTS,
@@ -27,7 +27,6 @@ from thresher.estimators.shared import (
     MatrixLike,
     Progress,
     check,
-    chosen_by,
     fold_score,
     held_out_parts,
 )
@@ -58,13 +57,10 @@ class FGMBase(LinearClassifier):
     """
 
     number_parameter = "n_features_to_select"
-    loss: Any
-    per_class: bool
     fit_intercept: bool = True
     debias: bool = False
     solver: str = "auto"
     _chosen_by = "--features"
-    _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
     _saved: ClassVar = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
     _checks: ClassVar = {
         "C": check.either({None: None, "auto": "auto"}, check.as_positive),
@@ -113,20 +109,22 @@ class FGMBase(LinearClassifier):
             fingerprint = base.fingerprint
             del base  # its statistics of all columns take more memory than what the features need of them
             spec.wanted(features)  # raises now rather than after a choice
-            choice = self._choice(features, target, spec, given.C, trace)
-            features, plan = choice.features, spec.on(choice.features, target)
+            features, C, results = self._choice(features, target, spec, given.C, trace)
+            plan = spec.on(features, target)
             starts = self._starts(features, target) if is_warm else None
             progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.noun)
-            selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
+            selection = select(features, target.problems(C), plan, trace, starts, progress)
             progress.finish(selection)
-        self._set(selection, features, target, plan, choice, fingerprint)
+        self._set(selection, features, target, plan, C, results, fingerprint)
         return self
 
     def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace) -> Choice:
-        """The features and the C of the fit."""
-        Cs = values_of_C(C, target)
+        """The features and the C of the fit, with the scores that they were chosen by."""
+        Cs = [target.default_C if C is None else C]
+        if C == "auto":
+            Cs = [target.default_C * factor for factor in CS]
         if len(Cs) == 1 and features.n_variants == 1:
-            return Choice(features, Cs[0])
+            return features, Cs[0], None
         folds = held_out_parts(self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
         if self.scoring is not None:
@@ -140,16 +138,17 @@ class FGMBase(LinearClassifier):
         features: Features,
         target: ClassTarget,
         plan: FitPlan,
-        choice: Choice,
+        C: float,
+        results: dict[str, Any] | None,
         fingerprint: dict,
     ) -> None:
         """The fitted attributes; a fit that Ctrl-C ended raises KeyboardInterrupt once they are set."""
         self._forget(*SEEN)
         self.classes_ = target.classes
-        self.C_ = choice.C
+        self.C_ = C
         self.fingerprint_ = fingerprint
-        if choice.results is not None:
-            self.cv_results_ = choice.results
+        if results is not None:
+            self.cv_results_ = results
         self.selection_ = replace(selection, scale=features.scale)
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
@@ -184,7 +183,6 @@ class FGMBase(LinearClassifier):
             n_candidates=given.n_candidates,
             features_per_turn=given.features_per_turn,
             tol=given.tol,
-            inner_tol=self._inner_tol,
             max_turns=given.max_iter,
             deadline=None if given.max_time is None else self._deadline(trace),
             debias=bool(self.debias),
@@ -278,14 +276,14 @@ class FGMBase(LinearClassifier):
         note = words.little_gained(self._criterion, certificate.pick_objective, certificate.at_zero)
         return [note] if note else []
 
-    def _score_sentence(self) -> str:
-        if not hasattr(self, "cv_results_"):
-            return ""
-        params, means = self.cv_results_["params"], self.cv_results_["mean_test_score"]
-        measure = words.measure_of(self._criterion)
-        name = "accuracy" if measure is None else words.title_of(self._criterion)
-        tried = f"{len(params)} values of C" if len(params[0]) == 1 else f"{len(params)} pairs of sigma and C"
-        return chosen_by(self.scoring or name, float(means.max()), f"the best of {tried}")
+    @property
+    def _score_name(self) -> str:
+        is_measure = words.measure_of(self._criterion) is not None
+        return self.scoring or (words.title_of(self._criterion) if is_measure else "accuracy")
+
+    @property
+    def _candidates(self) -> str:
+        return "values of C" if len(self.cv_results_["params"][0]) == 1 else "pairs of sigma and C"
 
     def _origin(self) -> list[str]:
         numbers = format_ranges(self.path_.numbers)

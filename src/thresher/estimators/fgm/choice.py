@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,7 @@ CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the d
 TIME = 0.5  # share of the time that choosing may take
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Features and C of a fit; ``results`` are in the form of ``cv_results_``, None if there was no choice."""
-
-    features: Features
-    C: float
-    results: dict[str, Any] | None = None
-
-
-def values_of_C(C: float | str | None, target: Target) -> list[float]:
-    """The values to choose from; one, if C is given."""
-    if isinstance(C, str):  # "auto" is the only word
-        return [target.default_C * factor for factor in CS]
-    return [target.default_C if C is None else float(C)]
+Choice = tuple[Features, float, dict[str, Any] | None]  # features and C of a fit; ``cv_results_`` if it was chosen
 
 
 def choose(
@@ -65,7 +51,7 @@ def choose(
     if best < len(settings) - 1:  # made anew: what each has computed was not kept
         variant = next(itertools.islice(features.variants(), best, None))
     params = [setting | {"C": C} for setting in settings for C in Cs]
-    return Choice(variant, Cs[value], cv_results(params, table.reshape(len(folds), -1)))
+    return variant, Cs[value], cv_results(params, table.reshape(len(folds), -1))
 
 
 def scores_on_folds(

@@ -8,7 +8,6 @@ from thresher.estimators.shared.base import (
     Attribute,
     FeatureEstimator,
     MatrixLike,
-    chosen_by,
 )
 from thresher.estimators.shared.cross_validation import (
     CV_RESULTS,
@@ -45,7 +44,6 @@ __all__ = [
     "StepProgress",
     "StreamProgress",
     "check",
-    "chosen_by",
     "cv_results",
     "fold_score",
     "held_out_parts",

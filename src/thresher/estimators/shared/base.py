@@ -88,8 +88,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     @property
     def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for; known once ``fit`` has seen X."""
-        selection = getattr(self, "selection_", None)
-        known: Any = None if selection is None else selection.fitted_features
+        known: Any = getattr(getattr(self, "selection_", None), "fitted_features", None)
         return self._columns if known is None else known
 
     @property
@@ -219,7 +218,25 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
 
     def _score_sentence(self) -> str:
         """The score that a model was chosen by, and that it is no estimate for new data; empty: there is none."""
-        return ""
+        if not hasattr(self, "cv_results_"):
+            return ""
+        name = self._score_name if isinstance(self._score_name, str) else "score"
+        means = self.cv_results_["mean_test_score"]
+        return (
+            f"cross-validation: {name} {np.nanmax(means):.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} "
+            f"{self._candidates}. It was chosen by this score, which is therefore too high: not\nan estimate for new "
+            "data. For one, score samples that were not in the training data (thresher predict)."
+        )
+
+    @property
+    def _score_name(self) -> Any:
+        """The score that cross-validation maximises: its name, or a callable."""
+        return self.scoring
+
+    @property
+    def _candidates(self) -> str:
+        """What cross-validation chooses from."""
+        return "points"
 
     def _origin(self) -> list[str]:
         """How the model was fitted."""
@@ -255,12 +272,3 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def chosen_by(scoring: Any, score: float, what: str) -> str:
-    """The sentence on the score that a model was chosen by; ``scoring`` is its name or a callable."""
-    name = scoring if isinstance(scoring, str) else "score"
-    return (
-        f"cross-validation: {name} {score:.4f}, {what}. It was chosen by this score, which is therefore too high: "
-        "not\nan estimate for new data. For one, score samples that were not in the training data (thresher predict)."
-    )

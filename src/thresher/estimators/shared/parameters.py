@@ -219,13 +219,11 @@ def one_or_more(name: str, given: Any, default: float, least: float, most: float
 
 def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The number of the class of each label; InvalidDataError names the first unknown label."""
-    codes = np.searchsorted(classes, y)
-    codes[codes == classes.size] = 0
+    codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
     wrong = np.flatnonzero(classes[codes] != y)
     if wrong.size:
-        row = int(wrong[0])
         raise InvalidDataError(
-            f"y contains {y.tolist()[row]!r} (row {row} of the batch), which is not one of the classes "
+            f"y contains {y.tolist()[wrong[0]]!r} (row {wrong[0]} of the batch), which is not one of the classes "
             f"{classes.tolist()}; pass all class labels as classes in the first call to partial_fit"
         )
     return codes

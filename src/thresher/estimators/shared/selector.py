@@ -52,12 +52,10 @@ class ColumnSelector(FeatureEstimator):
         space, features = self.fitted_features_, self._selected_inputs
         if not space.copies:
             return space.output(self._checked(X), self.selection_.features)
-        if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
-            self._check_selected(space.input_columns(self._checked(X, dtype="numeric"), features))
-            frame = nw.from_native(X, eager_only=True)
-            return frame[:, features.tolist()].to_native()
         columns = space.input_columns(self._checked(X, dtype="numeric"), features)
         self._check_selected(columns)
+        if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
+            return nw.from_native(X, eager_only=True)[:, features.tolist()].to_native()
         return columns
 
     def inverse_transform(self, X: MatrixLike) -> Any:

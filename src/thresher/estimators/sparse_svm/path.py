@@ -17,7 +17,6 @@ from thresher.estimators.shared import (
     MatrixLike,
     PointProgress,
     check,
-    chosen_by,
     cv_results,
     fold_score,
     held_out_parts,
@@ -322,11 +321,6 @@ class SparseSVCPath(ElasticSVC):
         """The point that is predicted with: the best, or the last one solved."""
         return self.best_index_ if hasattr(self, "best_index_") else self.path_.last
 
-    def _score_sentence(self) -> str:
-        if not hasattr(self, "scores_"):
-            return ""
-        return chosen_by(self.scoring, self.best_score_, f"the best of {self.path_.alphas.size:,} points")
-
     def _origin(self) -> list[str]:
         i, j = self._point
         return [f"grid: {self.path_}; chosen: point {i}, {j}"]
@@ -334,11 +328,11 @@ class SparseSVCPath(ElasticSVC):
     def _own_facts(self) -> dict[str, Any]:
         grid, (i, j) = self.path_, self._point
         arrays = {name: getattr(grid, name) for name in ("betas", "alphas", "gap", *SCREENING)}
-        facts = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
-        facts |= {"grid": arrays | {"selected": grid.n_features}}
+        scores = {}
         if hasattr(self, "scores_"):
-            facts |= {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
-        return facts
+            scores = {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
+        chosen = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
+        return chosen | {"grid": arrays | {"selected": grid.n_features}} | scores
 
 
 def check_grid(grid: Grid) -> None:

@@ -32,7 +32,6 @@ PARALLEL_FROM = 1 << 23  # stored values from which on more than one thread is w
 class ElasticSVC(ColumnSelector, LinearClassifier):
     """What SparseSVC and SparseSVCPath share: parameters, data and the binary problems inside."""
 
-    tol: float
     _checks: ClassVar = {
         "smoothing": check.as_fraction,
         "tol": check.as_positive,
