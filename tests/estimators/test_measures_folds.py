@@ -14,7 +14,7 @@ from thresher.data.input.validation import as_design
 from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
-from thresher.estimators.fgm import choice
+from thresher.estimators.fgm import base
 from thresher.optim.problems.cuts import CutProblem
 from thresher.results import Trace
 from thresher.targets import criteria
@@ -116,7 +116,7 @@ def test_too_large_a_number_is_told_as_it_was_given():
     ids=repr,
 )
 def test_folds_without_positives_are_refused_before_anything_is_solved(loss, reason, monkeypatch):
-    monkeypatch.setattr(choice, "held_out_scores", pytest.fail)
+    monkeypatch.setattr(base, "held_out_scores", pytest.fail)
     negatives = np.flatnonzero(y == 0)[:10]
     folds = [*StratifiedKFold(2).split(X, y), (np.setdiff1d(np.arange(y.size), negatives), negatives)]
     with pytest.raises(InvalidDataError, match=rf"fold 2 of cv cannot be judged by .*{re.escape(reason)}"):

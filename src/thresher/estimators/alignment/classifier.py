@@ -22,7 +22,6 @@ from thresher.estimators.alignment.cross_validation import (
     KernelData,
     check_n_samples,
     choose_point,
-    first_usable,
     held_out_rows,
     results_of,
     run_tasks,
@@ -209,7 +208,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             path = paths[chosen.which]
             training = None
             if self.svm is not None:
-                training = data.final_training_set(path, alignments, first_usable(path, given.max_features), clock)
+                training = data.final_training_set(path, alignments, given.max_features, clock)
             self._forget(*SEEN)
             self.classes_ = classes
             self.fingerprint_ = base.fingerprint
@@ -275,7 +274,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             except KeyboardInterrupt:
                 clock.interrupted = True
 
-    def _set_point_selection(self, stop: StopReason, text: str, trace: Trace, *, interrupted: bool) -> None:
+    def _set_point_selection(self, stop: StopReason, text: str, trace: Trace, *, interrupted: bool = False) -> None:
         """Set ``selection_`` to that of the point in use."""
         point = self.path_.point(self.point_)
         without_features = self.path_.zero_objective - (point.objective - point.deviation_bound)
@@ -322,8 +321,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             A copy of this estimator, fitted with the features of that point.
         """
         check_is_fitted(self)
-        if not check.is_integer(number):
-            raise ValueError(f"number must be an integer, got {number!r}")
+        check.require(check.is_integer(number), f"number must be an integer, got {number!r}")
         index = self.path_.place(int(number))
         if self.max_features is not None and self.path_.n_features[index] > self.max_features:
             raise ValueError(f"number={number} is above max_features={self.max_features}: fit again with more")
@@ -340,10 +338,9 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             f"{n_features:,} feature{'' if n_features == 1 else 's'} at p = {self.path_.p[index]:g}, from the path of "
             f"a fit that stopped with: {self.selection_.stop_reason}"
         )
-        stop = self.selection_.stop or StopReason.CONVERGED
-        fitted._set_point_selection(stop, text, trace, interrupted=clock.interrupted)
         if clock.interrupted:
             raise KeyboardInterrupt
+        fitted._set_point_selection(self.selection_.stop or StopReason.CONVERGED, text, trace)
         return fitted
 
     @available_if(lambda self: self.svm is not None)
@@ -378,15 +375,14 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
 
     def _listing(self, label: Callable[[int], str]) -> Listing:
         listing = super()._listing(label)
-        ranked_by = "ranked by the weight of the feature's kernel"
-        return replace(listing, weight="kernel weight", ranked_by=ranked_by)
+        return replace(listing, weight="kernel weight", ranked_by="ranked by the weight of the feature's kernel")
 
     def _sentences(self) -> list[str]:
-        path, point, selection = self.path_, self.point_, self.selection_
+        point, selection = self.path_.point(self.point_), self.selection_
         return [
             f"stop reason: {selection.stop_reason}",
             f"certificate: {self.proof()}",
-            f"objective: {path.objective[point]:.6g}, at most {path.deviation_bound[point]:.2g} above its minimum",
+            f"objective: {point.objective:.6g}, at most {point.deviation_bound:.2g} above its minimum",
             f"cost: {rounded(selection.trace.passes)} passes over the data",
         ]
 

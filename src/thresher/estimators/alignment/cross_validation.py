@@ -143,11 +143,14 @@ class KernelData:
             weights=self.weights,
         )
 
-    def final_training_set(self, path: AlignmentPath, alignments: Alignments, first: int, clock: Clock) -> TrainingSet:
-        """``training_set`` of one path, on the rows with weight.
+    def final_training_set(
+        self, path: AlignmentPath, alignments: Alignments, most: int | None, clock: Clock
+    ) -> TrainingSet:
+        """``training_set`` of the points of one path with at most so many features, on the rows with weight.
 
         After Ctrl-C the columns are taken once more before the fit ends, so that the scores of points are not lost.
         """
+        first = first_usable(path, most)
         try:
             return self.training_set([path], alignments, [first]).without_weightless_rows()
         except KeyboardInterrupt:

@@ -1,10 +1,12 @@
-"""The fit of all estimators that select by FGM: each is a feature map, and what users call its parameters."""
+"""The fit of all estimators that select by FGM, each of them a feature map; the choice of C and of variants."""
 
 import copy
 import functools
+import itertools
 import sys
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.fgm.choice import CS, Choice, choose
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
     CV_RESULTS,
@@ -27,18 +28,22 @@ from thresher.estimators.shared import (
     MatrixLike,
     Progress,
     check,
+    cv_results,
     fold_score,
     held_out_parts,
 )
-from thresher.families.fgm.fit import Starts, select
+from thresher.families.fgm.fit import Starts, held_out_scores, select
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Base, Earlier, FeatureMap, Features, Restrictions, Samples
 from thresher.optim.problems.named import is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words
+from thresher.targets.base import Target
 from thresher.targets.classes import ClassLabels, ClassTarget
 from thresher.targets.criteria import Criterion, criterion_of
 
+CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the default
+CHOOSING_TIME = 0.5  # share of the time that choosing may take
 REMEDY = "fit a new estimator or set warm_start=False"
 SHARES = (sys.float_info.min, 1.0)
 FACTORS = (1.0, sys.float_info.max)
@@ -118,7 +123,9 @@ class FGMBase(LinearClassifier):
         self._set(selection, features, target, plan, C, results, fingerprint)
         return self
 
-    def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace) -> Choice:
+    def _choice(
+        self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace
+    ) -> tuple[Features, float, dict[str, Any] | None]:
         """The features and the C of the fit, with the scores that they were chosen by."""
         Cs = [target.default_C if C is None else C]
         if C == "auto":
@@ -168,10 +175,10 @@ class FGMBase(LinearClassifier):
             raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (no --no-elimination)")
         if needs and getattr(given, self.number_parameter) is None:
             raise ValueError(f"{needs} needs a number of features: set {self.number_parameter} (--features)")
-        if given.solver == "apg" and given.elimination:
-            raise ValueError(
-                'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False'
-            )
+        check.require(
+            given.solver != "apg" or not given.elimination,
+            'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False',
+        )
         feature_map.check(self.scale, Restrictions())
         return given
 
@@ -216,8 +223,10 @@ class FGMBase(LinearClassifier):
         known: Any = selection.fitted_features
         if not features.continues(known):
             return None
-        if target.labels.n_outputs != labels.n_outputs:
-            raise ValueError(f"warm_start=True, but y has {target.labels} and the last fit saw {labels}: {REMEDY}")
+        check.require(
+            target.labels.n_outputs == labels.n_outputs,
+            f"warm_start=True, but y has {target.labels} and the last fit saw {labels}: {REMEDY}",
+        )
 
         def starts(most: int | None) -> list[Earlier]:
             units, weights = features.start(selection, most)
@@ -246,8 +255,7 @@ class FGMBase(LinearClassifier):
             A copy of this estimator, fitted with exactly this number of features.
         """
         check_is_fitted(self)
-        if not check.is_integer(number):
-            raise ValueError(f"number must be an integer, got {number!r}")
+        check.require(check.is_integer(number), f"number must be an integer, got {number!r}")
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = self.selection_.at(int(number))
@@ -308,3 +316,51 @@ class FGMBase(LinearClassifier):
 def has_probabilities(estimator: FGMBase) -> bool:
     """Whether scores are log odds."""
     return is_logistic(estimator.loss)
+
+
+def choose(
+    features: Features,
+    target: Target,
+    spec: FitSpec,
+    Cs: Sequence[float],
+    folds: Sequence[np.ndarray],
+    judge: FoldScore,
+    trace: Trace,
+) -> tuple[Features, float, dict[str, Any]]:
+    """The variant of the features and the C with the best mean score on samples that are held out.
+
+    Of equally good ones the last variant is chosen, then the smallest C.
+    """
+    target.check_folds(folds)
+    settings, tables = [], []
+    for number, variant in enumerate(features.variants()):
+        plan = spec.on(variant, target)
+        if spec.deadline is not None:
+            share = CHOOSING_TIME * (number + 1) / features.n_variants
+            plan = plan.until(trace.begun + share * (spec.deadline - trace.begun))
+        tables.append(np.empty((len(folds), len(Cs))))
+        for fold, value, scores in scores_on_folds(variant, target, plan, Cs, folds, trace):
+            tables[-1][fold, value] = judge(scores, folds[fold])
+        settings.append(variant.setting)
+    table = np.stack(tables, axis=1)  # (folds, variants, Cs)
+    means = table.mean(axis=0)
+    places = itertools.product(range(len(settings)), range(len(Cs)))
+    best, value = max(places, key=lambda place: (means[place], place[0], -place[1]))
+    if best < len(settings) - 1:  # made anew: what each has computed was not kept
+        variant = next(itertools.islice(features.variants(), best, None))
+    params = [setting | {"C": C} for setting in settings for C in Cs]
+    return variant, Cs[value], cv_results(params, table.reshape(len(folds), -1))
+
+
+def scores_on_folds(
+    features: Features, target: Target, plan: FitPlan, Cs: Sequence[float], folds: Sequence[np.ndarray], trace: Trace
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """(fold, place of a C, scores of all samples without those of the fold), all from the same scans."""
+    problems, excluded = [], []
+    for test in folds:
+        for C in Cs:
+            problems += target.problems(C, held_out=test)
+        excluded += [features.barred(test)] * (len(Cs) * target.n_models)
+    found = held_out_scores(features, problems, plan, trace, excluded)
+    for fold, value in itertools.product(range(len(folds)), range(len(Cs))):
+        yield fold, value, np.hstack([next(found) for _ in range(target.n_models)])

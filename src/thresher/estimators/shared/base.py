@@ -70,8 +70,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
 
     def _deadline(self, trace: Trace) -> float:
         """When to stop, on the clock of ``time.perf_counter``."""
-        limit = getattr(self, "max_time", None)
-        return np.inf if limit is None else trace.begun + float(limit)
+        return np.inf if self.max_time is None else trace.begun + float(self.max_time)
 
     def _forget(self, *but: str) -> None:
         """Remove the fitted attributes, except for some."""
@@ -179,8 +178,14 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             names = getattr(self, "feature_names_in_", None)
             label = (lambda j: f"x{j}") if names is None else (lambda j: str(names[j]))
         listing = self._listing(label)
-        score, facts = self._score_sentence(), self._facts(listing)
-        return Description(listing, self.classes_.tolist(), self._sentences(), score, self._origin(), facts)
+        return Description(
+            listing,
+            self.classes_.tolist(),
+            self._sentences(),
+            self._score_sentence(),
+            self._origin(),
+            self._facts(listing),
+        )
 
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
@@ -209,8 +214,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             f"without features; lower bound {certificate.pick_bound:.6g}"
         )
         lines += self._notes()
-        passes = rounded(selection.trace.passes)
-        return [*lines, f"cost: {passes} passes over the data; scale: {selection.scale}"]
+        return [*lines, f"cost: {rounded(selection.trace.passes)} passes over the data; scale: {selection.scale}"]
 
     def _notes(self) -> list[str]:
         """What else is to be said of the certificate."""

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from thresher.errors import did_you_mean
 from thresher.estimators.shared.base import Attribute
-from thresher.estimators.shared.parameters import as_integer, sample_weights
+from thresher.estimators.shared.parameters import as_integer, require, sample_weights
 from thresher.state import ArrayReader, ArrayWriter, fields, need, required
 from thresher.targets.classes import ClassLabels
 
@@ -26,30 +26,24 @@ def held_out_parts(cv, codes, weights):
     if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
         pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]
     else:
-        if not hasattr(cv, "split"):
-            _check_n_folds(cv, np.bincount(codes[rows]))
+        fewest = np.bincount(codes[rows]).min()
+        if not hasattr(cv, "split") and as_integer("cv", cv, least=2) > fewest:
+            raise ValueError(
+                f"cv={cv} cannot be greater than the number of samples in each class, but the smallest has {fewest}: "
+                "use fewer folds"
+            )
         # loaded on demand: it takes a tenth of a second, and most fits hold nothing out
         check_cv = importlib.import_module("sklearn.model_selection").check_cv
         splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows])
         pairs = [(rows[train], rows[test]) for train, test in splits]
     folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]
-    if not folds:
-        raise ValueError("cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
+    require(folds, "cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
     return folds
-
-
-def _check_n_folds(cv, counts):
-    if as_integer("cv", cv, least=2) > counts.min():
-        raise ValueError(
-            f"cv={cv} cannot be greater than the number of samples in each class, but the smallest has "
-            f"{counts.min()}: use fewer folds"
-        )
 
 
 def _test_part(fold, train, test, rows, codes):
     train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
-    if test.size == 0:
-        raise ValueError(f"fold {fold} of cv has no test sample with a weight above zero")
+    require(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
     if not np.array_equal(np.union1d(train, test), rows) or np.intersect1d(train, test).size:
         raise ValueError(f"fold {fold} of cv must split all samples into a training set and a test set")
     if np.unique(codes[train]).size < np.unique(codes[rows]).size:
@@ -108,8 +102,7 @@ def _checked_scorer(scoring: Any, classes: np.ndarray) -> Callable[..., float]:
     if isinstance(scoring, str) and scoring not in metrics.get_scorer_names():
         hint = did_you_mean(scoring, metrics.get_scorer_names()) or "; use for example 'accuracy' or 'roc_auc'"
         raise ValueError(f"scoring={scoring!r} is not the name of a scorer of scikit-learn{hint}")
-    if not isinstance(scoring, str) and not callable(scoring):
-        raise ValueError(f"scoring must be a string or a callable, got {scoring!r}")
+    require(isinstance(scoring, str) or callable(scoring), f"scoring must be a string or a callable, got {scoring!r}")
     return metrics.check_scoring(PrecomputedScores(classes), scoring=scoring)
 
 

@@ -20,6 +20,12 @@ SMALLEST, LARGEST = 1e-60, 1e60
 MANY_CLASSES, CONTINUOUS_SHARE = 20, 0.1  # more classes than both, as a share of the samples, look continuous
 
 
+def require(valid: object, message: str) -> None:
+    """Raise ValueError with ``message`` unless ``valid``."""
+    if not valid:
+        raise ValueError(message)
+
+
 def is_integer(value: Any) -> bool:
     """Whether ``value`` is an integer, numpy's included, and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -188,13 +188,12 @@ class ColumnSelector(FeatureEstimator):
             ``of(feature)`` returns the other features and their correlations, the closest first.
         """
         bound = check.as_positive("min_correlation", min_correlation)
-        if bound > 1.0:
-            raise ValueError(f"min_correlation must be at most 1, got {min_correlation!r}")
+        check.require(bound <= 1.0, f"min_correlation must be at most 1, got {min_correlation!r}")
         X = self._checked(X)
-        if not self.fitted_features_.strict:
-            raise ValueError(
-                "interchangeable needs a fixed set of columns: it is not available for hashed or open-ended features"
-            )
+        check.require(
+            self.fitted_features_.strict,
+            "interchangeable needs a fixed set of columns: it is not available for hashed or open-ended features",
+        )
         weights = check.sample_weights(sample_weight, X.shape[0])
         with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:
             design = as_design(X, workers, keep=self._selected_inputs)

@@ -13,7 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.estimators.shared import (
+    INTEGER,
+    REAL,
     SEEN,
+    Attribute,
     MatrixLike,
     PointProgress,
     check,
@@ -21,11 +24,12 @@ from thresher.estimators.shared import (
     fold_score,
     held_out_parts,
 )
-from thresher.estimators.sparse_svm.saved import SAVED
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
 from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
+from thresher.state import ArrayReader, ArrayWriter, fields, get_parts, integer, need, required
 
+Supports = list[tuple[np.ndarray, np.ndarray]]  # of each fold: where the features of each point begin, and these
 SCREENING = ("features_removed", "samples_removed", "screened")  # of a grid
 GRID_CHECKS = {
     "n_betas": check.as_integer,
@@ -38,6 +42,58 @@ GRID_CHECKS = {
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
 FITTED = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
 SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
+
+
+def get_grid(reader: ArrayReader, part: Any, name: str, path: Any) -> Grid:
+    """The grid of a SparseSVCPath that has its classes."""
+    across = () if path.classes_.size == 2 else (path.classes_.size,)
+    return Grid.from_state(reader, part, path.n_features_in_, across)
+
+
+def put_scores(writer: ArrayWriter, name: str, scores: np.ndarray) -> Any:
+    """The scores of the folds, one row for each."""
+    return writer.put(name, scores.reshape(len(scores), -1), "<f8")
+
+
+def get_scores(reader: ArrayReader, part: Any, name: str, path: Any) -> np.ndarray:
+    """The scores of a SparseSVCPath that has its grid."""
+    grid = path.path_
+    return reader.get(part, "<f8", (None, grid.alphas.size), name, finite=False).reshape(-1, *grid.shape)
+
+
+def put_supports(writer: ArrayWriter, name: str, supports: Supports) -> Any:
+    """The features of all models of each fold, end to end."""
+    return [
+        {
+            "begins": writer.put(f"supports.{fold}.begins", begins, "<i8"),
+            "ids": writer.put(f"supports.{fold}.ids", ids, "<i8"),
+        }
+        for fold, (begins, ids) in enumerate(supports)
+    ]
+
+
+def get_supports(reader: ArrayReader, part: Any, name: str, path: Any) -> Supports:
+    """The features of a SparseSVCPath that has its grid."""
+    need(isinstance(part, list), f"{name} must be a list")
+    folds = [fields(fold, required("begins", "ids"), name) for fold in part]
+    what, size, count = f"the features of {name}", path.path_.alphas.size, path.n_features_in_
+    return [get_parts(reader, fold["begins"], fold["ids"], size, what, count=count) for fold in folds]
+
+
+def get_point(reader: ArrayReader, part: Any, name: str, path: Any) -> tuple[int, int]:
+    """The indices of a point."""
+    need(isinstance(part, list) and len(part) == 2, f"{name} must be a pair")
+    return integer(part[0], name), integer(part[1], name)
+
+
+SAVED = {
+    "n_iter_": INTEGER,
+    "path_": Attribute(lambda writer, name, grid: grid.to_state(writer), get_grid),
+    "scores_": Attribute(put_scores, get_scores, optional=True),
+    "supports_": Attribute(put_supports, get_supports, optional=True),
+    "best_index_": Attribute(lambda writer, name, point: [int(index) for index in point], get_point, optional=True),
+    "best_score_": REAL._replace(optional=True),
+}
 
 
 class SparseSVCPath(ElasticSVC):
@@ -198,7 +254,7 @@ class SparseSVCPath(ElasticSVC):
                 raise ValueError(f"alphas has {given.alphas.shape[0]} rows, but there are {n_betas} betas")
         return given
 
-    def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    def _choose(self, scores: np.ndarray, supports: Supports) -> None:
         """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
         grid = self.path_
         self.scores_ = scores
@@ -216,19 +272,18 @@ class SparseSVCPath(ElasticSVC):
         grid = self.path_
         check_grid(grid)
         chosen = [hasattr(self, name) for name in CHOICE]
-        if any(chosen) and not all(chosen):
-            raise ValueError("a part of the cross-validation results is missing")
+        check.require(all(chosen) or not any(chosen), "a part of the cross-validation results is missing")
         if all(chosen):
-            if len(self.supports_) != len(self.scores_):
-                raise ValueError("scores_ and supports_ have different numbers of folds")
+            same = len(self.supports_) == len(self.scores_)
+            check.require(same, "scores_ and supports_ have different numbers of folds")
             saved = self.best_index_, self.best_score_
             self._choose(self.scores_, self.supports_)
-            if saved != (self.best_index_, self.best_score_):
-                raise ValueError("best_index_ is not the point with the best mean score")
+            best = self.best_index_, self.best_score_
+            check.require(saved == best, "best_index_ is not the point with the best mean score")
         point = grid.at(*self._point)
         pairs = [(getattr(self.selection_, name), getattr(point, name)) for name in ("features", "weights")]
-        if not all(np.array_equal(one, other) for one, other in pairs):
-            raise ValueError("the model differs from that of its point of the grid")
+        same = all(np.array_equal(one, other) for one, other in pairs)
+        check.require(same, "the model differs from that of its point of the grid")
 
     def at(self, i: int, j: int) -> SparseSVC:
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
@@ -337,9 +392,8 @@ class SparseSVCPath(ElasticSVC):
 
 def check_grid(grid: Grid) -> None:
     """Raise ValueError if a grid from a file cannot be that of a fit."""
-    if not grid.solved.any():
-        raise ValueError("no point of the grid was solved")
-    if np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
-        raise ValueError("the grid contains negative or infinite duality gaps")
-    if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
-        raise ValueError("more features or samples were removed than there are")
+    check.require(grid.solved.any(), "no point of the grid was solved")
+    valid = np.nanmin(grid.gap) >= 0.0 and not np.isinf(grid.gap).any()
+    check.require(valid, "the grid contains negative or infinite duality gaps")
+    possible = grid.features_removed.max() <= grid.n_features_in and grid.samples_removed.max() <= grid.n_samples
+    check.require(possible, "more features or samples were removed than there are")

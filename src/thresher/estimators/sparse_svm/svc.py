@@ -43,11 +43,11 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
 
     def _checked_options(self) -> Any:
         given = super()._checked_options()
-        if self.screening == "iss" and self.fit_intercept:
-            raise ValueError(
-                "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
-                "fit_intercept=False, or screening='ifs' or 'gap', which test features"
-            )
+        check.require(
+            self.screening != "iss" or not self.fit_intercept,
+            "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
+            "fit_intercept=False, or screening='ifs' or 'gap', which test features",
+        )
         return given
 
     def _takes(self, fitted: FittedFeatures | None) -> bool:

@@ -202,8 +202,8 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         options = self._checked_options()
         if not first and (getattr(self._state, "options", None) != options or self._state.diverged):
             raise ValueError(self._cannot_go_on(options))
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: list all class labels")
+        known = classes is not None or not first
+        check.require(known, "classes must be passed on the first call to partial_fit: list all class labels")
         labels = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
         if labels.size < 2:
             raise ValueError(f"classes must contain at least two labels, got {labels.tolist()}")

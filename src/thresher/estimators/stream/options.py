@@ -94,11 +94,7 @@ def _settings(clf: Any, name: str, method: Method) -> list[dict[str, float]]:
 
 def class_factors(class_weight: Any, weights: np.ndarray, classes: np.ndarray) -> np.ndarray | str | None:
     """Class weights: a number for each, "balanced", or None. Weights of examples must be in range."""
-    factors = class_weight
-    if factors is None or isinstance(factors, str):
-        check.one_of("class_weight", factors, (None, "balanced"))
-    else:
-        factors = check.class_weights(factors, classes)
+    factors = check.class_weights(class_weight, classes) if isinstance(class_weight, dict) else class_weight
     numeric = isinstance(factors, np.ndarray)
     largest = float(weights.max(initial=0.0)) * (float(factors.max()) if numeric else 1.0)
     positive = weights[weights > 0.0]
