@@ -263,7 +263,7 @@ def path_scores(
     models: Iterable[Any] = map(estimator.at, usable_numbers(estimator).tolist())
     if linear and isinstance(scoring, str) and space.width == space.n_inputs:
         features = _features(estimator.path_)  # predictions need these columns alone
-        X, models = _finite_columns(estimator, checked, features), (_narrowed(model, features) for model in models)
+        X, models = _finite_columns(estimator, checked, features), (_on_columns(model, features) for model in models)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
     return np.array([float(scorer(model, X, y, **weighted)) for model in models])
 
@@ -281,7 +281,7 @@ def _finite_columns(estimator, X, features):
     return columns
 
 
-def _narrowed(model, features):
+def _on_columns(model, features):
     """A copy of the model for data that has only the columns ``features``."""
     model = copy.copy(model)
     vars(model).pop("feature_names_in_", None)  # checked already; the taken columns have no names

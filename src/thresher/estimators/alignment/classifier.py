@@ -35,7 +35,7 @@ from thresher.estimators.alignment.kernel_path import (
     kernel_layout,
     kernel_source,
 )
-from thresher.estimators.alignment.saved import SAVED
+from thresher.estimators.alignment.saved import ALIGNMENT_ATTRIBUTES
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
 from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, fold_score
 from thresher.features.base import Base, Samples
@@ -144,7 +144,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     path_: AlignmentPath
     training_: TrainingSet
     svm_: KernelSVM
-    _saved: ClassVar = SAVED
+    _saved: ClassVar = ALIGNMENT_ATTRIBUTES
     _checks: ClassVar = {
         "path": as_kernel_path,
         "max_features": check.either({None: None}, check.as_integer),
@@ -321,7 +321,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             A copy of this estimator, fitted with the features of that point.
         """
         check_is_fitted(self)
-        check.require(check.is_integer(number), f"number must be an integer, got {number!r}")
+        check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
         index = self.path_.place(int(number))
         if self.max_features is not None and self.path_.n_features[index] > self.max_features:
             raise ValueError(f"number={number} is above max_features={self.max_features}: fit again with more")

@@ -152,10 +152,10 @@ class KernelData:
         """
         first = first_usable(path, most)
         try:
-            return self.training_set([path], alignments, [first]).without_weightless_rows()
+            return self.training_set([path], alignments, [first]).with_positive_weights()
         except KeyboardInterrupt:
             clock.interrupted = True
-            return self.training_set([path], alignments, [first]).without_weightless_rows()
+            return self.training_set([path], alignments, [first]).with_positive_weights()
 
 
 def check_n_samples(n_samples: int, svm: str | None) -> None:

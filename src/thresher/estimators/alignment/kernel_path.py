@@ -73,11 +73,11 @@ class KernelPath:
     def __post_init__(self) -> None:
         if isinstance(self.lambda2, (list, tuple, np.ndarray)):
             object.__setattr__(self, "lambda2", tuple(self.lambda2))
-        check.require(self.lambda2s, "lambda2 is an empty list: pass a number, 'auto' or a list of these")
+        check.ensure(self.lambda2s, "lambda2 is an empty list: pass a number, 'auto' or a list of these")
         as_strength("lambda1", self.lambda1)
         for lambda2 in self.lambda2s:
             as_strength("lambda2", lambda2)
-            check.require(self.lambda1 != 0 or lambda2 != 0, "lambda1 and lambda2 must not both be 0")
+            check.ensure(self.lambda1 != 0 or lambda2 != 0, "lambda1 and lambda2 must not both be 0")
         if check.as_positive("eps", self.eps) >= LARGEST_EPS:
             raise ValueError(
                 f"eps must be below 1/e = {LARGEST_EPS:.4f}, since larger weights may rise as p falls; got {self.eps!r}"
@@ -90,8 +90,8 @@ class KernelPath:
     def _check_norms(self) -> None:
         start = check.as_positive("p_start", self.p_start)
         end = check.as_positive("p_end", self.p_end)
-        check.require(end >= 1.0, f"p_end must be at least 1, got {self.p_end!r}")
-        check.require(start > end, f"p_start must be above p_end={self.p_end!r}, got {self.p_start!r}")
+        check.ensure(end >= 1.0, f"p_end must be at least 1, got {self.p_end!r}")
+        check.ensure(start > end, f"p_start must be above p_end={self.p_end!r}, got {self.p_start!r}")
         if (start - end) / check.as_positive("step", self.step) > MOST_POINTS:
             raise ValueError(f"step={self.step!r} gives a path of more than {MOST_POINTS:,} points: use a larger step")
         if self.lambda1 == 0 and end == 1.0:
@@ -112,7 +112,7 @@ def as_strength(name: str, value: Any) -> Any:
     """A float that is not negative, or "auto"."""
     if isinstance(value, str) and value == "auto":
         return value
-    check.require(check.is_real(value), f"{name} must be 'auto' or a non-negative number, got {value!r}")
+    check.ensure(check.is_real(value), f"{name} must be 'auto' or a non-negative number, got {value!r}")
     return check.as_non_negative(name, value)
 
 
@@ -181,11 +181,11 @@ def kernel_layout(
     )
     if not isinstance(kernel, (list, tuple)):
         return SameKernel(named(check.one_of("kernel", kernel, tuple(KERNELS))))
-    check.require(kernel, "kernel is an empty list: pass the name of a kernel, or a list of (kernel, columns)")
+    check.ensure(kernel, "kernel is an empty list: pass the name of a kernel, or a list of (kernel, columns)")
     kernels, members = [], []
     for place, entry in enumerate(kernel):
         is_pair = isinstance(entry, (list, tuple)) and len(entry) == 2
-        check.require(is_pair, f"kernel[{place}] must be {ENTRY}, got {entry!r}")
+        check.ensure(is_pair, f"kernel[{place}] must be {ENTRY}, got {entry!r}")
         kernels.append(named(check.one_of(f"the name in kernel[{place}]", entry[0], tuple(KERNELS))))
         members.append(_columns_of_entry(entry[1], place, n_features))
     begins = np.cumsum([0, *(columns.size for columns in members)])
@@ -198,7 +198,7 @@ def _columns_of_entry(given: Any, place: int, n_features: int | None) -> np.ndar
     if columns.ndim != 1 or not columns.size or columns.dtype.kind not in "iu":
         raise ValueError(f"the columns of kernel[{place}] must be an integer or a list of integers, got {given!r}")
     ids = np.unique(columns).astype(np.int64)
-    check.require(ids.size == columns.size, f"kernel[{place}] lists a column twice: {given!r}")
+    check.ensure(ids.size == columns.size, f"kernel[{place}] lists a column twice: {given!r}")
     unknown = ids[(ids < 0) | (ids >= (np.inf if n_features is None else n_features))]
     if unknown.size:
         known = "columns are numbered from 0"
@@ -224,5 +224,5 @@ def _given_gammas(gamma: Any, count: int, needed: str) -> np.ndarray | None:
     if isinstance(gamma, str) or check.is_real(gamma):
         return None
     gammas = check.penalties("gamma", gamma, (1,))
-    check.require(gammas.size == count, f"gamma has {gammas.size} values, but {needed}: pass one for each")
+    check.ensure(gammas.size == count, f"gamma has {gammas.size} values, but {needed}: pass one for each")
     return gammas

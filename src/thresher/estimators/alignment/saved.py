@@ -54,7 +54,7 @@ def put_training(writer, training):
         "gammas": writer.put("training.gammas", training.kernels.gammas, "<f8"),
         "traces": writer.put("training.traces", training.traces, "<f8"),
         **put_arrays(writer, "training", training, LABEL_ARRAYS),
-        **put_columns(writer, "training", training.columns),
+        **put_kernel_columns(writer, "training", training.columns),
     }
 
 
@@ -72,7 +72,7 @@ def get_training(reader, value, estimator):
     totals = np.bincount(codes, weights, minlength=n_classes)
     need(bool((weights >= 0.0).all() and (totals > 0.0).all()), "a class of training_ has no weight")
     kernels = estimator._layout.fitted(ids, gammas)
-    columns = get_columns(reader, value, kernels.n_columns, n_rows, "training_")
+    columns = get_kernel_columns(reader, value, kernels.n_columns, n_rows, "training_")
     return TrainingSet(ids, columns, kernels, traces, codes, weights)
 
 
@@ -83,13 +83,13 @@ def get_positive(reader, value, names, shape, owner):
     return arrays
 
 
-def put_columns(writer, owner, columns):
+def put_kernel_columns(writer, owner, columns):
     """SortedColumns, laid out kernel by kernel."""
     return put_arrays(writer, owner, columns, COLUMN_ARRAYS) | {"n_rows": int(columns.n_rows)}
 
 
-def get_columns(reader, value, count, n_rows, owner):
-    """The SortedColumns that ``put_columns`` was given, checked."""
+def get_kernel_columns(reader, value, count, n_rows, owner):
+    """The SortedColumns that ``put_kernel_columns`` was given, checked."""
     rows = reader.get(value["rows"], "<i8", (None,), f"rows of {owner}")
     values = reader.get(value["values"], "<f8", rows.shape, f"values of {owner}")
     indptr = get_begins(reader, value["indptr"], count, rows.size, f"the columns of {owner}")
@@ -104,7 +104,7 @@ def put_svm(writer, svm):
     """Dual coefficients, intercepts, and the rows and kernels that they belong to."""
     floats = {"gammas": svm.kernels.gammas, "shares": svm.shares, "dual": svm.dual, "intercept": svm.intercept}
     parts = {name: writer.put(f"svm.{name}", array, "<f8") for name, array in floats.items()}
-    return parts | put_columns(writer, "svm", svm.columns)
+    return parts | put_kernel_columns(writer, "svm", svm.columns)
 
 
 def get_svm(reader, value, estimator):
@@ -127,7 +127,7 @@ def get_svm(reader, value, estimator):
         n_rows = integer(value["n_rows"], "n_rows of svm_", 0)
         gammas, shares = get_positive(reader, value, ("gammas", "shares"), features.shape, "svm_")
         kernels = estimator._layout.fitted(features, gammas)
-        columns = get_columns(reader, value, kernels.n_columns, n_rows, "svm_")
+        columns = get_kernel_columns(reader, value, kernels.n_columns, n_rows, "svm_")
     dual = reader.get(value["dual"], "<f8", (columns.n_rows, outputs), "dual of svm_")
     return KernelSVM(kernels, shares, columns, dual, intercept)
 
@@ -156,7 +156,7 @@ def get_results(reader, value):
     return {"n_features": n_features} | cv_results(params, scores[:n_folds])
 
 
-SAVED = {
+ALIGNMENT_ATTRIBUTES = {
     "C_": REAL,
     "point_": INTEGER,
     "path_": Attribute(

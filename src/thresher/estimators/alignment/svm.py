@@ -34,7 +34,7 @@ class KernelSVM:
     intercept: np.ndarray
 
     def decisions(self, new: SortedColumns) -> np.ndarray:
-        """Decision values of new rows, whose columns are laid out alike: (rows,) if there are two classes."""
+        """Decision values of new rows, with the columns of the same kernels: (rows,) if there are two classes."""
         products = additive_scores(new, self.columns, self.kernels, self.shares, self.dual)
         return one_column_flat(products + self.intercept)
 
@@ -71,8 +71,8 @@ class TrainingSet:
         columns = self.columns.take(take_ranges(self.kernels.begins, places)[1])
         return replace(self, ids=ids, columns=columns, kernels=self.kernels.take(places), traces=self.traces[places])
 
-    def without_weightless_rows(self) -> "TrainingSet":
-        """The same without the rows of weight zero."""
+    def with_positive_weights(self) -> "TrainingSet":
+        """The same on the rows with a positive weight."""
         rows = np.flatnonzero(self.weights > 0.0)
         columns = self.columns.take_rows(rows)
         return replace(self, columns=columns, codes=self.codes[rows], weights=self.weights[rows])

@@ -44,14 +44,14 @@ from thresher.targets.criteria import Criterion, criterion_of
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the default
 CHOOSING_TIME = 0.5  # share of the time that choosing may take
-REMEDY = "fit a new estimator or set warm_start=False"
-SHARES = (sys.float_info.min, 1.0)
-FACTORS = (1.0, sys.float_info.max)
+FIT_ANEW = "fit a new estimator or set warm_start=False"
+NUMBER_SHARES = (sys.float_info.min, 1.0)
+CANDIDATE_FACTORS = (1.0, sys.float_info.max)
 as_number = functools.partial(
-    check.count_or_ratio, ratios=SHARES, expected="None, an integer >= 1, a fraction in (0, 1]"
+    check.count_or_ratio, ratios=NUMBER_SHARES, expected="None, an integer >= 1, a fraction in (0, 1]"
 )
 as_candidates = functools.partial(
-    check.count_or_ratio, ratios=FACTORS, expected="'auto', an integer >= 1 or a factor >= 1.0"
+    check.count_or_ratio, ratios=CANDIDATE_FACTORS, expected="'auto', an integer >= 1 or a factor >= 1.0"
 )
 
 
@@ -66,6 +66,7 @@ class FGMBase(LinearClassifier):
     debias: bool = False
     solver: str = "auto"
     _chosen_by = "--features"
+    _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
     _saved: ClassVar = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
     _checks: ClassVar = {
         "C": check.either({None: None, "auto": "auto"}, check.as_positive),
@@ -172,10 +173,10 @@ class FGMBase(LinearClassifier):
         feature_map = self._feature_map()
         needs = feature_map.needs_elimination
         if needs and not given.elimination:
-            raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (no --no-elimination)")
+            raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (omit --no-elimination)")
         if needs and getattr(given, self.number_parameter) is None:
             raise ValueError(f"{needs} needs a number of features: set {self.number_parameter} (--features)")
-        check.require(
+        check.ensure(
             given.solver != "apg" or not given.elimination,
             'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False',
         )
@@ -190,6 +191,7 @@ class FGMBase(LinearClassifier):
             n_candidates=given.n_candidates,
             features_per_turn=given.features_per_turn,
             tol=given.tol,
+            inner_tol=self._inner_tol,
             max_turns=given.max_iter,
             deadline=None if given.max_time is None else self._deadline(trace),
             debias=bool(self.debias),
@@ -213,7 +215,7 @@ class FGMBase(LinearClassifier):
         n_columns = count_columns(X)
         if n_columns != self.n_features_in_:
             raise ValueError(
-                f"warm_start=True, but X has {n_columns} features and the last fit saw {self.n_features_in_}: {REMEDY}"
+                f"warm_start=True, but X has {n_columns} features and the last fit saw {self.n_features_in_}: {FIT_ANEW}"
             )
         return True
 
@@ -223,9 +225,9 @@ class FGMBase(LinearClassifier):
         known: Any = selection.fitted_features
         if not features.continues(known):
             return None
-        check.require(
+        check.ensure(
             target.labels.n_outputs == labels.n_outputs,
-            f"warm_start=True, but y has {target.labels} and the last fit saw {labels}: {REMEDY}",
+            f"warm_start=True, but y has {target.labels} and the last fit saw {labels}: {FIT_ANEW}",
         )
 
         def starts(most: int | None) -> list[Earlier]:
@@ -255,7 +257,7 @@ class FGMBase(LinearClassifier):
             A copy of this estimator, fitted with exactly this number of features.
         """
         check_is_fitted(self)
-        check.require(check.is_integer(number), f"number must be an integer, got {number!r}")
+        check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = self.selection_.at(int(number))
@@ -329,7 +331,7 @@ def choose(
 ) -> tuple[Features, float, dict[str, Any]]:
     """The variant of the features and the C with the best mean score on samples that are held out.
 
-    Of equally good ones the last variant is chosen, then the smallest C.
+    Of candidates with equal scores the last variant is chosen, then the smallest C.
     """
     target.check_folds(folds)
     settings, tables = [], []

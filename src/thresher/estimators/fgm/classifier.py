@@ -298,7 +298,7 @@ def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: Col
         first = int(both[0])
         name = first if labels is None else labels[first : first + 1].tolist()[0]
         raise ValueError(f"{noun} {name!r} is in always_include and in exclude: remove it from one of them")
-    check.require(
+    check.ensure(
         excluded.size < count, f"exclude names all {count} {noun}s of X: at least one must be left to select from"
     )
     return Restrictions(forced, excluded, given)

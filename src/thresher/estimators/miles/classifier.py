@@ -140,7 +140,7 @@ class MILESClassifier(FGMBase):
 
     number_parameter = "n_instances_to_select"
 
-    # scikit-learn's metadata routing: bags are asked for without set_fit_request(bags=True) and the like
+    # scikit-learn's metadata routing: bags are requested without set_fit_request(bags=True) and the like
     __metadata_request__fit: ClassVar = {"bags": True}
     __metadata_request__predict: ClassVar = {"bags": True}
     __metadata_request__predict_proba: ClassVar = {"bags": True}

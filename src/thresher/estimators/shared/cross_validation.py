@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from thresher.errors import did_you_mean
 from thresher.estimators.shared.base import Attribute
-from thresher.estimators.shared.parameters import as_integer, require, sample_weights
+from thresher.estimators.shared.parameters import as_integer, ensure, sample_weights
 from thresher.state import ArrayReader, ArrayWriter, fields, need, required
 from thresher.targets.classes import ClassLabels
 
@@ -37,13 +37,13 @@ def held_out_parts(cv, codes, weights):
         splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows])
         pairs = [(rows[train], rows[test]) for train, test in splits]
     folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]
-    require(folds, "cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
+    ensure(folds, "cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
     return folds
 
 
 def _test_part(fold, train, test, rows, codes):
     train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
-    require(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
+    ensure(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
     if not np.array_equal(np.union1d(train, test), rows) or np.intersect1d(train, test).size:
         raise ValueError(f"fold {fold} of cv must split all samples into a training set and a test set")
     if np.unique(codes[train]).size < np.unique(codes[rows]).size:
@@ -61,7 +61,7 @@ def fold_score(
 ) -> FoldScore:
     """A scorer of scikit-learn as a function of (scores of all rows, a fold), tried on all folds before any is solved.
 
-    ``sample_weight`` is what was given; ``owner`` is the class that messages speak of.
+    ``sample_weight`` is what was given; ``owner`` is the class that messages name.
     """
     weights = None if sample_weight is None else sample_weights(sample_weight, codes.size)
     scorer = _checked_scorer(scoring, classes)
@@ -102,7 +102,7 @@ def _checked_scorer(scoring: Any, classes: np.ndarray) -> Callable[..., float]:
     if isinstance(scoring, str) and scoring not in metrics.get_scorer_names():
         hint = did_you_mean(scoring, metrics.get_scorer_names()) or "; use for example 'accuracy' or 'roc_auc'"
         raise ValueError(f"scoring={scoring!r} is not the name of a scorer of scikit-learn{hint}")
-    require(isinstance(scoring, str) or callable(scoring), f"scoring must be a string or a callable, got {scoring!r}")
+    ensure(isinstance(scoring, str) or callable(scoring), f"scoring must be a string or a callable, got {scoring!r}")
     return metrics.check_scoring(PrecomputedScores(classes), scoring=scoring)
 
 
@@ -145,7 +145,7 @@ def cv_results(params: Sequence[Mapping[str, Any]], scores: ArrayLike) -> dict[s
     """
     scores = np.asarray(scores, dtype=np.float64)
     names = dict.fromkeys(name for candidate in params for name in candidate)
-    results: dict[str, Any] = {f"param_{name}": _column(params, name) for name in names}
+    results: dict[str, Any] = {f"param_{name}": _param_column(params, name) for name in names}
     results["params"] = [dict(candidate) for candidate in params]
     for fold, of_fold in enumerate(scores):
         results[f"split{fold}_test_score"] = of_fold.copy()
@@ -155,7 +155,7 @@ def cv_results(params: Sequence[Mapping[str, Any]], scores: ArrayLike) -> dict[s
     return results
 
 
-def _column(params: Sequence[Mapping[str, Any]], name: str) -> np.ma.MaskedArray:
+def _param_column(params: Sequence[Mapping[str, Any]], name: str) -> np.ma.MaskedArray:
     """The values of a parameter, as numbers where all are numbers; masked for candidates without it."""
     values = [candidate[name] for candidate in params if name in candidate]
     numeric = all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values)

@@ -20,7 +20,7 @@ SMALLEST, LARGEST = 1e-60, 1e60
 MANY_CLASSES, CONTINUOUS_SHARE = 20, 0.1  # more classes than both, as a share of the samples, look continuous
 
 
-def require(valid: object, message: str) -> None:
+def ensure(valid: object, message: str) -> None:
     """Raise ValueError with ``message`` unless ``valid``."""
     if not valid:
         raise ValueError(message)

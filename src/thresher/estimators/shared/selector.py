@@ -188,9 +188,9 @@ class ColumnSelector(FeatureEstimator):
             ``of(feature)`` returns the other features and their correlations, the closest first.
         """
         bound = check.as_positive("min_correlation", min_correlation)
-        check.require(bound <= 1.0, f"min_correlation must be at most 1, got {min_correlation!r}")
+        check.ensure(bound <= 1.0, f"min_correlation must be at most 1, got {min_correlation!r}")
         X = self._checked(X)
-        check.require(
+        check.ensure(
             self.fitted_features_.strict,
             "interchangeable needs a fixed set of columns: it is not available for hashed or open-ended features",
         )

@@ -40,8 +40,8 @@ GRID_CHECKS = {
     "alpha_ratio": check.as_fraction,
 }
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
-FITTED = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
-SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
+SHARED_ATTRIBUTES = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
+SHARED_PARAMETERS = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
 def get_grid(reader: ArrayReader, part: Any, name: str, path: Any) -> Grid:
@@ -86,7 +86,7 @@ def get_point(reader: ArrayReader, part: Any, name: str, path: Any) -> tuple[int
     return integer(part[0], name), integer(part[1], name)
 
 
-SAVED = {
+GRID_ATTRIBUTES = {
     "n_iter_": INTEGER,
     "path_": Attribute(lambda writer, name, grid: grid.to_state(writer), get_grid),
     "scores_": Attribute(put_scores, get_scores, optional=True),
@@ -173,7 +173,7 @@ class SparseSVCPath(ElasticSVC):
     """
 
     path_: Grid
-    _saved: ClassVar = SAVED
+    _saved: ClassVar = GRID_ATTRIBUTES
     _checks: ClassVar = ElasticSVC._checks | GRID_CHECKS
 
     def __init__(
@@ -272,18 +272,18 @@ class SparseSVCPath(ElasticSVC):
         grid = self.path_
         check_grid(grid)
         chosen = [hasattr(self, name) for name in CHOICE]
-        check.require(all(chosen) or not any(chosen), "a part of the cross-validation results is missing")
+        check.ensure(all(chosen) or not any(chosen), "a part of the cross-validation results is missing")
         if all(chosen):
             same = len(self.supports_) == len(self.scores_)
-            check.require(same, "scores_ and supports_ have different numbers of folds")
+            check.ensure(same, "scores_ and supports_ have different numbers of folds")
             saved = self.best_index_, self.best_score_
             self._choose(self.scores_, self.supports_)
             best = self.best_index_, self.best_score_
-            check.require(saved == best, "best_index_ is not the point with the best mean score")
+            check.ensure(saved == best, "best_index_ is not the point with the best mean score")
         point = grid.at(*self._point)
         pairs = [(getattr(self.selection_, name), getattr(point, name)) for name in ("features", "weights")]
         same = all(np.array_equal(one, other) for one, other in pairs)
-        check.require(same, "the model differs from that of its point of the grid")
+        check.ensure(same, "the model differs from that of its point of the grid")
 
     def at(self, i: int, j: int) -> SparseSVC:
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
@@ -302,8 +302,8 @@ class SparseSVCPath(ElasticSVC):
         """
         check_is_fitted(self)
         grid, point = self.path_, self.path_.at(i, j)
-        fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED})
-        fitted.__dict__.update({name: value for name, value in vars(self).items() if name in FITTED})
+        fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED_PARAMETERS})
+        fitted.__dict__.update({name: value for name, value in vars(self).items() if name in SHARED_ATTRIBUTES})
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         if point.proven_inactive is not None:
@@ -392,8 +392,8 @@ class SparseSVCPath(ElasticSVC):
 
 def check_grid(grid: Grid) -> None:
     """Raise ValueError if a grid from a file cannot be that of a fit."""
-    check.require(grid.solved.any(), "no point of the grid was solved")
+    check.ensure(grid.solved.any(), "no point of the grid was solved")
     valid = np.nanmin(grid.gap) >= 0.0 and not np.isinf(grid.gap).any()
-    check.require(valid, "the grid contains negative or infinite duality gaps")
+    check.ensure(valid, "the grid contains negative or infinite duality gaps")
     possible = grid.features_removed.max() <= grid.n_features_in and grid.samples_removed.max() <= grid.n_samples
-    check.require(possible, "more features or samples were removed than there are")
+    check.ensure(possible, "more features or samples were removed than there are")

@@ -43,7 +43,7 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
 
     def _checked_options(self) -> Any:
         given = super()._checked_options()
-        check.require(
+        check.ensure(
             self.screening != "iss" or not self.fit_intercept,
             "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
             "fit_intercept=False, or screening='ifs' or 'gap', which test features",

@@ -16,7 +16,7 @@ from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
 from thresher.errors import UnsupportedDesignError
 from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, StreamProgress, check
-from thresher.estimators.stream.options import CHECKS, SAVED, class_factors, learner_options
+from thresher.estimators.stream.options import STREAM_ATTRIBUTES, STREAM_CHECKS, class_factors, learner_options
 from thresher.families.online.learners import Learners
 from thresher.features.fitted_columns import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
@@ -115,8 +115,8 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
 
     _state: Any  # Learners with options, classes and progress, or the Selection of a model file
 
-    _saved: ClassVar = SAVED
-    _checks: ClassVar = CHECKS
+    _saved: ClassVar = STREAM_ATTRIBUTES
+    _checks: ClassVar = STREAM_CHECKS
     _proven: ClassVar[bool] = False
 
     def __init__(
@@ -203,7 +203,7 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         if not first and (getattr(self._state, "options", None) != options or self._state.diverged):
             raise ValueError(self._cannot_go_on(options))
         known = classes is not None or not first
-        check.require(known, "classes must be passed on the first call to partial_fit: list all class labels")
+        check.ensure(known, "classes must be passed on the first call to partial_fit: list all class labels")
         labels = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
         if labels.size < 2:
             raise ValueError(f"classes must contain at least two labels, got {labels.tolist()}")

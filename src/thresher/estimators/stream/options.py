@@ -41,7 +41,7 @@ def as_passes(name: str, value: Any) -> int | str:
     return check.one_of(name, value, ("paper",)) if isinstance(value, str) else check.as_integer(name, value)
 
 
-CHECKS: dict[str, check.Check] = {
+STREAM_CHECKS: dict[str, check.Check] = {
     "method": functools.partial(check.one_of, options=tuple(METHODS)),
     "budget": check.either({None: None}, functools.partial(check.as_integer, most=LARGEST_BUDGET)),
     "delta": check.as_positive,
@@ -119,7 +119,7 @@ def get_settings(reader: ArrayReader, part: Any, name: str, stream: Any) -> list
     return [get_setting(reader, setting, name, stream) for setting in part]
 
 
-SAVED = {
+STREAM_ATTRIBUTES = {
     "n_examples_": INTEGER,
     "progressive_loss_": REAL,
     "progressive_accuracy_": REAL,
