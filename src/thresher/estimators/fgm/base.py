@@ -215,7 +215,8 @@ class FGMBase(LinearClassifier):
         n_columns = count_columns(X)
         if n_columns != self.n_features_in_:
             raise ValueError(
-                f"warm_start=True, but X has {n_columns} features and the last fit saw {self.n_features_in_}: {FIT_ANEW}"
+                f"warm_start=True, but X has {n_columns} features and the last fit saw {self.n_features_in_}: "
+                + FIT_ANEW
             )
         return True
 
