@@ -11,7 +11,12 @@ import pytest
 
 import thresher
 from thresher import errors, results
-from thresher.estimators.shared.parameters import N_JOBS
+
+N_JOBS = """
+    n_jobs : int, default=None
+        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
+        these, -2: all but one. The result does not depend on it.
+"""
 
 
 @pytest.mark.parametrize("name", thresher.__all__)

@@ -113,7 +113,7 @@ def svm_scores(X, y, train, test, choices, kernel, eta=None):
     path = AlignmentPath(-np.arange(len(choices)), begins, ids, values, zeros, zeros, aligned.values[0])
     used = np.unique(ids)
     kernels = source.layout.fitted(used, aligned.gamma[used])
-    training = TrainingSet(used, source.columns(used), kernels, aligned.trace[used], y, weights, 2)
+    training = TrainingSet(used, source.columns(used), kernels, aligned.trace[used], y, weights)
     svms = FoldSVMs([path], training, test)
     out = np.empty((len(CS), len(choices)))
     for place in range(len(choices)):

@@ -11,7 +11,7 @@ from benchmarks.book import table
 from benchmarks.linear.data import real_set
 from thresher import FGMClassifier
 from thresher.datasets import make_wide
-from thresher.estimators.fgm.choice import CS
+from thresher.estimators.fgm.base import CS
 
 HEAD = ("data", "features", "one fit, s", 'C="auto", s', "search of 25 fits and one, s", "auto / one fit",
         "auto / search", "passes: one fit, auto", "C: auto, search")  # fmt: skip

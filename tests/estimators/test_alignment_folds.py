@@ -7,8 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from thresher import AlignmentPathClassifier, FewerFoldsWarning, KernelPath, SparseSVCPath
 from thresher.data.input.validation import as_design
-from thresher.estimators.alignment.cross_validation import PointScores, choose_point
-from thresher.estimators.alignment.kernel_data import KernelData
+from thresher.estimators.alignment.cross_validation import KernelData, choose_point
 from thresher.estimators.alignment.svm import FoldSVMs
 from thresher.families.alignment.divergences import SquaredEuclidean
 from thresher.families.alignment.formulation import Formulation
@@ -46,9 +45,9 @@ def test_of_equal_scores_the_fewest_features_win():
     scores = np.full((2, 1, 2, len(path)), 0.7)
     scores[0, 0, 0] = 0.6
     scores[:, 0, 1, -1] = np.nan
-    chosen = choose_point([path], PointScores(scores), None)
+    chosen = choose_point([path], scores, None)
     assert (chosen.which_C, chosen.place, chosen.score) == (1, len(path) - 2, 0.7)
-    nothing = choose_point([path], PointScores(np.full_like(scores, np.nan)), None)
+    nothing = choose_point([path], np.full_like(scores, np.nan), None)
     assert (nothing.place, nothing.score) == (len(path) - 1, None)
 
 
@@ -86,7 +85,7 @@ def test_rows_of_a_fold_change_nothing_of_its_model():
     for data, codes in ((X, labels), (values, flipped)):
         design = as_design(np.asfortranarray(data))
         source = ColumnKernelSource(design, ColumnKernel("rbf"))
-        fold = KernelData(source, design.scan_cost(), codes, np.ones(120), 2).without(test)
+        fold = KernelData(source, design.scan_cost(), codes, np.ones(120)).without(test)
         assert np.array_equal(fold.weights, weights)
         aligned = fold.alignments(Trace(), np.inf)
         path = fold.path(KernelPath(step=0.1), "auto", aligned)

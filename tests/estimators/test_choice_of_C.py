@@ -11,7 +11,7 @@ from tests.problems import fold_scores, many_classes, problem
 from thresher import FGMClassifier
 from thresher.engine import growing as machines
 from thresher.engine import growth, threshing
-from thresher.estimators.fgm.choice import CS
+from thresher.estimators.fgm.base import CS
 
 X, y, _ = problem(90, 40, 8)
 TWICE = {"n_candidates": 2.0}

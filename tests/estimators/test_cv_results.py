@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
-from thresher.estimators.shared.cv_results import cv_results
+from thresher.estimators.shared.cross_validation import cv_results
 
 PARAMS = [{"place": 0, "kind": "a"}, {"place": 1, "kind": "a"}, {"place": 2, "kind": "b", "width": 0.5}, {"place": 3}]
 SCORES = np.array([[0.25, 0.75, 0.5, 1.0], [0.5, 0.25, 0.25, 0.5], [0.5, 0.25, 0.5, 0.0]])

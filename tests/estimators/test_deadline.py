@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from thresher import AlignmentPathClassifier, KernelPath, load, save
 from thresher.data.scan.pieces import OutOfTime
-from thresher.estimators.alignment import kernel_data
+from thresher.estimators.alignment import cross_validation
 from thresher.estimators.alignment import svm as svm_module
-from thresher.estimators.alignment.deadline import Clock, run_tasks
+from thresher.estimators.alignment.cross_validation import Clock, run_tasks
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 10))
@@ -123,7 +123,7 @@ def test_a_slow_scan_does_not_hold_up_max_time(monkeypatch):
     def late(self, trace, deadline):
         raise OutOfTime(0.5)
 
-    monkeypatch.setattr(kernel_data.KernelData, "alignments", late)
+    monkeypatch.setattr(cross_validation.KernelData, "alignments", late)
     with pytest.warns(ConvergenceWarning, match="max_time reached"):
         clf = AlignmentPathClassifier(**QUICK, max_time=1e6).fit(X, y)
     assert not clf.selection_.features.size

@@ -89,7 +89,7 @@ def test_every_design(name, tmp_path):
 def test_more_selected_features_than_a_scan_takes(monkeypatch):
     clf = fitted(k=7)
     whole = clf.interchangeable(X, 0.3)
-    monkeypatch.setattr("thresher.estimators.shared.correlated.AT_A_TIME", 2)
+    monkeypatch.setattr("thresher.estimators.shared.selector.COLUMNS_PER_SCAN", 2)
     parts = clf.interchangeable(X, 0.3)
     for mine, theirs in zip(whole.others, parts.others, strict=True):
         np.testing.assert_array_equal(mine, theirs)

@@ -14,8 +14,8 @@ from thresher.data.input.validation import as_design
 from thresher.engine import growing as machines
 from thresher.engine import threshing
 from thresher.errors import InvalidDataError
-from thresher.estimators.fgm import choice
-from thresher.optim.measures import base
+from thresher.estimators.fgm import base
+from thresher.optim.measures import base as measures
 from thresher.optim.problems.cuts import CutProblem
 from thresher.results import Trace
 
@@ -90,7 +90,7 @@ def test_folds_have_their_share_of_a_number_of_samples(monkeypatch):
         seen.append(measure)
         return CutProblem(y, cost, measure, *others)
 
-    monkeypatch.setattr(base, "CutProblem", posed)
+    monkeypatch.setattr(measures, "CutProblem", posed)
     weights = np.r_[np.zeros(20), np.ones(40)]
     clf = fitted(PrecisionAtK(10), C="auto", cv=2, sample_weight=weights)
     assert seen == [PrecisionAtK(5)] * 10 + [PrecisionAtK(10)]
@@ -116,7 +116,7 @@ def test_too_large_a_number_is_told_as_it_was_given():
     ids=repr,
 )
 def test_folds_without_positives_are_refused_before_anything_is_solved(loss, reason, monkeypatch):
-    monkeypatch.setattr(choice, "held_out_scores", pytest.fail)
+    monkeypatch.setattr(base, "held_out_scores", pytest.fail)
     negatives = np.flatnonzero(y == 0)[:10]
     folds = [*StratifiedKFold(2).split(X, y), (np.setdiff1d(np.arange(y.size), negatives), negatives)]
     with pytest.raises(InvalidDataError, match=rf"fold 2 of cv cannot be judged by .*{re.escape(reason)}"):

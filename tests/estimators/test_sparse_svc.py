@@ -386,7 +386,7 @@ ONE_CLASS = [(np.flatnonzero(y > 0), np.flatnonzero(y < 0))]
         ({"beta_ratio": 0}, "beta_ratio must be"),
         ({"alpha_ratio": 1.0}, "alpha_ratio must be between 0 and 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
-        ({"verbose": -1}, "verbose must be an integer"),
+        ({"verbose": -1}, "verbose must be 0, 1, 2 or a callable"),
         ({"cv": 1}, "cv must be an integer >= 2, got 1"),
         ({"cv": True}, "cv must be an integer >= 2"),
         ({"cv": "five"}, "cv"),

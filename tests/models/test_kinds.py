@@ -61,7 +61,7 @@ def with_shift(notes=None):
     known = clf.fitted_features_
     features = Shifted(40, np.linspace(0.0, 1.0, 40), notes, n_candidates=40, spread=known.spread)
     path = thresher.results.Path(replace(station, fitted_features=features) for station in clf.path_)
-    clf._set_selection(replace(clf.selection_, fitted_features=features, path=path))
+    clf.selection_ = replace(clf.selection_, fitted_features=features, path=path)
     return clf
 
 

@@ -191,7 +191,7 @@ def test_numbers_that_json_does_not_know_come_back(limit, path, monkeypatch):
     clf = copy.copy(fitted("two"))
     turns = [Turn(1, 2, float("inf"), float("-inf"), float("nan"), -0.0, 0.1)]
     stations = [replace(station, bound=float("-inf"), objective=float("nan")) for station in clf.path_]
-    clf._set_selection(replace(clf.selection_, trace=Trace([], turns), path=Path(stations)))
+    clf.selection_ = replace(clf.selection_, trace=Trace([], turns), path=Path(stations))
     thresher.save(clf, path)
     loaded = thresher.load(path)
     assert repr(loaded.selection_.trace.turns) == repr(turns)

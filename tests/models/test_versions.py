@@ -13,7 +13,7 @@ from tests.models.make_fixtures import HERE
 from tests.models.test_checkpoint_damage import parts, rebuilt
 from tests.models.zoo import X, assert_same_model, fitted
 from thresher import FGMClassifier, Source
-from thresher.estimators.shared.saved import REAL
+from thresher.estimators.shared.base import REAL
 from thresher.models import checkpoint, document, files, read, read_checkpoint
 from thresher.models.formats import CHECKPOINT, MODEL, Format
 from thresher.state.checks import REQUIRED, Damaged, fields, required

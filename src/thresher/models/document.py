@@ -179,7 +179,7 @@ def _model(reader, document):
         source = Source(**fields(document["source"], SOURCE_FIELDS, "source"))
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
-    estimator._set_selection(selection)
+    estimator.selection_ = selection
     _set_attributes(reader, estimator, document["fitted"])
     reader.check_all_read()
     return Model(estimator, names, source, document), left_out

@@ -1,6 +1,7 @@
 """GridDisplay: heat maps over the grid of a fitted SparseSVCPath."""
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,31 +14,18 @@ REMOVED = ("scaling", "features_removed", "samples_removed")  # maps of what scr
 PANEL = 2.4, 2.3  # inches of a panel where there are many
 
 
-class MapLabels(NamedTuple):
-    """Title and colour bar label of a map."""
-
-    title: str
-    label: str
-
-
-class Panel(NamedTuple):
-    """A map: its name, empty where it is the only one, and a value for each point."""
-
-    name: str
-    values: np.ma.MaskedArray
-
-
-MAPS = {
-    "scaling": MapLabels("Samples × features removed by screening", "Scaling ratio"),
-    "selected": MapLabels("Size of the models", "Number of features"),
-    "gap": MapLabels("Duality gap", r"$\log_{10}$ of the relative gap"),
-    "score": MapLabels("Cross-validated score", "Mean score"),
-    "features_removed": MapLabels("Features removed by screening", "Share of all features"),
-    "samples_removed": MapLabels("Samples removed by screening", "Share of all samples"),
-    "rejections": MapLabels("Rejection ratios", "Share of what is inactive in the solution"),
+MAPS = {  # title, label of the colour bar
+    "scaling": ("Samples × features removed by screening", "Scaling ratio"),
+    "selected": ("Size of the models", "Number of features"),
+    "gap": ("Duality gap", r"$\log_{10}$ of the relative gap"),
+    "score": ("Cross-validated score", "Mean score"),
+    "features_removed": ("Features removed by screening", "Share of all features"),
+    "samples_removed": ("Samples removed by screening", "Share of all samples"),
+    "rejections": ("Rejection ratios", "Share of what is inactive in the solution"),
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GridDisplay:
     """A heat map over the grid of a SparseSVCPath: alpha on the x-axis, beta on the y-axis.
 
@@ -87,21 +75,16 @@ class GridDisplay:
     True
     """
 
-    def __init__(
-        self, *, what: str, values: Any, x: np.ndarray | None = None, y: np.ndarray | None = None,
-        x_name: str = "alpha", y_name: str = "beta", best: tuple[int, int] | None = None, best_name: str = "best",
-        label: str | None = None, least: float | None = None,
-    ):  # fmt: skip
-        self.what = what
-        self.values = values
-        self.x = x
-        self.y = y
-        self.x_name = x_name
-        self.y_name = y_name
-        self.best = best
-        self.best_name = best_name
-        self.label = label
-        self.least = least
+    what: str
+    values: Any
+    x: np.ndarray | None = None
+    y: np.ndarray | None = None
+    x_name: str = "alpha"
+    y_name: str = "beta"
+    best: tuple[int, int] | None = None
+    best_name: str = "best"
+    label: str | None = None
+    least: float | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, what: str = "selected", ax: Any = None, **kwargs: Any) -> Self:
@@ -181,10 +164,10 @@ class GridDisplay:
                 self.axes_[i, j].set_axis_off()
                 self.axes_[i, j] = None
                 continue
-            panel = rows[i][j]
-            self.images_[i, j], self.bests_[i, j] = self._map(self.axes_[i, j], panel.values, style)
+            name, values = rows[i][j]
+            self.images_[i, j], self.bests_[i, j] = self._map(self.axes_[i, j], values, style)
             lowest = all(len(row) <= j for row in rows[i + 1 :])
-            self._label(self.axes_[i, j], panel.name, lowest, first=j == 0)
+            self._label(self.axes_[i, j], name, lowest, first=j == 0)
         self.ax_, self.figure_ = self.axes_[0, 0], self.axes_[0, 0].figure
         self.image_, self.best_ = self.images_[0, 0], self.bests_[0, 0]
         if self.what == "rejections" and ax is None:
@@ -195,16 +178,16 @@ class GridDisplay:
         return self
 
     def _rows(self, runs):
-        """([[a Panel for each map] of each row], title)."""
-        title = MAPS[self.what].title
+        """([[(name, values) of each map] of each row], title); the name is empty where there is one map."""
+        title, _ = MAPS[self.what]
         note = "" if self.best is None else f"\n$\\bigcirc$ {self.best_name}"
         if self.what != "rejections":
-            return [[Panel("", self.values)]], title + note
+            return [[("", self.values)]], title + note
         if runs < 1:
             raise ValueError(f"runs must be >= 1, got {runs!r}")
         most = max(len(ratios) for ratios in self.values.values())
         rows = [
-            [Panel(f"{rule.upper()}, run {run}", part) for run, part in enumerate(self.values[rule][:runs], start=1)]
+            [(f"{rule.upper()}, run {run}", part) for run, part in enumerate(self.values[rule][:runs], start=1)]
             for rule in DRAWN_TESTS
             if len(self.values.get(rule, ()))
         ]
@@ -215,19 +198,18 @@ class GridDisplay:
         style = {"cmap": "viridis", **kwargs}
         if "norm" in style:
             return style
-        if self.least is not None:
-            style = {"vmin": self.least, **style}
+        limits: dict[str, Any] = {} if self.least is None else {"vmin": self.least}
         if self.what == "rejections":
-            return {"vmin": 0.0, "vmax": 1.0, **style}
+            limits = {"vmin": 0.0, "vmax": 1.0, **limits}
         if self.what != "selected":
-            return style
+            return {**limits, **style}
         from matplotlib.colors import SymLogNorm  # pyplot has been imported
 
-        limits: dict[str, Any] = {"vmin": 0, "vmax": max(1, int(np.ma.max(self.values)))}
-        limits |= {name: style.pop(name) for name in limits if style.get(name) is not None}
-        rest = {name: value for name, value in style.items() if name not in limits}
-        # logarithmic, but with a colour for no feature at all
-        return {**rest, "norm": SymLogNorm(1.0, linscale=0.3, **limits)}
+        limits = {"vmin": 0, "vmax": max(1, int(np.ma.max(self.values))), **limits}
+        given = {name: style.pop(name, None) for name in limits}
+        limits |= {name: limit for name, limit in given.items() if limit is not None}
+        style["norm"] = SymLogNorm(1.0, linscale=0.3, **limits)  # logarithmic, but with a colour for no feature at all
+        return style
 
     def _map(self, ax, values, style):
         """(image, ring) drawn on ``ax``."""
@@ -242,8 +224,7 @@ class GridDisplay:
 
     def _label(self, ax, name, lowest, first):
         """Label the outer axes."""
-        if name:
-            ax.set_title(name, fontsize="medium")
+        ax.set_title(name, fontsize="medium")
         if lowest:
             ax.set_xlabel(self.x_name)
         if first:
@@ -256,7 +237,7 @@ class GridDisplay:
         # bool: of a map without any value both are masked
         beyond = bool(min(map(np.ma.min, drawn)) < norm.vmin), bool(max(map(np.ma.max, drawn)) > norm.vmax)
         extend = {(False, False): "neither", (True, False): "min", (False, True): "max"}.get(beyond, "both")
-        label = MAPS[self.what].label if self.label is None else self.label
+        label = MAPS[self.what][1] if self.label is None else self.label
         bar = self.figure_.colorbar(self.image_, ax=axes if len(axes) > 1 else axes[0], label=label, extend=extend)
         if self.what == "selected":
             count_ticks(bar)
@@ -308,25 +289,20 @@ def _values(estimator, grid, what):
     """The values to draw, masked where they are missing."""
     if what == "rejections":
         return _rejections(grid)
-    if what == "score":
-        values = _mean_scores(estimator)
-    elif what == "gap":
-        values = np.log10(np.fmax(grid.gap, LEAST_GAP))
-    elif what == "features_removed":
-        values = grid.features_removed / grid.n_features_in
-    elif what == "samples_removed":
-        values = grid.samples_removed / grid.n_samples
-    else:
-        values = grid.n_features if what == "selected" else grid.scaling_ratio
-    missing = ~(grid.solved & grid.screened) if what in REMOVED else ~grid.solved
-    return np.ma.array(values, mask=missing)
-
-
-def _mean_scores(estimator):
-    if not hasattr(estimator, "scores_"):
+    quantities = {
+        "scaling": grid.scaling_ratio,
+        "selected": grid.n_features,
+        "gap": np.log10(np.fmax(grid.gap, LEAST_GAP)),
+        "features_removed": grid.features_removed / grid.n_features_in,
+        "samples_removed": grid.samples_removed / grid.n_samples,
+    }
+    if hasattr(estimator, "scores_"):
+        quantities["score"] = estimator.scores_.mean(axis=0)
+    if what not in quantities:
         why = "fit with cv" if getattr(estimator, "cv", None) is None else "the fit stopped before cross-validation"
         raise ValueError(f"what='score' needs cross-validation scores, but there are none: {why}")
-    return estimator.scores_.mean(axis=0)
+    missing = ~(grid.solved & grid.screened) if what in REMOVED else ~grid.solved
+    return np.ma.array(quantities[what], mask=missing)
 
 
 def _rejections(grid):

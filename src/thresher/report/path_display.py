@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ ROWS_AT_ONCE, STATIONS_AT_ONCE = 16384, 32  # scored together, so that memory st
 WIDE_RANGE = 20  # ratio of the numbers of features from which the axis is logarithmic
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay:
     """Score on given data against the number of features, from one fit.
 
@@ -63,17 +64,13 @@ class PathDisplay:
     (2, 0.9)
     """
 
-    def __init__(
-        self, *, numbers: np.ndarray, scores: np.ndarray, chosen: int | None = None, score_name: str = "Score",
-        number_name: str = "features", name: str | None = None, deviations: np.ndarray | None = None,
-    ):  # fmt: skip
-        self.numbers = numbers
-        self.scores = scores
-        self.chosen = chosen
-        self.score_name = score_name
-        self.number_name = number_name
-        self.name = name
-        self.deviations = deviations
+    numbers: np.ndarray
+    scores: np.ndarray
+    chosen: int | None = None
+    score_name: str = "Score"
+    number_name: str = "features"
+    name: str | None = None
+    deviations: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -115,19 +112,18 @@ class PathDisplay:
         if X is None:
             if y is not None or sample_weight is not None or scoring is not None:
                 raise ValueError("y, sample_weight and scoring need X; without it the scores of the fit are drawn")
-            name = type(estimator).__name__ if name is None else name
-            return cls(**_own_scores(estimator), name=name).plot(ax=ax, **kwargs)
-        if y is None:
+            values = _own_scores(estimator)
+        elif y is None:
             raise ValueError("y is missing: pass the class labels of X")
-        display = cls(
-            numbers=usable_numbers(estimator),
-            scores=path_scores(estimator, X, y, sample_weight, scoring),
-            chosen=_n_features_chosen(estimator),
-            score_name=score_name(scoring),
-            number_name="features per class" if getattr(estimator, "per_class", False) else "features",
-            name=type(estimator).__name__ if name is None else name,
-        )
-        return display.plot(ax=ax, **kwargs)
+        else:
+            values = {
+                "numbers": usable_numbers(estimator),
+                "scores": path_scores(estimator, X, y, sample_weight, scoring),
+                "chosen": _n_features_chosen(estimator),
+                "score_name": score_name(scoring),
+                "number_name": "features per class" if getattr(estimator, "per_class", False) else "features",
+            }
+        return cls(**values, name=type(estimator).__name__ if name is None else name).plot(ax=ax, **kwargs)
 
     @property
     def best(self) -> tuple[int, float]:
@@ -260,19 +256,14 @@ def path_scores(
         )
     checked, y = estimator.checked(X), column_or_1d(y)
     check_consistent_length(checked, y, sample_weight)
-    if isinstance(estimator.path_, AlignmentPath):  # not linear: every model is trained and asked on its own
-        scorer = check_scoring(estimator, scoring=scoring)
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return np.array([float(scorer(estimator.at(int(k)), X, y, **options)) for k in usable_numbers(estimator)])
-    if scoring in (None, "accuracy"):
+    space, linear = estimator.fitted_features_, not isinstance(estimator.path_, AlignmentPath)
+    if linear and scoring in (None, "accuracy"):
         return _accuracies(estimator, checked, y, sample_weight)
     scorer = check_scoring(estimator, scoring=scoring)
-    models: Iterable[Any] = map(estimator.at, estimator.path_.numbers)
-    space = estimator.fitted_features_
-    by_columns = space.width == space.n_inputs
-    if isinstance(scoring, str) and by_columns:  # uses predictions only: the columns of the path suffice
-        features = _features(estimator.path_)
-        X, models = _finite_columns(estimator, checked, features), (_narrowed(model, features) for model in models)
+    models: Iterable[Any] = map(estimator.at, usable_numbers(estimator).tolist())
+    if linear and isinstance(scoring, str) and space.width == space.n_inputs:
+        features = _features(estimator.path_)  # predictions need these columns alone
+        X, models = _finite_columns(estimator, checked, features), (_on_columns(model, features) for model in models)
     weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
     return np.array([float(scorer(model, X, y, **weighted)) for model in models])
 
@@ -290,11 +281,11 @@ def _finite_columns(estimator, X, features):
     return columns
 
 
-def _narrowed(model, features):
+def _on_columns(model, features):
     """A copy of the model for data that has only the columns ``features``."""
     model = copy.copy(model)
     vars(model).pop("feature_names_in_", None)  # checked already; the taken columns have no names
-    model.n_features_in_, model.coef_ = features.size, model.coef_[:, features]
+    model.n_features_in_ = features.size
     places = np.searchsorted(features, model.selection_.features)
     model.selection_ = replace(model.selection_, features=places, fitted_features=None)
     return model
@@ -323,9 +314,7 @@ def _codes(y, classes):
     known = np.isin(y, classes)
     if not known.any():
         raise InvalidDataError(f"y contains none of the classes seen in fit: {classes.tolist()}")
-    codes = np.full(y.size, -1)
-    codes[known] = np.searchsorted(classes, y[known])
-    return codes
+    return np.where(known, np.searchsorted(classes, y), -1)
 
 
 def _predicted(taken, features, stations):

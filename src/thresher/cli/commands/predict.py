@@ -12,7 +12,7 @@ from thresher.cli.files import check_bags_agree, check_out, known_labels, more_d
 from thresher.cli.options.losses import undefined
 from thresher.cli.show import ERR, OUT, Reporter, add, new_table
 from thresher.errors import ModelFileError
-from thresher.estimators.shared.scoring import PrecomputedScores
+from thresher.estimators.shared.cross_validation import PrecomputedScores
 from thresher.features.instances.bags import grouped
 from thresher.models import read as read_model
 from thresher.results import counted

@@ -27,7 +27,7 @@ from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
-from thresher.estimators.shared.scoring import PrecomputedScores
+from thresher.estimators.shared.cross_validation import PrecomputedScores
 from thresher.features.instances.bags import grouped as grouped_bags
 from thresher.features.polynomial.spec import Polynomial
 from thresher.io.table import Source

@@ -17,37 +17,39 @@ from thresher.data.input.validation import as_design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.estimators.alignment.cross_validation import (
+    Clock,
     CrossValidation,
+    KernelData,
+    check_n_samples,
     choose_point,
-    first_usable,
+    held_out_rows,
+    results_of,
+    run_tasks,
     stop_reason,
     warn_of_outcome,
 )
-from thresher.estimators.alignment.deadline import Clock, run_tasks
-from thresher.estimators.alignment.kernel_choice import KernelChoice
-from thresher.estimators.alignment.kernel_data import KernelData
-from thresher.estimators.alignment.kernel_path import KernelPath
-from thresher.estimators.alignment.options import PathOptions, check_n_samples, checked_options, held_out_rows
-from thresher.estimators.alignment.saved import SAVED
+from thresher.estimators.alignment.kernel_path import (
+    BeginsWith,
+    KernelPath,
+    as_kernel_path,
+    kernel_layout,
+    kernel_source,
+)
+from thresher.estimators.alignment.saved import ALIGNMENT_ATTRIBUTES
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.described import Described, chosen_by, scoring_name
-from thresher.estimators.shared.linear import LinearClassifier
-from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
-from thresher.estimators.shared.selector import ColumnSelector
+from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, fold_score
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.columns import sorted_columns_of
 from thresher.features.kernels.sources import KernelFeatures, KernelList, SameKernel
 from thresher.features.samples import Base, Samples
 from thresher.results import AlignmentPath, Certificate, Selection, StopReason, Trace, rounded
 from thresher.results.description import Listing
-from thresher.results.words import proof
 
+AUTO_CS, AUTO_C = (0.3, 3.0, 30.0), 10.0
 UNTRAINED = "; there was no time to train the SVM: at(k) trains it, or fit again with a larger max_time"
 
 
-class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
+class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     """Non-linear selection of features: one kernel for each, weighted by its alignment with the labels; an SVM on top.
 
     Generalised lp-KTA. Weights eta >= 0 of the kernels K_i, each centred and of unit trace, minimise
@@ -141,7 +143,15 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
     path_: AlignmentPath
     training_: TrainingSet
     svm_: KernelSVM
-    _saved: ClassVar = SAVED
+    _saved: ClassVar = ALIGNMENT_ATTRIBUTES
+    _checks: ClassVar = {
+        "path": as_kernel_path,
+        "max_features": check.either({None: None}, check.as_integer),
+        "svm": functools.partial(check.one_of, options=("kernel", "linear", None)),
+        "store_training_columns": check.as_boolean,
+        "max_time": check.OPTIONAL_POSITIVE,
+        "verbose": check.as_verbosity,
+    }
     _linear: ClassVar[bool] = False
 
     def __init__(
@@ -151,21 +161,7 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
         store_training_columns: bool = True, class_weight: dict | str | None = None, max_time: float | None = None,
         n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.path = path
-        self.C = C
-        self.cv = cv
-        self.scoring = scoring
-        self.max_features = max_features
-        self.svm = svm
-        self.store_training_columns = store_training_columns
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the path, choose a point by cross-validation, and train the SVM.
@@ -188,8 +184,8 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
             The fitted estimator.
         """
         trace = Trace()
-        options = self._checked_options()
-        clock = Clock(np.inf if self.max_time is None else trace.begun + check.positive("max_time", self.max_time))
+        given = self._checked_options()
+        clock = Clock(self._deadline(trace))
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             classes, codes = check.classes_of(labels)
@@ -198,30 +194,30 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
             samples = Samples(X, codes, weights)
             base = Base.read(samples, self._columns, codes, weights, workers, trace, scale=None, to_csc=True)
             design, _ = base.scaled(None, centre=False)
-            source = self._kernel_choice.source(design)
-            data = KernelData(source, design.scan_cost(), codes, weights, classes.size)
+            data = KernelData(kernel_source(self._layout, self.gamma, design), design.scan_cost(), codes, weights)
             alignments = data.alignments_in_time(trace, clock, self.fitted_features_.width)
-            watched = clock if len(options.lambda2s) == 1 else None  # several paths must have equally many points
-            paths = [data.path(options.path, lambda2, alignments, watched) for lambda2 in options.lambda2s]
+            watched = clock if len(given.lambda2s) == 1 else None  # several paths must have equally many points
+            paths = [data.path(given.path, lambda2, alignments, watched) for lambda2 in given.lambda2s]
             folds = held_out_rows(self.cv, self.svm, codes, weights)
             scores = None
             if folds:
-                scorer = self._scorer(classes, codes, folds, sample_weight)
-                scores = CrossValidation(data, paths, folds, scorer, options).run(workers, clock, self.verbose, trace)
-            chosen = choose_point(paths, scores, options.max_features)
+                score = fold_score(self.scoring, classes, codes, folds, sample_weight, type(self).__name__)
+                scores = CrossValidation(data, paths, folds, score, given).run(workers, clock, trace)
+            chosen = choose_point(paths, scores, given.max_features)
             path = paths[chosen.which]
             training = None
             if self.svm is not None:
-                first = first_usable(path, options.max_features)
-                training = data.final_training_set(path, alignments, first, clock)
-            self._forget()
-            self.classes_, self.fingerprint_ = classes, base.fingerprint
-            self.C_ = options.Cs[chosen.which_C]
+                training = data.final_training_set(path, alignments, given.max_features, clock)
+            self._forget(*SEEN)
+            self.classes_ = classes
+            self.fingerprint_ = base.fingerprint
+            self.C_ = given.Cs[chosen.which_C]
             if scores is not None:
-                self.cv_results_ = scores.results(paths, options.Cs)
-                path = replace(path, cv_score=scores.mean[chosen.which, chosen.which_C])
+                self.cv_results_ = results_of(scores, paths, given.Cs)
+                path = replace(path, cv_score=scores.mean(axis=0)[chosen.which, chosen.which_C])
             if chosen.score is not None:
-                self.best_index_, self.best_score_ = chosen.place, chosen.score
+                self.best_index_ = chosen.place
+                self.best_score_ = chosen.score
             self.path_ = path
             self._use_point(chosen.place, training, clock, trace)
             self._set_point_selection(*stop_reason(path, chosen, clock), trace, interrupted=clock.interrupted)
@@ -232,37 +228,34 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
         warn_of_outcome(self.selection_, self.path_)
         return self
 
-    def _scorer(
-        self, classes: np.ndarray, codes: np.ndarray, folds: list[np.ndarray], sample_weight: ArrayLike | None
-    ) -> FoldScorer:
-        weights = None if sample_weight is None else check.sample_weights(sample_weight, codes.size)
-        n_outputs = 1 if classes.size == 2 else classes.size
-        return fold_scorer(self.scoring, classes, classes[codes], n_outputs, folds, weights, type(self).__name__)
-
-    def _checked_options(self) -> PathOptions:
-        """What the fit needs of the parameters; ValueError for invalid ones."""
-        return checked_options(self)
+    def _checked_options(self) -> Any:
+        given = super()._checked_options()
+        kernel_layout(self.kernel, self.gamma, self.degree, self.coef0)
+        validates = self.cv is not None and self.svm is not None
+        C = self.C
+        if isinstance(C, str) and C == "auto":
+            C = AUTO_CS if validates else AUTO_C
+        given.Cs = check.one_or_more("C", C, AUTO_C, check.SMALLEST, check.LARGEST)
+        given.lambda2s = given.path.lambda2s
+        if not validates and (len(given.Cs) > 1 or len(given.lambda2s) > 1):
+            raise ValueError("a list of C or lambda2 is chosen from by cross-validation: set cv, or pass one value")
+        path, most = given.path, given.max_features
+        if validates and most is not None and isinstance(path.lambda2, str) and path.lambda1 != 0:
+            given.lambda2s += (BeginsWith(most),)
+        return given
 
     @property
-    def _kernel_choice(self) -> KernelChoice:
-        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
-
-    @property
-    def _kernel_layout(self) -> SameKernel | KernelList:
-        return self._kernel_choice.layout(self.n_features_in_)
+    def _layout(self) -> SameKernel | KernelList:
+        """The kernels of the columns of X."""
+        return kernel_layout(self.kernel, self.gamma, self.degree, self.coef0, self.n_features_in_)
 
     @property
     def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for: columns of X, or the kernels that ``kernel`` lists."""
-        columns, layout = self._columns, self._kernel_layout
+        columns, layout = self._columns, self._layout
         if isinstance(layout, KernelList):
             return KernelFeatures(columns.n_columns, layout, column_names=columns.column_names)
         return columns
-
-    def _forget(self) -> None:
-        """Remove what an earlier fit may have set and this one may not."""
-        for name in ("cv_results_", "best_index_", "best_score_", "training_"):
-            self.__dict__.pop(name, None)
 
     def _use_point(self, index: int, training: TrainingSet | None, clock: Clock, trace: Trace) -> None:
         """Train the SVM of a point; there is none if there is no time for it."""
@@ -280,7 +273,7 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
             except KeyboardInterrupt:
                 clock.interrupted = True
 
-    def _set_point_selection(self, stop: StopReason, text: str, trace: Trace, *, interrupted: bool) -> None:
+    def _set_point_selection(self, stop: StopReason, text: str, trace: Trace, *, interrupted: bool = False) -> None:
         """Set ``selection_`` to that of the point in use."""
         point = self.path_.point(self.point_)
         without_features = self.path_.zero_objective - (point.objective - point.deviation_bound)
@@ -294,9 +287,6 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
             trace=trace,
             interrupted=interrupted,
         )
-
-    def _set_selection(self, selection: Selection) -> None:
-        self.selection_ = selection
 
     def _restore(self) -> None:
         """Check that the fitted attributes belong together, as after a fit; ValueError if not."""
@@ -314,17 +304,6 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
         if hasattr(self, "best_index_") and hasattr(self, "best_score_"):
             self.path_.point(self.best_index_)
 
-    def proof(self) -> str:
-        """What the certificate proves, as a sentence. It is about the training data, not about new data.
-
-        Returns
-        -------
-        str
-            How far the weights of the kernels may be from the best ones.
-        """
-        check_is_fitted(self)
-        return proof(self.selection_.certificate, self.fitted_features_.width)
-
     def at(self, number: int) -> Self:
         """A fitted copy at the first point of the path with at most a given number of features.
 
@@ -341,8 +320,7 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
             A copy of this estimator, fitted with the features of that point.
         """
         check_is_fitted(self)
-        if not check.is_integer(number):
-            raise ValueError(f"number must be an integer, got {number!r}")
+        check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
         index = self.path_.place(int(number))
         if self.max_features is not None and self.path_.n_features[index] > self.max_features:
             raise ValueError(f"number={number} is above max_features={self.max_features}: fit again with more")
@@ -359,10 +337,9 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
             f"{n_features:,} feature{'' if n_features == 1 else 's'} at p = {self.path_.p[index]:g}, from the path of "
             f"a fit that stopped with: {self.selection_.stop_reason}"
         )
-        stop = self.selection_.stop or StopReason.CONVERGED
-        fitted._set_point_selection(stop, text, trace, interrupted=clock.interrupted)
         if clock.interrupted:
             raise KeyboardInterrupt
+        fitted._set_point_selection(self.selection_.stop or StopReason.CONVERGED, text, trace)
         return fitted
 
     @available_if(lambda self: self.svm is not None)
@@ -387,32 +364,29 @@ class AlignmentPathClassifier(Described, ClassifierMixin, ColumnSelector):
         self._check_selected(columns)
         places = np.arange(inputs.size)
         new = sorted_columns_of(as_design(columns, keep=places).take(places))
-        laid_out = np.searchsorted(inputs, self._kernel_layout.columns(features))  # kernel by kernel, as in svm_
+        laid_out = np.searchsorted(inputs, self._layout.columns(features))  # kernel by kernel, as in svm_
         return self.svm_.decisions(new.take(laid_out))
 
     predict = available_if(lambda self: self.svm is not None)(LinearClassifier.predict)
 
     _chosen_by = "--features"
+    _candidates = "models"
 
     def _listing(self, label: Callable[[int], str]) -> Listing:
         listing = super()._listing(label)
-        ranked_by = "ranked by the weight of the feature's kernel"
-        return replace(listing, weight="kernel weight", ranked_by=ranked_by)
+        return replace(listing, weight="kernel weight", ranked_by="ranked by the weight of the feature's kernel")
 
     def _sentences(self) -> list[str]:
-        path, point, selection = self.path_, self.point_, self.selection_
+        point, selection = self.path_.point(self.point_), self.selection_
         return [
             f"stop reason: {selection.stop_reason}",
             f"certificate: {self.proof()}",
-            f"objective: {path.objective[point]:.6g}, at most {path.deviation_bound[point]:.2g} above its minimum",
+            f"objective: {point.objective:.6g}, at most {point.deviation_bound:.2g} above its minimum",
             f"cost: {rounded(selection.trace.passes)} passes over the data",
         ]
 
     def _score_sentence(self) -> str:
-        if not hasattr(self, "best_score_") or self.point_ != self.best_index_:
-            return ""
-        n_judged = np.count_nonzero(~np.isnan(self.cv_results_["mean_test_score"]))
-        return chosen_by(scoring_name(self.scoring), self.best_score_, f"the best of {n_judged:,} models")
+        return super()._score_sentence() if self.point_ == getattr(self, "best_index_", None) else ""
 
     def _origin(self) -> list[str]:
         return [f"C = {self.C_:g}; path: {self.path_}; p = {self.path_.p[self.point_]:g}"]

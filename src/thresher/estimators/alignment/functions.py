@@ -8,13 +8,17 @@ from numpy.typing import ArrayLike
 from thresher.data.input.validation import as_design, check_finite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
-from thresher.estimators.alignment.kernel_choice import KernelChoice
-from thresher.estimators.alignment.kernel_path import KernelPath, checked_path, formulation_of
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
+from thresher.estimators.alignment.kernel_path import (
+    KernelPath,
+    as_kernel_path,
+    formulation_of,
+    kernel_layout,
+    kernel_source,
+)
+from thresher.estimators.alignment.svm import targets_of
+from thresher.estimators.shared import FeatureEstimator, MatrixLike, check
 from thresher.families.alignment.path import follow
 from thresher.results import AlignmentPath
-from thresher.targets.classes import signs_of
 
 
 def alignments(
@@ -77,18 +81,11 @@ def alignments(
     X, y = checker._structured(X, reset=True, y=y)
     classes, codes = check.classes_of(y)
     weights = check.row_weights(sample_weight, None, codes, classes)
-    choice = KernelChoice(kernel, gamma, degree, coef0)
-    choice.layout()  # checked before X is read
+    layout = kernel_layout(kernel, gamma, degree, coef0, checker.n_features_in_)
     with Workers(count_workers(n_jobs)) as workers:
         design = as_design(X, workers, to_csc=True)
         check_finite(design.statistics(weights)[1], design, checker.fitted_features_.shown_name)
-        targets = targets_of(codes, classes.size)
-        return choice.source(design).aligned(targets, weights, None).values.mean(axis=0)
-
-
-def targets_of(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Labels +-1, (samples, 1) for two classes, else (samples, classes): each class against all others."""
-    return np.atleast_2d(signs_of(codes, n_classes)).T
+        return kernel_source(layout, gamma, design).aligned(targets_of(codes), weights, None).values.mean(axis=0)
 
 
 def alignment_path(
@@ -136,20 +133,18 @@ def alignment_path(
     >>> path.at(1).features, path.alignments.round(3)
     (array([0]), array([0.9  , 0.002, 0.   ]))
     """
-    spec = checked_path(path)
+    spec = as_kernel_path("path", path)
     if len(spec.lambda2s) > 1:
         raise ValueError(f"alignment_path needs one lambda2, got {spec!r}")
-    if not isinstance(exact, (bool, np.bool_)):
-        raise ValueError(f"exact must be True or False, got {exact!r}")
     classes, codes = check.classes_of(y)
     weights = check.row_weights(sample_weight, None, codes, classes)
-    targets = targets_of(codes, classes.size)
+    targets = targets_of(codes)
     alignments = [_alignment(matrix, place, targets, weights) for place, matrix in enumerate(kernels)]
     if not alignments:
         raise InvalidDataError("kernels is empty: pass at least one kernel matrix")
     exists = np.array([alignment is not None for alignment in alignments])
     a = np.array([alignment or 0.0 for alignment in alignments]) / weights.sum()
-    return follow(formulation_of(spec, spec.lambda2s[0], a, exact=bool(exact)), a, exists=exists)
+    return follow(formulation_of(spec, spec.lambda2s[0], a, exact=check.as_boolean("exact", exact)), a, exists=exists)
 
 
 def _alignment(given: ArrayLike, place: int, targets: np.ndarray, w: np.ndarray) -> float | None:

@@ -1,15 +1,26 @@
-"""KernelPath: the path of generalised lp-KTA to follow, as users describe it."""
+"""KernelPath, and the kernels, as users describe them: checked, and for the data of a fit."""
 
+import functools
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from thresher.estimators.shared import parameters as check
+from thresher.data.designs.base import Design
+from thresher.estimators.shared import check
 from thresher.families.alignment.divergences import DIVERGENCES, Divergence, GivenDivergence
 from thresher.families.alignment.formulation import LARGEST_EPS, Formulation, auto_lambda2, lambda2_to_begin_with
+from thresher.features.kernels.columns import LOOP_KINDS, ColumnKernel
+from thresher.features.kernels.sources import (
+    ColumnKernelSource,
+    KernelList,
+    KernelSource,
+    ListedKernelSource,
+    SameKernel,
+)
 from thresher.state import register
 
+ENTRY = "a tuple of the name of a kernel and its columns, for example ('rbf', [0, 3])"
 MOST_POINTS = 100_000  # of a path
 
 
@@ -62,14 +73,12 @@ class KernelPath:
     def __post_init__(self) -> None:
         if isinstance(self.lambda2, (list, tuple, np.ndarray)):
             object.__setattr__(self, "lambda2", tuple(self.lambda2))
-        if not self.lambda2s:
-            raise ValueError("lambda2 is an empty list: pass a number, 'auto' or a list of these")
-        _check_lambda("lambda1", self.lambda1)
+        check.ensure(self.lambda2s, "lambda2 is an empty list: pass a number, 'auto' or a list of these")
+        as_strength("lambda1", self.lambda1)
         for lambda2 in self.lambda2s:
-            _check_lambda("lambda2", lambda2)
-            if self.lambda1 == 0 and lambda2 == 0:
-                raise ValueError("lambda1 and lambda2 must not both be 0")
-        if check.positive("eps", self.eps) >= LARGEST_EPS:
+            as_strength("lambda2", lambda2)
+            check.ensure(self.lambda1 != 0 or lambda2 != 0, "lambda1 and lambda2 must not both be 0")
+        if check.as_positive("eps", self.eps) >= LARGEST_EPS:
             raise ValueError(
                 f"eps must be below 1/e = {LARGEST_EPS:.4f}, since larger weights may rise as p falls; got {self.eps!r}"
             )
@@ -79,12 +88,11 @@ class KernelPath:
             raise ValueError(f"predictor must be 0, 1 or 2, got {self.predictor!r}")
 
     def _check_norms(self) -> None:
-        start, end = check.positive("p_start", self.p_start), check.positive("p_end", self.p_end)
-        if end < 1.0:
-            raise ValueError(f"p_end must be at least 1, got {self.p_end!r}")
-        if start <= end:
-            raise ValueError(f"p_start must be above p_end={self.p_end!r}, got {self.p_start!r}")
-        if (start - end) / check.positive("step", self.step) > MOST_POINTS:
+        start = check.as_positive("p_start", self.p_start)
+        end = check.as_positive("p_end", self.p_end)
+        check.ensure(end >= 1.0, f"p_end must be at least 1, got {self.p_end!r}")
+        check.ensure(start > end, f"p_start must be above p_end={self.p_end!r}, got {self.p_start!r}")
+        if (start - end) / check.as_positive("step", self.step) > MOST_POINTS:
             raise ValueError(f"step={self.step!r} gives a path of more than {MOST_POINTS:,} points: use a larger step")
         if self.lambda1 == 0 and end == 1.0:
             raise ValueError("lambda1=0 needs p_end above 1: at p = 1 the problem has no solution; use p_end=1.01")
@@ -100,21 +108,19 @@ class KernelPath:
         return self.lambda2 if isinstance(self.lambda2, tuple) else (self.lambda2,)
 
 
-def _check_lambda(name: str, value: Any) -> None:
+def as_strength(name: str, value: Any) -> Any:
+    """A float that is not negative, or "auto"."""
     if isinstance(value, str) and value == "auto":
-        return
-    if not check.is_real(value):
-        raise ValueError(f"{name} must be 'auto' or a non-negative number, got {value!r}")
-    check.positive(name, value, zero=True)
+        return value
+    check.ensure(check.is_real(value), f"{name} must be 'auto' or a non-negative number, got {value!r}")
+    return check.as_non_negative(name, value)
 
 
-def checked_path(given: Any) -> KernelPath:
-    """The KernelPath of the parameter ``path``; ValueError if it is something else."""
-    if given is None:
-        return KernelPath()
-    if not isinstance(given, KernelPath):
-        raise ValueError(f"path must be None or a KernelPath, for example KernelPath(step=0.05); got {given!r}")
-    return given
+def as_kernel_path(name: str, value: Any) -> KernelPath:
+    """A KernelPath, by default ``KernelPath()``."""
+    if value is not None and not isinstance(value, KernelPath):
+        raise ValueError(f"{name} must be None or a KernelPath, for example KernelPath(step=0.05); got {value!r}")
+    return KernelPath() if value is None else value
 
 
 def divergence_of(given: Any) -> Divergence:
@@ -159,3 +165,64 @@ def formulation_of(
         predictor=int(path.predictor),
         exact=exact,
     )
+
+
+def kernel_layout(
+    kernel: Any, gamma: Any, degree: Any, coef0: Any, n_features: int | None = None
+) -> SameKernel | KernelList:
+    """The kernels that users describe, checked against the number of features if it is known."""
+    if isinstance(gamma, str):
+        check.one_of("gamma", gamma, ("scale",))
+    named = functools.partial(
+        ColumnKernel,
+        gamma=check.as_positive("gamma", gamma) if check.is_real(gamma) else None,
+        degree=check.as_integer("degree", degree),
+        coef0=check.as_non_negative("coef0", coef0),
+    )
+    if not isinstance(kernel, (list, tuple)):
+        return SameKernel(named(check.one_of("kernel", kernel, tuple(LOOP_KINDS))))
+    check.ensure(kernel, "kernel is an empty list: pass the name of a kernel, or a list of (kernel, columns)")
+    kernels, members = [], []
+    for place, entry in enumerate(kernel):
+        is_pair = isinstance(entry, (list, tuple)) and len(entry) == 2
+        check.ensure(is_pair, f"kernel[{place}] must be {ENTRY}, got {entry!r}")
+        kernels.append(named(check.one_of(f"the name in kernel[{place}]", entry[0], tuple(LOOP_KINDS))))
+        members.append(_columns_of_entry(entry[1], place, n_features))
+    begins = np.cumsum([0, *(columns.size for columns in members)])
+    return KernelList(tuple(kernels), begins, np.concatenate(members))
+
+
+def _columns_of_entry(given: Any, place: int, n_features: int | None) -> np.ndarray:
+    """The columns of an entry of the list, sorted."""
+    columns = np.atleast_1d(np.asarray(given))
+    if columns.ndim != 1 or not columns.size or columns.dtype.kind not in "iu":
+        raise ValueError(f"the columns of kernel[{place}] must be an integer or a list of integers, got {given!r}")
+    ids = np.unique(columns).astype(np.int64)
+    check.ensure(ids.size == columns.size, f"kernel[{place}] lists a column twice: {given!r}")
+    unknown = ids[(ids < 0) | (ids >= (np.inf if n_features is None else n_features))]
+    if unknown.size:
+        known = "columns are numbered from 0"
+        if n_features is not None:
+            known = f"X has {n_features} features, numbered from 0"
+        raise ValueError(f"kernel[{place}] has the column {unknown[0]}, which does not exist: {known}")
+    return ids
+
+
+def kernel_source(layout: SameKernel | KernelList, gamma: Any, design: Design) -> KernelSource:
+    """X with these kernels, each with a gamma of its own if ``gamma`` is an array."""
+    if isinstance(layout, KernelList):
+        count = len(layout.kernels)
+        return ListedKernelSource(design, layout, _given_gammas(gamma, count, f"kernel lists {count} kernels"))
+    gammas = _given_gammas(gamma, design.n_columns, f"X has {design.n_columns} features")
+    if gammas is not None:
+        gammas = gammas[design.ids_in_X(np.arange(design.width))]
+    return ColumnKernelSource(design, layout.kernel, gammas)
+
+
+def _given_gammas(gamma: Any, count: int, needed: str) -> np.ndarray | None:
+    """One gamma for each kernel, if ``gamma`` is an array."""
+    if isinstance(gamma, str) or check.is_real(gamma):
+        return None
+    gammas = check.penalties("gamma", gamma, (1,))
+    check.ensure(gammas.size == count, f"gamma has {gammas.size} values, but {needed}: pass one for each")
+    return gammas

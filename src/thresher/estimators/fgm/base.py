@@ -1,8 +1,12 @@
-"""The fit of all estimators that select by FGM: each is a feature map, and what users call its parameters."""
+"""The fit of all estimators that select by FGM, each of them a feature map; the choice of C and of variants."""
 
+import copy
+import functools
+import itertools
+import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -10,46 +14,74 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.input.scaling import SCALES
+from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
-from thresher.estimators.fgm.choice import Choice, Folds, values_of_C
 from thresher.estimators.fgm.sentences import proven, shortfalls
-from thresher.estimators.fgm.warm_start import Previous
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.cv_results import CV_RESULTS
-from thresher.estimators.shared.described import Described, chosen_by, scoring_name
-from thresher.estimators.shared.folds import held_out_parts
-from thresher.estimators.shared.linear import PathClassifier
-from thresher.estimators.shared.progress import Progress
-from thresher.estimators.shared.saved import INTEGER, REAL, Attribute
-from thresher.estimators.shared.scoring import fold_scorer
-from thresher.families.fgm.fit import select
-from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
-from thresher.features.base import FeatureMap, Features
+from thresher.estimators.shared import (
+    CV_RESULTS,
+    INTEGER,
+    REAL,
+    SEEN,
+    FoldScore,
+    LinearClassifier,
+    MatrixLike,
+    Progress,
+    check,
+    cv_results,
+    fold_score,
+    held_out_parts,
+)
+from thresher.families.fgm.fit import Starts, held_out_scores, select
+from thresher.families.fgm.spec import FitPlan, FitSpec
+from thresher.features.base import Earlier, FeatureMap, Features
 from thresher.features.samples import Base, Restrictions, Samples
 from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.named import as_loss, is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words
+from thresher.targets.base import Target
 from thresher.targets.classes import ClassLabels, ClassTarget
 
-SOLVERS = ("auto", "apg")
+CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the default
+CHOOSING_TIME = 0.5  # share of the time that choosing may take
+FIT_ANEW = "fit a new estimator or set warm_start=False"
+NUMBER_SHARES = (sys.float_info.min, 1.0)
+CANDIDATE_FACTORS = (1.0, sys.float_info.max)
+as_number = functools.partial(
+    check.count_or_ratio, ratios=NUMBER_SHARES, expected="None, an integer >= 1, a fraction in (0, 1]"
+)
+as_candidates = functools.partial(
+    check.count_or_ratio, ratios=CANDIDATE_FACTORS, expected="'auto', an integer >= 1 or a factor >= 1.0"
+)
 
 
-class FGMBase(Described, PathClassifier):
-    """A classifier that selects by FGM. Subclasses have the parameters read here, and ``_feature_map``."""
+class FGMBase(LinearClassifier):
+    """A classifier that selects by FGM. Subclasses have the parameters checked here, and ``_feature_map``.
 
-    loss: Any
-    per_class: bool
-    path_: Path
+    ``number_parameter`` is the constructor parameter with the number of features to select.
+    """
+
+    number_parameter = "n_features_to_select"
     fit_intercept: bool = True
     debias: bool = False
     solver: str = "auto"
     _chosen_by = "--features"
     _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
-    _saved: ClassVar[Mapping[str, Attribute]] = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
+    _saved: ClassVar = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
+    _checks: ClassVar = {
+        "C": check.either({None: None, "auto": "auto"}, check.as_positive),
+        "scale": check.SCALE,
+        "per_class": check.as_boolean,
+        "elimination": check.as_boolean,
+        "n_candidates": check.either({"auto": None}, as_candidates),
+        "features_per_turn": check.either({"auto": None}, check.as_integer),
+        "tol": check.as_non_negative,
+        "max_iter": check.as_integer,
+        "max_time": check.OPTIONAL_POSITIVE,
+        "solver": functools.partial(check.one_of, options=("auto", "apg")),
+        "verbose": check.as_verbosity,
+    }
 
     # what subclasses say
 
@@ -66,9 +98,10 @@ class FGMBase(Described, PathClassifier):
     def _fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, bags: ArrayLike | None = None) -> Self:
         """Select features of X and fit the model on them."""
         trace = Trace()
-        feature_map, spec, C = self._feature_map(), self._spec(trace), self._checked_C()
+        given = self._checked_options()
+        feature_map, spec = self._feature_map(), self._spec(given, trace)
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
-            previous = self._previous(X)
+            is_warm = self._is_warm(X)
             X, y = self._structured(X, reset=True, y=y, ensure_min_samples=2)
             restrictions = self._restrictions()
             feature_map.check(self.scale, restrictions)
@@ -83,31 +116,30 @@ class FGMBase(Described, PathClassifier):
             fingerprint = base.fingerprint
             del base  # its statistics of all columns take more memory than what the features need of them
             spec.wanted(features)  # raises now rather than after a choice
-            choice = self._choice(features, target, spec, C, trace)
-            features, plan = choice.features, spec.on(choice.features, target)
-            starts = None if previous is None else previous.starts(features, target)
+            features, C, results = self._choice(features, target, spec, given.C, trace)
+            plan = spec.on(features, target)
+            starts = self._starts(features, target) if is_warm else None
             progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.units.noun)
-            selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
-            progress.close(selection)
-        self._set(selection, features, target, plan, choice, fingerprint)
+            selection = select(features, target.problems(C), plan, trace, starts, progress)
+            progress.finish(selection)
+        self._set(selection, features, target, plan, C, results, fingerprint)
         return self
 
-    def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace) -> Choice:
-        """The features and the C of the fit."""
-        Cs = values_of_C(C, target)
+    def _choice(
+        self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace
+    ) -> tuple[Features, float, dict[str, Any] | None]:
+        """The features and the C of the fit, with the scores that they were chosen by."""
+        Cs = [target.default_C if C is None else C]
+        if C == "auto":
+            Cs = [target.default_C * factor for factor in CS]
         if len(Cs) == 1 and len(features.settings) == 1:
-            return Choice(features, Cs[0])
+            return features, Cs[0], None
         folds = held_out_parts(self.cv, target.strata, target.weights)
-        judge = target.score
+        judge: FoldScore = target.score
         if self.scoring is not None:
-            n_outputs, owner = target.labels.n_outputs, type(self).__name__
-            y = target.classes[target.codes]
-            score = fold_scorer(self.scoring, target.classes, y, n_outputs, folds, target.weights, owner)
-
-            def judge(scores: np.ndarray, test: np.ndarray) -> float:
-                return score(scores[:, 0] if n_outputs == 1 else scores, test)
-
-        return Folds(folds, target, trace, judge).chosen(features, Cs, spec)
+            owner = type(self).__name__
+            judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
+        return choose(features, target, spec, Cs, folds, judge, trace)
 
     def _set(
         self,
@@ -115,15 +147,18 @@ class FGMBase(Described, PathClassifier):
         features: Features,
         target: ClassTarget,
         plan: FitPlan,
-        choice: Choice,
+        C: float,
+        results: dict[str, Any] | None,
         fingerprint: dict,
     ) -> None:
         """The fitted attributes; a fit that Ctrl-C ended raises KeyboardInterrupt once they are set."""
-        self.classes_, self.C_, self.fingerprint_ = target.classes, choice.C, fingerprint
-        self.__dict__.pop("cv_results_", None)
-        if choice.results is not None:
-            self.cv_results_ = choice.results
-        self._set_selection(replace(selection, scale=features.scale))
+        self._forget(*SEEN)
+        self.classes_ = target.classes
+        self.C_ = C
+        self.fingerprint_ = fingerprint
+        if results is not None:
+            self.cv_results_ = results
+        self.selection_ = replace(selection, scale=features.scale)
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
@@ -133,83 +168,37 @@ class FGMBase(Described, PathClassifier):
 
     # what is asked of parameters
 
-    def _checked_options(self) -> None:
-        """Raise ValueError for parameters that can be found invalid without the data."""
-        self._checked_C()
-        self._spec(Trace())
-
-    def _spec(self, trace: Trace) -> FitSpec:
-        """The parameters that can be validated without the data; ValueError if one of them is invalid."""
+    def _checked_options(self) -> Any:
+        given = super()._checked_options()
         as_loss(self.loss)
-        check.one_of("scale", self.scale, SCALES)
-        check.boolean("per_class", self.per_class)
-        check.boolean("elimination", self.elimination)
-        check.one_of("solver", self.solver, SOLVERS)
-        if not callable(self.verbose):
-            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
-        spec = FitSpec(
-            number=self._number(),
-            elimination=bool(self.elimination),
-            n_candidates=self._checked_candidates(),
-            features_per_turn=check.unless_auto("features_per_turn", self.features_per_turn, check.integer),
-            tol=check.positive("tol", self.tol, zero=True),
+        feature_map = self._feature_map()
+        needs = feature_map.needs_elimination
+        if needs and not given.elimination:
+            raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (omit --no-elimination)")
+        if needs and getattr(given, self.number_parameter) is None:
+            raise ValueError(f"{needs} needs a number of features: set {self.number_parameter} (--features)")
+        check.ensure(
+            given.solver != "apg" or not given.elimination,
+            'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False',
+        )
+        feature_map.check(self.scale, Restrictions())
+        return given
+
+    def _spec(self, given: Any, trace: Trace) -> FitSpec:
+        """How the fit is wanted, by the checked parameters."""
+        return FitSpec(
+            number=getattr(given, self.number_parameter),
+            elimination=given.elimination,
+            n_candidates=given.n_candidates,
+            features_per_turn=given.features_per_turn,
+            tol=given.tol,
             inner_tol=self._inner_tol,
-            max_turns=check.integer("max_iter", self.max_iter),
-            deadline=None if self.max_time is None else trace.begun + check.positive("max_time", self.max_time),
+            max_turns=given.max_iter,
+            deadline=None if given.max_time is None else self._deadline(trace),
             debias=bool(self.debias),
-            literal=self.solver == "apg",
+            literal=given.solver == "apg",
             parameter=self.number_parameter,
         )
-        self._check_together(spec)
-        return spec
-
-    def _check_together(self, spec: FitSpec) -> None:
-        """Raise ValueError for parameters that do not go together."""
-        needs = self._feature_map().needs_elimination
-        if needs and not spec.elimination:
-            raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (no --growth-alone)")
-        if needs and spec.number is None:
-            raise ValueError(f"{needs} needs a number of features: set {self.number_parameter} (--features)")
-        if spec.literal and spec.elimination:
-            raise ValueError(
-                'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False'
-            )
-        self._feature_map().check(self.scale, Restrictions())
-
-    def _number(self) -> float | str | None:
-        """The number of features as a number of Python, None or "all"; ValueError for anything else."""
-        value = getattr(self, self.number_parameter)
-        if value is None:
-            return None
-        if check.is_integer(value) and value >= 1:
-            return int(value)
-        if check.is_real(value) and not check.is_integer(value) and 0 < value <= 1:
-            return float(value)
-        if isinstance(value, str) and value == ALL and self._selects_all:
-            return ALL
-        also = ' or "all" (of measures)' if self._selects_all else ""
-        raise ValueError(
-            f"{self.number_parameter} must be None, an integer >= 1, a fraction in (0, 1]{also}, got {value!r}"
-        )
-
-    _selects_all: ClassVar[bool] = False  # whether the number may be "all"
-
-    def _checked_candidates(self) -> float | None:
-        """``n_candidates`` as an integer, a factor, or None for "auto"."""
-        value = self.n_candidates
-        if isinstance(value, str) and value == "auto":
-            return None
-        if check.is_integer(value) and value >= 1:
-            return int(value)
-        if check.is_real(value) and not check.is_integer(value) and 1.0 <= value < np.inf:
-            return float(value)
-        raise ValueError(f"n_candidates must be 'auto', an integer >= 1 or a factor >= 1.0, got {value!r}")
-
-    def _checked_C(self) -> float | str | None:
-        """C as a float, "auto", or None for that of the loss."""
-        if self.C is None or (isinstance(self.C, str) and self.C == "auto"):
-            return self.C
-        return check.positive("C", self.C)
 
     def _target(self, samples: Samples) -> ClassTarget:
         """What is predicted, with the loss."""
@@ -219,13 +208,61 @@ class FGMBase(Described, PathClassifier):
         per_class = bool(self.per_class) and classes.size > 2
         return ClassTarget(classes, codes, weights, self._loss, bool(self.fit_intercept), per_class)
 
-    def _previous(self, X: MatrixLike) -> Previous | None:
-        """The last fit if this one starts from it; checked before anything is overwritten."""
+    def _is_warm(self, X: MatrixLike) -> bool:
+        """Whether the fit starts from the last one; ValueError if X has another number of columns than that saw."""
         if not (self.warm_start and hasattr(self, "selection_")):
+            return False
+        n_columns = count_columns(X)
+        if n_columns != self.n_features_in_:
+            raise ValueError(
+                f"warm_start=True, but X has {n_columns} features and the last fit saw {self.n_features_in_}: "
+                + FIT_ANEW
+            )
+        return True
+
+    def _starts(self, features: Features, target: ClassTarget) -> Starts | None:
+        """Where each problem starts: from the features and weights of the last fit; None if it selected others."""
+        selection, labels = self.selection_, ClassLabels(self.classes_)
+        known: Any = selection.fitted_features
+        if not features.continues(known):
             return None
-        return Previous(self.selection_, self.n_features_in_, ClassLabels(self.classes_)).seen(X)
+        check.ensure(
+            target.labels.n_outputs == labels.n_outputs,
+            f"warm_start=True, but y has {target.labels} and the last fit saw {labels}: {FIT_ANEW}",
+        )
+
+        def starts(most: int | None) -> list[Earlier]:
+            units, weights = features.start(selection, most)
+            return target.by_model(units, weights, grouped=features.units.grouped)
+
+        return starts
 
     # what a fitted model says
+
+    @property
+    def path_(self) -> Path:
+        """Models with other numbers of features."""
+        return self.selection_.path
+
+    def at(self, number: int) -> Self:
+        """A fitted copy with a given number of features, taken from ``path_``: nothing is refitted, X is not needed.
+
+        Parameters
+        ----------
+        number : int
+            Number of features; one of ``path_.numbers``.
+
+        Returns
+        -------
+        self
+            A copy of this estimator, fitted with exactly this number of features.
+        """
+        check_is_fitted(self)
+        check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
+        fitted = copy.copy(self)
+        setattr(fitted, self.number_parameter, int(number))
+        fitted.selection_ = self.selection_.at(int(number))
+        return fitted
 
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
@@ -252,14 +289,13 @@ class FGMBase(Described, PathClassifier):
         note = words.little_gained(self._loss, certificate.pick_objective, certificate.at_zero)
         return [note] if note else []
 
-    def _score_sentence(self) -> str:
-        if not hasattr(self, "cv_results_"):
-            return ""
-        params, means = self.cv_results_["params"], self.cv_results_["mean_test_score"]
-        name = self._loss.title if self._loss.judges else "accuracy"
-        name = name if self.scoring is None else scoring_name(self.scoring)
-        tried = f"{len(params)} values of C" if len(params[0]) == 1 else f"{len(params)} pairs of sigma and C"
-        return chosen_by(name, float(means.max()), f"the best of {tried}")
+    @property
+    def _score_name(self) -> str:
+        return self.scoring or (self._loss.title if self._loss.judges else "accuracy")
+
+    @property
+    def _candidates(self) -> str:
+        return "values of C" if len(self.cv_results_["params"][0]) == 1 else "pairs of sigma and C"
 
     def _origin(self) -> list[str]:
         numbers = format_ranges(self.path_.numbers)
@@ -284,3 +320,51 @@ class FGMBase(Described, PathClassifier):
 def has_probabilities(estimator: FGMBase) -> bool:
     """Whether scores are log odds."""
     return is_logistic(estimator.loss)
+
+
+def choose(
+    features: Features,
+    target: Target,
+    spec: FitSpec,
+    Cs: Sequence[float],
+    folds: Sequence[np.ndarray],
+    judge: FoldScore,
+    trace: Trace,
+) -> tuple[Features, float, dict[str, Any]]:
+    """The variant of the features and the C with the best mean score on samples that are held out.
+
+    Of candidates with equal scores the last variant is chosen, then the smallest C.
+    """
+    target.check_folds(folds)
+    settings, tables = features.settings, []
+    for number, setting in enumerate(settings):
+        variant = features.varied(setting)
+        plan = spec.on(variant, target)
+        if spec.deadline is not None:
+            share = CHOOSING_TIME * (number + 1) / len(settings)
+            plan = plan.until(trace.begun + share * (spec.deadline - trace.begun))
+        tables.append(np.empty((len(folds), len(Cs))))
+        for fold, value, scores in scores_on_folds(variant, target, plan, Cs, folds, trace):
+            tables[-1][fold, value] = judge(scores, folds[fold])
+    table = np.stack(tables, axis=1)  # (folds, variants, Cs)
+    means = table.mean(axis=0)
+    places = itertools.product(range(len(settings)), range(len(Cs)))
+    best, value = max(places, key=lambda place: (means[place], place[0], -place[1]))
+    if best < len(settings) - 1:  # made anew: what each has computed was not kept
+        variant = features.varied(settings[best])
+    params = [setting | {"C": C} for setting in settings for C in Cs]
+    return variant, Cs[value], cv_results(params, table.reshape(len(folds), -1))
+
+
+def scores_on_folds(
+    features: Features, target: Target, plan: FitPlan, Cs: Sequence[float], folds: Sequence[np.ndarray], trace: Trace
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """(fold, place of a C, scores of all samples without those of the fold), all from the same scans."""
+    problems, excluded = [], []
+    for test in folds:
+        for C in Cs:
+            problems += target.problems(C, held_out=test)
+        excluded += [features.barred(test)] * (len(Cs) * target.n_models)
+    found = held_out_scores(features, problems, plan, trace, excluded)
+    for fold, value in itertools.product(range(len(folds)), range(len(Cs))):
+        yield fold, value, np.hstack([next(found) for _ in range(target.n_models)])

@@ -1,20 +1,22 @@
 """FGMClassifier: the feature generating machine as a scikit-learn estimator."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from thresher.estimators.fgm.base import FGMBase, has_probabilities
-from thresher.estimators.fgm.restrictions import restrictions_of
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.linear import probabilities
-from thresher.estimators.shared.selector import ColumnSelector
-from thresher.families.fgm.spec import ALL, FitSpec
+from thresher.errors import did_you_mean
+from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
+from thresher.estimators.shared import ColumnSelector, MatrixLike, check, probabilities
+from thresher.families.fgm.spec import ALL
 from thresher.features.base import FeatureMap
 from thresher.features.columns import Columns
 from thresher.features.fitted import FittedFeatures
+from thresher.features.fitted_columns import ColumnFeatures
+from thresher.features.groups.spec import grouping
 from thresher.features.known import WORDS, as_feature_map
 from thresher.features.samples import Restrictions
 from thresher.optim.measures.base import Measure
@@ -22,6 +24,8 @@ from thresher.optim.problems.loss import Loss
 from thresher.results import counted
 
 GROUPS_SHOWN = 50
+NUMBERS = 'None, an integer >= 1, a fraction in (0, 1] or "all" (of measures)'
+as_number_or_all = functools.partial(as_number, expected=NUMBERS)
 
 
 class FGMClassifier(ColumnSelector, FGMBase):
@@ -171,7 +175,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
     array([ 539,  615, 1021, 1272, 1697])
     """
 
-    _selects_all = True
+    _checks = FGMBase._checks | {"n_features_to_select": check.either({None: None, ALL: ALL}, as_number_or_all)}
 
     def __init__(
         self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
@@ -184,30 +188,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
-        self.n_features_to_select = n_features_to_select
-        self.C = C
-        self.cv = cv
-        self.scoring = scoring
-        self.loss = loss
-        self.feature_map = feature_map
-        self.groups = groups
-        self.per_class = per_class
-        self.elimination = elimination
-        self.n_candidates = n_candidates
-        self.features_per_turn = features_per_turn
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.scale = scale
-        self.fit_intercept = fit_intercept
-        self.always_include = always_include
-        self.exclude = exclude
-        self.debias = debias
-        self.solver = solver
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select features of X and fit the model on them.
@@ -270,10 +251,10 @@ class FGMClassifier(ColumnSelector, FGMBase):
     def _restrictions(self) -> Restrictions:
         return restrictions_of(self.always_include, self.exclude, self.groups, self._columns)
 
-    def _check_together(self, spec: FitSpec) -> None:
-        super()._check_together(spec)
-        if spec.number != ALL:
-            return
+    def _checked_options(self) -> Any:
+        given = super()._checked_options()
+        if given.n_features_to_select != ALL:
+            return given
         if not self._loss.selects_all:
             raise ValueError(
                 f'n_features_to_select="all" is for measures; with loss={self.loss!r} use scikit-learn\'s LinearSVC or '
@@ -286,6 +267,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
                 )
         if not isinstance(self._feature_map(), Columns):
             raise ValueError(f'n_features_to_select="all" needs feature_map="columns", got {self.feature_map!r}')
+        return given
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -293,3 +275,42 @@ class FGMClassifier(ColumnSelector, FGMBase):
         known = isinstance(given, FeatureMap) or (isinstance(given, str) and given in WORDS)
         tags.input_tags.positive_only = known and as_feature_map(given).positive_only
         return tags
+
+
+def restrictions_of(always_include: Any, exclude: Any, groups: Any, columns: ColumnFeatures) -> Restrictions:
+    """The Restrictions on columns of X, or on ``groups`` of them, that users describe by names, numbers or labels."""
+    labels: Any = columns.column_names
+    numbered = functools.partial(
+        check.column_numbers,
+        n_features=columns.n_columns,
+        places=None if labels is None else {label: number for number, label in enumerate(labels.tolist())},
+    )
+    given, noun, count = None, "column", columns.n_columns
+    if groups is not None:
+        given = grouping(groups, count, numbered, columns.shown_name)
+        labels = given.labels
+        noun, count = "group", labels.size
+        numbered = functools.partial(group_numbers, labels=labels)
+    forced = numbered("always_include", always_include)
+    excluded = np.unique(numbered("exclude", exclude))
+    both = forced[np.isin(forced, excluded)]
+    if both.size:
+        first = int(both[0])
+        name = first if labels is None else labels[first : first + 1].tolist()[0]
+        raise ValueError(f"{noun} {name!r} is in always_include and in exclude: remove it from one of them")
+    check.ensure(
+        excluded.size < count, f"exclude names all {count} {noun}s of X: at least one must be left to select from"
+    )
+    return Restrictions(forced, excluded, given)
+
+
+def group_numbers(name: str, value: Any, labels: np.ndarray) -> np.ndarray:
+    """Labels of groups as unique numbers in the order given."""
+    places = {label: number for number, label in enumerate(labels.tolist())}
+    given = [] if value is None else np.atleast_1d(np.asarray(value, dtype=object)).tolist()
+    missing = next((label for label in given if label not in places), None)
+    if missing is not None:
+        raise ValueError(
+            f"{name} contains {missing!r}, which is not the label of a group{did_you_mean(missing, places)}"
+        )
+    return np.array(list(dict.fromkeys(places[label] for label in given)), dtype=np.int64)

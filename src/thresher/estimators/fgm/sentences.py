@@ -1,4 +1,4 @@
-"""What a fit could not do as asked for, and what the certificate of one proves, in words."""
+"""Messages on a selection of fewer features than requested, and what a certificate proves, in words."""
 
 from typing import Any
 

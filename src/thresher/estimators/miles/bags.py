@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from sklearn.utils.validation import column_or_1d
 
 from thresher.features.instances.bags import grouped
 from thresher.optim.measures.base import Measure
+
+NOT_PASSED: Any = object()  # what ``bags`` is then
 
 
 def bag_scorer(metric: str | Callable[..., float] | Measure) -> "BagScorer":
@@ -44,15 +45,6 @@ def bag_scorer(metric: str | Callable[..., float] | Measure) -> "BagScorer":
     return BagScorer(metric)
 
 
-class _Unset(Enum):
-    """What ``bags`` is where nobody passed it."""
-
-    UNSET = "not passed"
-
-
-UNSET = _Unset.UNSET
-
-
 class BagScorer:
     """See ``bag_scorer``.
 
@@ -72,9 +64,9 @@ class BagScorer:
         else:
             self.scorer = metrics.get_scorer(metric) if isinstance(metric, str) else metrics.make_scorer(metric)
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike, bags: ArrayLike | _Unset | None = UNSET) -> float:
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, bags: ArrayLike | None = NOT_PASSED) -> float:
         """The score of an estimator whose ``predict`` takes ``bags``; with None each row is a bag."""
-        if isinstance(bags, _Unset):  # rows would be scored in place of bags, and nobody would notice
+        if bags is NOT_PASSED:  # rows would be scored in place of bags, and nobody would notice
             raise ValueError(
                 f"{self!r} received no bags: call sklearn.set_config(enable_metadata_routing=True) and pass "
                 "params={'bags': bags}, or bags=bags to the fit of a search"
@@ -93,15 +85,12 @@ class BagScorer:
         return f"bag_scorer({self.metric!r})"
 
 
-def _has(name: str) -> Callable[[Any], bool]:
-    return lambda self: hasattr(self.estimator, name)
-
-
 class OfBags(ClassifierMixin, BaseEstimator):
     """An estimator with the bags of the X that it will be asked about, for scorers that know of no bags."""
 
     def __init__(self, estimator: Any = None, bags: Any = None):
-        self.estimator, self.bags = estimator, bags
+        self.estimator = estimator
+        self.bags = bags
 
     @property
     def classes_(self) -> np.ndarray:
@@ -112,12 +101,12 @@ class OfBags(ClassifierMixin, BaseEstimator):
         """Labels of the bags."""
         return self.estimator.predict(X, bags=self.bags)
 
-    @available_if(_has("decision_function"))
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the bags."""
         return self.estimator.decision_function(X, bags=self.bags)
 
-    @available_if(_has("predict_proba"))
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the bags."""
         return self.estimator.predict_proba(X, bags=self.bags)

@@ -1,1 +1,51 @@
-"""What estimators share: validation of parameters, labels and X, prediction, progress."""
+"""What estimators share: validation of parameters, labels and X, prediction, cross-validation, progress."""
+
+from thresher.estimators.shared import parameters as check
+from thresher.estimators.shared.base import (
+    INTEGER,
+    REAL,
+    SEEN,
+    Attribute,
+    FeatureEstimator,
+    MatrixLike,
+)
+from thresher.estimators.shared.cross_validation import (
+    CV_RESULTS,
+    FoldScore,
+    PrecomputedScores,
+    cv_results,
+    fold_score,
+    held_out_parts,
+)
+from thresher.estimators.shared.progress import (
+    JudgeProgress,
+    PointProgress,
+    Progress,
+    StepProgress,
+    StreamProgress,
+)
+from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier, probabilities
+
+__all__ = [
+    "CV_RESULTS",
+    "INTEGER",
+    "REAL",
+    "SEEN",
+    "Attribute",
+    "ColumnSelector",
+    "FeatureEstimator",
+    "FoldScore",
+    "JudgeProgress",
+    "LinearClassifier",
+    "MatrixLike",
+    "PointProgress",
+    "PrecomputedScores",
+    "Progress",
+    "StepProgress",
+    "StreamProgress",
+    "check",
+    "cv_results",
+    "fold_score",
+    "held_out_parts",
+    "probabilities",
+]

@@ -1,35 +1,80 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns, check_given, checked_sparse
 from thresher.data.workers import Workers, count_workers
-from thresher.estimators.shared.saved import Attribute
+from thresher.estimators.shared.parameters import Check
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
-from thresher.results import Selection
+from thresher.results import Selection, Trace, rounded
+from thresher.results.description import Description, Listing
+from thresher.results.words import proof
+from thresher.state import ArrayReader, ArrayWriter, integer, real
 
-FLOATS = (np.float64, np.float32)
+FLOAT_DTYPES = (np.float64, np.float32)
+CERTIFICATE_FACTS = ("objective", "lower_bound", "gap", "pick_objective", "pick_bound", "pick_gap", "at_zero")
+NO_STATISTICS = "the file, of an earlier version, has no standard deviations of columns; fit again for importance"
+SEEN = ("n_features_in_", "feature_names_in_")  # what is known of X before a fit
 
 MatrixLike = Any  # X as users pass it: array-like, sparse matrix, data frame or Design; validated here
 
 
-class FeatureEstimator(BaseEstimator):
+class Attribute(NamedTuple):
+    """How a fitted attribute is written to a model file and read from it.
+
+    ``put(writer, name, value)`` returns a part of a document; ``get(reader, part, name, estimator)`` returns the value.
+    The estimator then has its parameters, features, target and selection, and the attributes before this one.
+    """
+
+    put: Callable[[ArrayWriter, str, Any], Any]
+    get: Callable[[ArrayReader, Any, str, Any], Any]
+    optional: bool = False  # whether it may be missing
+
+
+REAL = Attribute(lambda writer, name, value: float(value), lambda reader, part, name, estimator: real(part, name))
+INTEGER = Attribute(lambda writer, name, value: int(value), lambda reader, part, name, estimator: integer(part, name))
+
+
+class FeatureEstimator(TransformerMixin, BaseEstimator):
     """An estimator that selects features; ``fit`` sets ``selection_``."""
 
+    classes_: np.ndarray
     n_features_in_: int
     selection_: Selection
+    _checks: ClassVar[Mapping[str, Check]] = {}  # of parameters, each on its own
     _saved: ClassVar[Mapping[str, Attribute]] = {}  # fitted attributes that model files have besides the selection
     _proven: ClassVar[bool] = True  # whether the selection has a certificate
     _linear: ClassVar[bool] = True  # whether weights are coefficients: with many classes one for each
+    _loss: Any = None  # what was minimised, if it is a loss or a measure of users
+    _chosen_by: str | None = None  # the option of commands that chooses a model of the path
+    _why_no_importance = NO_STATISTICS
+
+    def _store(self, arguments: dict[str, Any]) -> None:
+        """Keep the parameters as they were given: ``arguments`` are the ``locals()`` of ``__init__``."""
+        self.__dict__.update({name: value for name, value in arguments.items() if name != "self"})
+
+    def _checked_options(self) -> Any:
+        """The parameters of ``_checks`` as a fit uses them; ValueError if one is invalid, whatever the data are."""
+        return SimpleNamespace(**{name: check(name, getattr(self, name)) for name, check in self._checks.items()})
+
+    def _deadline(self, trace: Trace) -> float:
+        """When to stop, on the clock of ``time.perf_counter``."""
+        return np.inf if self.max_time is None else trace.begun + float(self.max_time)
+
+    def _forget(self, *but: str) -> None:
+        """Remove the fitted attributes, except for some."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in but]:
+            delattr(self, name)
 
     def _takes(self, fitted: FittedFeatures | None) -> bool:
         """Whether a model file may have these features; None: they follow from the parameters."""
@@ -41,8 +86,7 @@ class FeatureEstimator(BaseEstimator):
     @property
     def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for; known once ``fit`` has seen X."""
-        selection = getattr(self, "selection_", None)
-        known: Any = None if selection is None else selection.fitted_features
+        known: Any = getattr(getattr(self, "selection_", None), "fitted_features", None)
         return self._columns if known is None else known
 
     @property
@@ -70,7 +114,7 @@ class FeatureEstimator(BaseEstimator):
         """
         return self._checked(X)
 
-    def _checked(self, X: MatrixLike, dtype: Any = FLOATS) -> Any:
+    def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES) -> Any:
         check_is_fitted(self)
         return self._structured(X, reset=False, dtype=dtype)
 
@@ -80,7 +124,7 @@ class FeatureEstimator(BaseEstimator):
         inputs = fitted.inputs(self.selection_.features)
         check_columns(columns, lambda place: fitted.shown_name(int(inputs[place])))
 
-    def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOATS, **options: Any) -> Any:
+    def _structured(self, X: MatrixLike, *, reset: bool, dtype: Any = FLOAT_DTYPES, **options: Any) -> Any:
         """X as a float array or a valid CSR or CSC matrix, perhaps not finite; with ``y`` in the options (X, labels).
 
         The number and names of columns must be those seen in fit, unless columns are identified by number only. A
@@ -113,10 +157,121 @@ class FeatureEstimator(BaseEstimator):
         check_consistent_length(X, y)
         return X, y
 
+    # what a fitted model says of itself
+
+    def describe(self, label: Callable[[int], str] | None = None) -> Description:
+        """What the fitted model says of itself: what was selected, why the fit ended, what is proven.
+
+        Parameters
+        ----------
+        label : callable, default=None
+            Names a column of X by its number; None: the names of the data frame fitted on, or x0, x1, ...
+
+        Returns
+        -------
+        Description
+            Values, sentences and a table; ``facts`` are JSON-serializable.
+        """
+        check_is_fitted(self)
+        if label is None:
+            names = getattr(self, "feature_names_in_", None)
+            label = (lambda j: f"x{j}") if names is None else (lambda j: str(names[j]))
+        listing = self._listing(label)
+        return Description(
+            listing,
+            self.classes_.tolist(),
+            self._sentences(),
+            self._score_sentence(),
+            self._origin(),
+            self._facts(listing),
+        )
+
+    def proof(self) -> str:
+        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+
+        Returns
+        -------
+        str
+            How much of the training objective another model of the same kind could still take off.
+        """
+        check_is_fitted(self)
+        return proof(self.selection_.certificate, self.fitted_features_.width)
+
+    def _listing(self, label: Callable[[int], str]) -> Listing:
+        """What was selected."""
+        return self.fitted_features_.listing(self.selection_, label, self._why_no_importance)
+
+    def _sentences(self) -> list[str]:
+        """Why the fit ended, and what is proven."""
+        selection, certificate = self.selection_, self.selection_.certificate
+        lines = [f"stop reason: {selection.stop_reason}"]
+        if certificate is None:
+            return lines
+        lines.append(f"certificate: {self.proof()}")
+        lines.append(
+            f"training objective: {certificate.pick_objective:.6g} with these features, {certificate.at_zero:.6g} "
+            f"without features; lower bound {certificate.pick_bound:.6g}"
+        )
+        lines += self._notes()
+        return [*lines, f"cost: {rounded(selection.trace.passes)} passes over the data; scale: {selection.scale}"]
+
+    def _notes(self) -> list[str]:
+        """What else is to be said of the certificate."""
+        return []
+
+    def _score_sentence(self) -> str:
+        """The score that a model was chosen by, and that it is no estimate for new data; empty: there is none."""
+        if not hasattr(self, "cv_results_"):
+            return ""
+        name = self._score_name if isinstance(self._score_name, str) else "score"
+        means = self.cv_results_["mean_test_score"]
+        return (
+            f"cross-validation: {name} {np.nanmax(means):.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} "
+            f"{self._candidates}. It was chosen by this score, which is therefore too high: not\nan estimate for new "
+            "data. For one, score samples that were not in the training data (thresher predict)."
+        )
+
+    @property
+    def _score_name(self) -> Any:
+        """The score that cross-validation maximises: its name, or a callable."""
+        return self.scoring
+
+    @property
+    def _candidates(self) -> str:
+        """What cross-validation chooses from."""
+        return "points"
+
+    def _origin(self) -> list[str]:
+        """How the model was fitted."""
+        return []
+
+    def _facts(self, listing: Listing) -> dict[str, Any]:
+        """All that is said, as JSON-serializable values."""
+        selection, certificate = self.selection_, self.selection_.certificate
+        bounds = None if certificate is None else {name: getattr(certificate, name) for name in CERTIFICATE_FACTS}
+        return {
+            "n_features": listing.size,
+            "n_features_in": self.n_features_in_,
+            "classes": self.classes_,
+            "intercept": selection.intercept,
+            "ranked_by": "weight" if listing.importance is None or listing.details is not None else "importance",
+            "stop_reason": selection.stop_reason,
+            "scale": selection.scale,
+            "certificate": bounds,
+            "proof": None if certificate is None else self.proof(),
+            "passes": selection.trace.passes,
+            **self._own_facts(),
+        }
+
+    def _own_facts(self) -> dict[str, Any]:
+        """Those that only this kind of model has."""
+        return {}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,8 +1,9 @@
 """Validation of constructor parameters, labels and weights: clear errors before any work is done."""
 
+import functools
 import numbers
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,19 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from thresher.data.input.scaling import SCALES
 from thresher.errors import ContinuousLabelsWarning, InvalidDataError, did_you_mean
+
+Check = Callable[[str, Any], Any]  # of (name, value): the value as a fit uses it; ValueError if it is invalid
 
 SMALLEST, LARGEST = 1e-60, 1e60
 MANY_CLASSES, CONTINUOUS_SHARE = 20, 0.1  # more classes than both, as a share of the samples, look continuous
-# the documentation of this parameter in every estimator; a test compares
-N_JOBS = """
-    n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
-"""
+
+
+def ensure(valid: object, message: str) -> None:
+    """Raise ValueError with ``message`` unless ``valid``."""
+    if not valid:
+        raise ValueError(message)
 
 
 def is_integer(value: Any) -> bool:
@@ -32,38 +36,66 @@ def is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def integer(name: str, value: Any, least: int = 1) -> int:
-    """``value`` as an int, or an error that names the parameter."""
+def as_integer(name: str, value: Any, least: int = 1, most: float = np.inf) -> int:
+    """``value`` as an int from ``least`` to ``most``."""
     if not is_integer(value) or value < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most}, got {value!r}")
     return int(value)
 
 
-def boolean(name: str, value: Any) -> bool:
-    """``value`` as a bool, or an error that names the parameter."""
+def as_boolean(name: str, value: Any) -> bool:
+    """``value`` as a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
-def unless_auto(name: str, value: Any, checked: Callable[[str, Any], Any]) -> Any:
-    """None for "auto", else ``checked(name, value)``."""
-    return None if isinstance(value, str) and value == "auto" else checked(name, value)
-
-
-def positive(name: str, value: Any, *, zero: bool = False) -> float:
-    """``value`` as a float above zero (or zero), or an error that names the parameter."""
+def as_positive(name: str, value: Any, *, zero: bool = False) -> float:
+    """``value`` as a finite float above zero or, with ``zero``, not below it."""
     finite = is_real(value) and np.isfinite(value)
     if not finite or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, got {value!r}")
     return float(value)
 
 
-def fraction(name: str, value: Any) -> float:
+def as_non_negative(name: str, value: Any) -> float:
+    """``value`` as a finite float that is not below zero."""
+    return as_positive(name, value, zero=True)
+
+
+def as_fraction(name: str, value: Any) -> float:
     """``value`` as a float between 0 and 1, both excluded."""
-    if not 0.0 < positive(name, value) < 1.0:
+    if as_positive(name, value) >= 1.0:
         raise ValueError(f"{name} must be between 0 and 1 (exclusive), got {value!r}")
     return float(value)
+
+
+def as_verbosity(name: str, value: Any) -> Any:
+    """``value`` if it is a callable or an integer that is not negative; a bool counts as one."""
+    if not callable(value) and not (isinstance(value, numbers.Integral) and int(value) >= 0):
+        raise ValueError(f"{name} must be 0, 1, 2 or a callable, got {value!r}")
+    return value
+
+
+def count_or_ratio(name: str, value: Any, ratios: tuple[float, float], expected: str) -> float:
+    """An integer of at least 1 as an int, or a float between ``ratios``; errors say what is ``expected``."""
+    if is_integer(value) and value >= 1:
+        return int(value)
+    if is_real(value) and not is_integer(value) and ratios[0] <= value <= ratios[1]:
+        return float(value)
+    raise ValueError(f"{name} must be {expected}, got {value!r}")
+
+
+def either(words: Mapping[str | None, Any], check: Check) -> Check:
+    """The check of a parameter that may also be None or a word, which stands for a value of ``words``."""
+
+    def checked(name: str, value: Any) -> Any:
+        is_word = (value is None or isinstance(value, str)) and value in words
+        return words[value] if is_word else check(name, value)
+
+    return checked
 
 
 def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:
@@ -80,33 +112,39 @@ def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:
     return strengths
 
 
+def as_penalty(name: str, value: Any) -> float:
+    """``value`` as a positive float whose square and inverse do not overflow."""
+    return float(penalties(name, value, (0,)))
+
+
 def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
-    """``value`` if it is one of ``options``, or an error that lists them."""
+    """``value`` if it is one of ``options``, which an error lists."""
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
     return value
 
 
-def column_numbers(name: str, value: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """Column numbers or, for a data frame, names, as unique int64 numbers in the order given."""
+OPTIONAL_POSITIVE = either({None: None}, as_positive)
+SCALE = functools.partial(one_of, options=SCALES)
+
+
+def column_numbers(name: str, value: Any, n_features: int, places: Mapping[str, int] | None) -> np.ndarray:
+    """Column numbers or names as unique int64 numbers in the order given; ``places`` has the number of each name."""
     if value is None:
         return np.zeros(0, dtype=np.int64)
-    given = np.atleast_1d(np.asarray(value))
-    if given.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if given.dtype.kind in "UO" and all(isinstance(entry, str) for entry in given.tolist()):
-        if names is None:
+    entries = [value] if isinstance(value, str) or np.ndim(value) == 0 else list(value)
+    known = [(places or {}).get(entry, entry) if isinstance(entry, str) else entry for entry in entries]
+    unknown = next((entry for entry in known if isinstance(entry, str)), None)
+    if unknown is not None:
+        if places is None:
             raise ValueError(f"{name} contains names, but X has no column names: pass column numbers")
-        place = {entry: j for j, entry in enumerate(names.tolist())}
-        missing = [entry for entry in given.tolist() if entry not in place]
-        if missing:
-            raise ValueError(f"{name}: X has no column named {missing[0]!r}{did_you_mean(missing[0], place)}")
-        given = np.array([place[entry] for entry in given.tolist()])
-    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise ValueError(f"{name}: X has no column named {unknown!r}{did_you_mean(unknown, places)}")
+    columns = np.asarray(known, dtype=None if known else np.int64)
+    if columns.ndim != 1 or columns.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of column numbers or names, got {value!r}")
-    if given.min() < 0 or given.max() >= n_features:
+    if columns.size and not 0 <= columns.min() <= columns.max() < n_features:
         raise ValueError(f"{name} must contain column numbers from 0 to {n_features - 1}, got {value!r}")
-    return np.asarray(list(dict.fromkeys(given.tolist())), dtype=np.int64)
+    return np.array(list(dict.fromkeys(columns.tolist())), dtype=np.int64)
 
 
 def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +207,7 @@ def class_weights(class_weight: Any, classes: np.ndarray) -> np.ndarray:
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
         raise ValueError(f"class_weight contains {unknown[0]!r}, which is not one of the classes {classes.tolist()}")
-    return np.array([positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
+    return np.array([as_positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
 
 
 def one_or_more(name: str, given: Any, default: float, least: float, most: float) -> list[float]:
@@ -179,7 +217,7 @@ def one_or_more(name: str, given: Any, default: float, least: float, most: float
     values = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
     if not values:
         raise ValueError(f"{name} is an empty list: pass a number or a list of numbers")
-    values = [positive(name, value, zero=least == 0.0) for value in values]
+    values = [as_positive(name, value, zero=least == 0.0) for value in values]
     if min(values) < least or max(values) > most:
         raise ValueError(f"{name} must be between {least:g} and {most:g}, got {given!r}")
     return values
@@ -187,13 +225,11 @@ def one_or_more(name: str, given: Any, default: float, least: float, most: float
 
 def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The number of the class of each label; InvalidDataError names the first unknown label."""
-    codes = np.searchsorted(classes, y)
-    codes[codes == classes.size] = 0
+    codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
     wrong = np.flatnonzero(classes[codes] != y)
     if wrong.size:
-        row = int(wrong[0])
         raise InvalidDataError(
-            f"y contains {y.tolist()[row]!r} (row {row} of the batch), which is not one of the classes "
+            f"y contains {y.tolist()[wrong[0]]!r} (row {wrong[0]} of the batch), which is not one of the classes "
             f"{classes.tolist()}; pass all class labels as classes in the first call to partial_fit"
         )
     return codes

@@ -1,4 +1,4 @@
-"""A selector of features, and the linear classifier that is one."""
+"""What predicts with a linear model of its features, and what selects columns of X."""
 
 from typing import Any
 
@@ -6,28 +6,32 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import TransformerMixin
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array
 from sklearn.utils._set_output import (
     _get_output_config,  # the only private name: scikit-learn has no public one
 )
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.data.designs.base import Design
 from thresher.data.input.validation import as_design, checked_sparse
+from thresher.data.scan.reducers import AtLeast
+from thresher.data.scan.scores import Pearson
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
-from thresher.estimators.shared.correlated import interchangeable
-from thresher.estimators.shared.described import Described
-from thresher.estimators.shared.linear import LinearClassifier
-from thresher.results import Interchangeable
-from thresher.results.words import proof
+from thresher.results import Interchangeable, sparse_rows
+from thresher.results.weights import SparseRows
+from thresher.targets.classes import ClassLabels
 
 WIDEST_MASK = 2**36  # features
+COLUMNS_PER_SCAN = 16  # whose correlations one scan computes: their scores must fit into memory, for a piece
+CORRELATION_ROUNDING = 1e-9  # by which a correlation may fall short of the bound: equal columns have 1 up to rounding
 
 
-class ColumnSelector(TransformerMixin, FeatureEstimator):
+class ColumnSelector(FeatureEstimator):
     """Transformer and feature names from ``selection_``, which ``fit`` sets."""
 
     def transform(self, X: MatrixLike) -> Any:
@@ -48,12 +52,10 @@ class ColumnSelector(TransformerMixin, FeatureEstimator):
         space, features = self.fitted_features_, self._selected_inputs
         if not space.copies:
             return space.output(self._checked(X), self.selection_.features)
-        if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
-            self._check_selected(space.input_columns(self._checked(X, dtype="numeric"), features))
-            frame = nw.from_native(X, eager_only=True)
-            return frame[:, features.tolist()].to_native()
         columns = space.input_columns(self._checked(X, dtype="numeric"), features)
         self._check_selected(columns)
+        if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
+            return nw.from_native(X, eager_only=True)[:, features.tolist()].to_native()
         return columns
 
     def inverse_transform(self, X: MatrixLike) -> Any:
@@ -185,35 +187,95 @@ class ColumnSelector(TransformerMixin, FeatureEstimator):
         Interchangeable
             ``of(feature)`` returns the other features and their correlations, the closest first.
         """
-        bound = check.positive("min_correlation", min_correlation)
-        if bound > 1.0:
-            raise ValueError(f"min_correlation must be at most 1, got {min_correlation!r}")
+        bound = check.as_positive("min_correlation", min_correlation)
+        check.ensure(bound <= 1.0, f"min_correlation must be at most 1, got {min_correlation!r}")
         X = self._checked(X)
-        if not self.fitted_features_.strict:
-            raise ValueError(
-                "interchangeable needs a fixed set of columns: it is not available for hashed or open-ended features"
-            )
+        check.ensure(
+            self.fitted_features_.strict,
+            "interchangeable needs a fixed set of columns: it is not available for hashed or open-ended features",
+        )
         weights = check.sample_weights(sample_weight, X.shape[0])
         with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:
             design = as_design(X, workers, keep=self._selected_inputs)
-            return interchangeable(design, self._selected_inputs, weights, bound)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+            return correlated_columns(design, self._selected_inputs, weights, bound)
 
 
-class SelectorClassifier(Described, ColumnSelector, LinearClassifier):
-    """A linear classifier that is also a selector of its features."""
+class LinearClassifier(ClassifierMixin, FeatureEstimator):
+    """Decision function and predictions from ``selection_`` and ``classes_``, which ``fit`` sets."""
 
-    def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Confidence scores of the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            Samples. Features that are not selected may contain NaN and infinity.
 
         Returns
         -------
-        str
-            How much of the training objective any other model of the same kind could still take off.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        check_is_fitted(self)
-        return proof(self.selection_.certificate, self.n_features_in_)
+        X, selection, space = self._checked(X), self.selection_, self.fitted_features_
+        with np.errstate(invalid="ignore"):  # infinity minus infinity, which is refused below
+            scores = space.scores(X, selection.features, selection.weights, selection.intercept)
+        # a value that is not finite shows in the scores, unless BLAS leaves out what has weight zero
+        if not (np.isfinite(scores).all() and selection.weighted.all()):
+            self._check_selected(space.input_columns(X, space.inputs(selection.features)))
+        return scores
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Class labels of the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
+            Samples. Features that are not selected may contain NaN and infinity.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        scores = self.decision_function(X)
+        return ClassLabels(self.classes_).predict(scores)
+
+    @property
+    def coef_(self) -> SparseRows:
+        """Weights as a sparse matrix, one row for two classes, else one for each."""
+        return sparse_rows(self.selection_.features, self.selection_.weights, self.fitted_features_.width)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept, one for each row of ``coef_``."""
+        return np.atleast_1d(np.array(self.selection_.intercept, dtype=np.float64))
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Class probabilities (samples, classes) of a logistic model with scores (samples,) or (samples, classes)."""
+    positive = expit(scores)
+    if positive.ndim == 1:
+        return np.column_stack([1.0 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0.0)
+
+
+def correlated_columns(
+    design: Design, features: np.ndarray, weights: np.ndarray, min_correlation: float
+) -> Interchangeable:
+    """The columns of X, besides ``features`` (sorted), with |correlation| >= ``min_correlation`` to one of these."""
+    block, known = design.take_as_given(features)
+    nothing = np.zeros(0, dtype=np.int64)
+    others = [nothing] * features.size
+    correlations = [np.zeros(0)] * features.size
+    exclude = np.sort(design.ids_here(features[known]))
+    for first in range(0, known.size, COLUMNS_PER_SCAN):
+        some = np.arange(first, min(first + COLUMNS_PER_SCAN, known.size))
+        score = Pearson(block.take(some).combine(np.eye(some.size)), weights)
+        rows, ids, values = design.scan(score, AtLeast(min_correlation - CORRELATION_ROUNDING, exclude))
+        ids = design.ids_in_X(ids)
+        for row, place in enumerate(known[some]):
+            own, close = ids[rows == row], np.clip(values[rows == row], -1.0, 1.0)
+            order = np.lexsort((own, -np.abs(close)))
+            others[place], correlations[place] = own[order], close[order]
+    return Interchangeable(features, tuple(others), tuple(correlations), min_correlation)

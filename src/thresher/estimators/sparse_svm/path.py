@@ -1,5 +1,6 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
+import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,21 +12,88 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.cv_results import cv_results
-from thresher.estimators.shared.described import chosen_by, scoring_name
-from thresher.estimators.shared.folds import held_out_parts
-from thresher.estimators.shared.progress import PointProgress
-from thresher.estimators.shared.scoring import FoldScorer, fold_scorer
-from thresher.estimators.sparse_svm.saved import SAVED
-from thresher.estimators.sparse_svm.svc import ElasticSVC, Samples, SparseSVC
+from thresher.estimators.shared import (
+    INTEGER,
+    REAL,
+    SEEN,
+    Attribute,
+    MatrixLike,
+    PointProgress,
+    check,
+    cv_results,
+    fold_score,
+    held_out_parts,
+)
+from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
 from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
+from thresher.state import ArrayReader, ArrayWriter, fields, get_parts, integer, need, required
 
+Supports = list[tuple[np.ndarray, np.ndarray]]  # of each fold: where the features of each point begin, and these
 SCREENING = ("features_removed", "samples_removed", "screened")  # of a grid
+GRID_CHECKS = {
+    "n_betas": check.as_integer,
+    "n_alphas": check.as_integer,
+    "betas": check.either({None: None}, functools.partial(check.penalties, dimensions=(1,))),
+    "alphas": check.either({None: None}, functools.partial(check.penalties, dimensions=(1, 2))),
+    "beta_ratio": check.as_fraction,
+    "alpha_ratio": check.as_fraction,
+}
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
-SHARED = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
+SHARED_ATTRIBUTES = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
+SHARED_PARAMETERS = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
+
+
+def get_grid(reader: ArrayReader, part: Any, name: str, path: Any) -> Grid:
+    """The grid of a SparseSVCPath that has its classes."""
+    across = () if path.classes_.size == 2 else (path.classes_.size,)
+    return Grid.from_state(reader, part, path.n_features_in_, across)
+
+
+def put_scores(writer: ArrayWriter, name: str, scores: np.ndarray) -> Any:
+    """The scores of the folds, one row for each."""
+    return writer.put(name, scores.reshape(len(scores), -1), "<f8")
+
+
+def get_scores(reader: ArrayReader, part: Any, name: str, path: Any) -> np.ndarray:
+    """The scores of a SparseSVCPath that has its grid."""
+    grid = path.path_
+    return reader.get(part, "<f8", (None, grid.alphas.size), name, finite=False).reshape(-1, *grid.shape)
+
+
+def put_supports(writer: ArrayWriter, name: str, supports: Supports) -> Any:
+    """The features of all models of each fold, end to end."""
+    return [
+        {
+            "begins": writer.put(f"supports.{fold}.begins", begins, "<i8"),
+            "ids": writer.put(f"supports.{fold}.ids", ids, "<i8"),
+        }
+        for fold, (begins, ids) in enumerate(supports)
+    ]
+
+
+def get_supports(reader: ArrayReader, part: Any, name: str, path: Any) -> Supports:
+    """The features of a SparseSVCPath that has its grid."""
+    need(isinstance(part, list), f"{name} must be a list")
+    folds = [fields(fold, required("begins", "ids"), name) for fold in part]
+    what, size, count = f"the features of {name}", path.path_.alphas.size, path.n_features_in_
+    return [get_parts(reader, fold["begins"], fold["ids"], size, what, count=count) for fold in folds]
+
+
+def get_point(reader: ArrayReader, part: Any, name: str, path: Any) -> tuple[int, int]:
+    """The indices of a point."""
+    need(isinstance(part, list) and len(part) == 2, f"{name} must be a pair")
+    return integer(part[0], name), integer(part[1], name)
+
+
+GRID_ATTRIBUTES = {
+    "n_iter_": INTEGER,
+    "path_": Attribute(lambda writer, name, grid: grid.to_state(writer), get_grid),
+    "scores_": Attribute(put_scores, get_scores, optional=True),
+    "supports_": Attribute(put_supports, get_supports, optional=True),
+    "best_index_": Attribute(lambda writer, name, point: [int(index) for index in point], get_point, optional=True),
+    "best_score_": REAL._replace(optional=True),
+}
 
 
 class SparseSVCPath(ElasticSVC):
@@ -105,7 +173,8 @@ class SparseSVCPath(ElasticSVC):
     """
 
     path_: Grid
-    _saved: ClassVar = SAVED
+    _saved: ClassVar = GRID_ATTRIBUTES
+    _checks: ClassVar = ElasticSVC._checks | GRID_CHECKS
 
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
@@ -114,23 +183,7 @@ class SparseSVCPath(ElasticSVC):
         cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
-        self.n_betas = n_betas
-        self.n_alphas = n_alphas
-        self.betas = betas
-        self.alphas = alphas
-        self.beta_ratio = beta_ratio
-        self.alpha_ratio = alpha_ratio
-        self.smoothing = smoothing
-        self.scale = scale
-        self.fit_intercept = fit_intercept
-        self.screening = screening
-        self.tol = tol
-        self.cv = cv
-        self.scoring = scoring
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Solve all points, with ``cv`` also those of every fold. X is neither modified nor kept.
@@ -150,12 +203,13 @@ class SparseSVCPath(ElasticSVC):
             The fitted estimator.
         """
         trace = Trace()
-        options = self._checked_options()
-        with self._arranged(X, y, sample_weight, trace) as samples:
-            training = samples.training
-            folds = [] if self.cv is None else held_out_parts(self.cv, samples.codes, training.weights)
-            score = self._scorer(samples, folds) if folds else None
-            betas, alphas = grid_of(training.svms, **options)
+        given = self._checked_options()
+        with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
+            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
+            if folds:
+                weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
+                score = fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
+            betas, alphas = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
             progress = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
             walk = GridWalk(
                 training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace,
@@ -164,16 +218,14 @@ class SparseSVCPath(ElasticSVC):
             grid, selection = walk.whole()
             scored = walk.folds(folds, score) if folds and not walk.ended else None
             progress.close()
-        for name in (*CHOICE, "cv_results_", "best_estimator_"):
-            self.__dict__.pop(name, None)
+        self._set_fitted(classes, fingerprint, selection, int(grid.steps.sum()))
         self.path_ = grid
-        self.classes_, self.fingerprint_ = samples.classes, samples.fingerprint
-        self._set_selection(selection)
         if scored is not None:
             self._choose(scored.scores, scored.supports)
+            self.selection_ = self.best_estimator_.selection_
         if walk.ended:
             self._ended_early(walk.interrupted, chosen=not folds)
-        self._finished(samples, self.selection_, max(1, int(grid.steps.sum())))
+        self._warn_of_outcome()
         worst, proven = np.nanmax(grid.gap), self.selection_.certificate
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
             count = int((grid.gap > self.tol).sum())
@@ -190,75 +242,48 @@ class SparseSVCPath(ElasticSVC):
             what += " and none chosen by cross-validation"
         stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
-        self._set_selection(replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted))
+        self.selection_ = replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted)
         if not interrupted:
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
-    def _checked_options(self) -> dict[str, Any]:
-        """What ``grid_of`` takes; ValueError for invalid parameters."""
-        super()._checked_options()
-        betas = None if self.betas is None else check.penalties("betas", self.betas, (1,))
-        alphas = None if self.alphas is None else check.penalties("alphas", self.alphas, (1, 2))
-        if alphas is not None and alphas.ndim == 2:
-            rows = check.integer("n_betas", self.n_betas) if betas is None else betas.size
-            if alphas.shape[0] != rows:
-                raise ValueError(f"alphas has {alphas.shape[0]} rows, but there are {rows} betas")
-        return {
-            "n_betas": check.integer("n_betas", self.n_betas),
-            "n_alphas": check.integer("n_alphas", self.n_alphas),
-            "beta_ratio": check.fraction("beta_ratio", self.beta_ratio),
-            "alpha_ratio": check.fraction("alpha_ratio", self.alpha_ratio),
-            "betas": betas,
-            "alphas": alphas,
-        }
+    def _checked_options(self) -> Any:
+        given = super()._checked_options()
+        if given.alphas is not None and given.alphas.ndim == 2:
+            n_betas = given.n_betas if given.betas is None else given.betas.size
+            if given.alphas.shape[0] != n_betas:
+                raise ValueError(f"alphas has {given.alphas.shape[0]} rows, but there are {n_betas} betas")
+        return given
 
-    def _scorer(self, samples: Samples, folds: list[np.ndarray]) -> FoldScorer:
-        """The scorer as a function of (scores of all rows, a fold), tried on all folds before anything is solved."""
-        n_outputs = len(samples.training.svms)
-        return fold_scorer(self.scoring, samples.classes, samples.y, n_outputs, folds, samples.given, "SparseSVC")
-
-    def _choose(self, scores: np.ndarray, supports: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    def _choose(self, scores: np.ndarray, supports: Supports) -> None:
         """Choose the point with the best mean score; of ties the first (on a grid made here: the larger penalties)."""
-        self.scores_, self.supports_ = scores, supports
-        self.cv_results_ = self._cv_results()
+        grid = self.path_
+        self.scores_ = scores
+        self.supports_ = supports
+        betas = np.repeat(grid.betas, grid.shape[1]).tolist()
+        points = zip(grid.alphas.ravel().tolist(), betas, strict=True)
+        params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
+        self.cv_results_ = cv_results(params, scores.reshape(len(scores), -1))
         best = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_index_ = divmod(best, self.path_.shape[1])
+        self.best_index_ = divmod(best, grid.shape[1])
         self.best_score_ = float(self.cv_results_["mean_test_score"][best])
         self.best_estimator_ = self.at(*self.best_index_)
-        self._set_selection(self.best_estimator_.selection_)
-
-    def _cv_results(self) -> dict[str, Any]:
-        """``cv_results_`` from ``scores_``."""
-        betas = np.repeat(self.path_.betas, self.path_.shape[1])
-        points = zip(self.path_.alphas.ravel().tolist(), betas.tolist(), strict=True)
-        params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
-        return cv_results(params, self.scores_.reshape(len(self.scores_), -1))
 
     def _restore(self) -> None:
-        """Set what follows from the other fitted attributes, as after a fit; ValueError if they are inconsistent."""
-        chosen = [hasattr(self, name) for name in CHOICE]
-        if any(chosen) and not all(chosen):
-            raise ValueError("a part of the cross-validation results is missing")
         grid = self.path_
-        if not grid.solved.any():
-            raise ValueError("no point of the grid was solved")
-        if np.nanmin(grid.gap) < 0.0 or np.isinf(grid.gap).any():
-            raise ValueError("the grid contains negative or infinite duality gaps")
-        if grid.features_removed.max() > grid.n_features_in or grid.samples_removed.max() > grid.n_samples:
-            raise ValueError("more features or samples were removed than there are")
+        check_grid(grid)
+        chosen = [hasattr(self, name) for name in CHOICE]
+        check.ensure(all(chosen) or not any(chosen), "a part of the cross-validation results is missing")
         if all(chosen):
-            if len(self.supports_) != len(self.scores_):
-                raise ValueError("scores_ and supports_ have different numbers of folds")
-            self.cv_results_ = self._cv_results()
-            best = grid.position(*self.best_index_)
-            first = self.cv_results_["rank_test_score"][best] == 1
-            if not (first and self.cv_results_["mean_test_score"][best] == self.best_score_):
-                raise ValueError("best_index_ is not the point with the best mean score")
-            self.best_estimator_ = self.at(*self.best_index_)
-        point = grid.at(*(self.best_index_ if all(chosen) else grid.last))
+            same = len(self.supports_) == len(self.scores_)
+            check.ensure(same, "scores_ and supports_ have different numbers of folds")
+            saved = self.best_index_, self.best_score_
+            self._choose(self.scores_, self.supports_)
+            best = self.best_index_, self.best_score_
+            check.ensure(saved == best, "best_index_ is not the point with the best mean score")
+        point = grid.at(*self._point)
         pairs = [(getattr(self.selection_, name), getattr(point, name)) for name in ("features", "weights")]
-        if not all(np.array_equal(one, other) for one, other in pairs):
-            raise ValueError("the model differs from that of its point of the grid")
+        same = all(np.array_equal(one, other) for one, other in pairs)
+        check.ensure(same, "the model differs from that of its point of the grid")
 
     def at(self, i: int, j: int) -> SparseSVC:
         """The SparseSVC at point (i, j) of the grid, fitted: nothing is solved and X is not needed.
@@ -277,10 +302,8 @@ class SparseSVCPath(ElasticSVC):
         """
         check_is_fitted(self)
         grid, point = self.path_, self.path_.at(i, j)
-        fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED})
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "fingerprint_"):
-            if hasattr(self, name):
-                setattr(fitted, name, getattr(self, name))
+        fitted = SparseSVC(point.alpha, point.beta, **{name: getattr(self, name) for name in SHARED_PARAMETERS})
+        fitted.__dict__.update({name: value for name, value in vars(self).items() if name in SHARED_ATTRIBUTES})
         fitted.features_removed_ = int(grid.features_removed[i, j])
         fitted.samples_removed_ = int(grid.samples_removed[i, j])
         if point.proven_inactive is not None:
@@ -289,7 +312,7 @@ class SparseSVCPath(ElasticSVC):
         n_problems = grid.across[0] if grid.across else 1  # each class against the rest
         at_zero = n_problems * (1.0 - 0.5 * self.smoothing)
         why = stop(point.gap, self.tol)
-        selection = replace(
+        fitted.selection_ = replace(
             self.selection_,
             features=point.features,
             weights=point.weights,
@@ -299,7 +322,6 @@ class SparseSVCPath(ElasticSVC):
             certificate=certified(point.objective, point.gap, at_zero),
             fitted_features=replace(self._columns, spread=point.spread),
         )
-        fitted._set_selection(selection)
         return fitted
 
     @available_if(lambda self: self.cv is not None)
@@ -354,12 +376,6 @@ class SparseSVCPath(ElasticSVC):
         """The point that is predicted with: the best, or the last one solved."""
         return self.best_index_ if hasattr(self, "best_index_") else self.path_.last
 
-    def _score_sentence(self) -> str:
-        if not hasattr(self, "scores_"):
-            return ""
-        name = scoring_name(self.scoring)
-        return chosen_by(name, self.best_score_, f"the best of {self.path_.alphas.size:,} points")
-
     def _origin(self) -> list[str]:
         i, j = self._point
         return [f"grid: {self.path_}; chosen: point {i}, {j}"]
@@ -367,8 +383,17 @@ class SparseSVCPath(ElasticSVC):
     def _own_facts(self) -> dict[str, Any]:
         grid, (i, j) = self.path_, self._point
         arrays = {name: getattr(grid, name) for name in ("betas", "alphas", "gap", *SCREENING)}
-        facts = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
-        facts |= {"grid": arrays | {"selected": grid.n_features}}
+        scores = {}
         if hasattr(self, "scores_"):
-            facts |= {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
-        return facts
+            scores = {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
+        chosen = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
+        return chosen | {"grid": arrays | {"selected": grid.n_features}} | scores
+
+
+def check_grid(grid: Grid) -> None:
+    """Raise ValueError if a grid from a file cannot be that of a fit."""
+    check.ensure(grid.solved.any(), "no point of the grid was solved")
+    valid = np.nanmin(grid.gap) >= 0.0 and not np.isinf(grid.gap).any()
+    check.ensure(valid, "the grid contains negative or infinite duality gaps")
+    possible = grid.features_removed.max() <= grid.n_features_in and grid.samples_removed.max() <= grid.n_samples
+    check.ensure(possible, "more features or samples were removed than there are")

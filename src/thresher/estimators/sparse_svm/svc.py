@@ -1,32 +1,27 @@
 """SparseSVC: the elastic-net SVM at one point (alpha, beta), as a scikit-learn estimator."""
 
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from thresher.data.input.scaling import SCALES
 from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, InvalidDataError
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.progress import StepProgress
-from thresher.estimators.shared.saved import INTEGER
-from thresher.estimators.shared.selector import SelectorClassifier
+from thresher.estimators.shared import INTEGER, SEEN, ColumnSelector, LinearClassifier, MatrixLike, StepProgress, check
 from thresher.families.sparse_svm import SvmTraining, fit_point
 from thresher.families.sparse_svm.monitor import SolveMonitor
 from thresher.families.sparse_svm.rules import SCREENING_RULES
-from thresher.features.base import Samples as RowSamples
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
-from thresher.features.samples import Base
-from thresher.results import ProvenInactive, Selection, StopReason, Trace
+from thresher.features.samples import Base, Samples
+from thresher.results import Selection, StopReason, Trace
 from thresher.targets.classes import signs_of
 
 HEAVY = 1e100  # sample weights above this are divided by the largest
@@ -34,41 +29,29 @@ SMALLEST_NORM = 1e-60  # of a column: squares of smaller ones may underflow
 PARALLEL_FROM = 1 << 23  # stored values from which on more than one thread is worthwhile
 
 
-class ElasticSVC(SelectorClassifier):
+class ElasticSVC(ColumnSelector, LinearClassifier):
     """What SparseSVC and SparseSVCPath share: parameters, data and the binary problems inside."""
 
-    smoothing: float
-    scale: str | None
-    fit_intercept: bool
-    screening: str | None
-    tol: float
-    class_weight: dict | str | None
-    max_time: float | None
-    n_jobs: int | None
-    verbose: int | Callable[..., Any]
+    _checks: ClassVar = {
+        "smoothing": check.as_fraction,
+        "tol": check.as_positive,
+        "scale": check.SCALE,
+        "screening": functools.partial(check.one_of, options=tuple(SCREENING_RULES)),
+        "max_time": check.OPTIONAL_POSITIVE,
+        "verbose": check.as_verbosity,
+    }
 
     def _checked_options(self) -> Any:
-        """Raise ValueError for invalid parameters, before any work is done."""
-        check.fraction("smoothing", self.smoothing)
-        check.positive("tol", self.tol)
-        check.one_of("scale", self.scale, SCALES)
-        check.one_of("screening", self.screening, tuple(SCREENING_RULES))
-        if self.screening == "iss" and self.fit_intercept:
-            raise ValueError(
-                "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
-                "fit_intercept=False, or screening='ifs' or 'gap', which test features"
-            )
-        if self.max_time is not None:
-            check.positive("max_time", self.max_time)
-        if not callable(self.verbose):
-            check.integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, least=0)
+        given = super()._checked_options()
+        check.ensure(
+            self.screening != "iss" or not self.fit_intercept,
+            "screening='iss' tests samples, and none can be tested in a model with an intercept: use "
+            "fit_intercept=False, or screening='ifs' or 'gap', which test features",
+        )
+        return given
 
     def _takes(self, fitted: FittedFeatures | None) -> bool:
         return type(fitted) is ColumnFeatures
-
-    def _deadline(self, trace: Trace) -> float:
-        """When to stop, on the clock of ``time.perf_counter``."""
-        return np.inf if self.max_time is None else trace.begun + float(self.max_time)
 
     @property
     def _rules(self) -> Any:
@@ -77,15 +60,16 @@ class ElasticSVC(SelectorClassifier):
     @contextmanager
     def _arranged(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, trace: Trace
-    ) -> "Iterator[Samples]":
-        """Yield Samples: what the family trains on, and what else fit() needs."""
+    ) -> Iterator[tuple[SvmTraining, np.ndarray, np.ndarray, dict]]:
+        """Yield what the family trains on, the classes, the class of each sample, and a digest of the data."""
         X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(labels)
-        weights = _summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
+        weights = summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
         count = count_workers(self.n_jobs, pays=stored_entries(X) >= PARALLEL_FROM)
         with Workers(count) if count > 1 else SERIAL as workers, ONE_BLAS_THREAD:
-            samples = RowSamples(X, codes, weights)
-            base = Base.read(samples, self._columns, codes, weights, workers, trace, scale=self.scale)
+            base = Base.read(
+                Samples(X, codes, weights), self._columns, codes, weights, workers, trace, scale=self.scale
+            )
             design, scale = base.scaled(self.scale, centre=False)
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
@@ -101,44 +85,32 @@ class ElasticSVC(SelectorClassifier):
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
                 spread=base.spread,
             )  # fmt: skip
-            given = None if sample_weight is None else _summable(check.row_weights(sample_weight, None, codes, classes))
-            yield Samples(training, classes, codes, given, base.fingerprint)
+            yield training, classes, codes, base.fingerprint
 
-    def _finished(self, samples: "Samples", selection: Selection, n_iter: int) -> None:
-        """Set the fitted attributes; warn if the solver did not converge or no feature was selected."""
-        self.classes_, self.fingerprint_ = samples.classes, samples.fingerprint
-        self.n_iter_ = n_iter
+    def _set_fitted(self, classes: np.ndarray, fingerprint: dict, selection: Selection, n_steps: int) -> None:
+        """Set the fitted attributes of both estimators, and remove those of an earlier fit."""
+        self._forget(*SEEN)
+        self.classes_ = classes
+        self.fingerprint_ = fingerprint
+        self.n_iter_ = max(1, n_steps)
         spread = None if selection.fitted_features is None else selection.fitted_features.spread
-        self._set_selection(replace(selection, fitted_features=replace(self._columns, spread=spread)))
-        certificate = selection.certificate
+        self.selection_ = replace(selection, fitted_features=replace(self._columns, spread=spread))
+
+    def _warn_of_outcome(self) -> None:
+        """Warn the caller of ``fit`` if the solver did not converge or no feature was selected."""
+        selection, certificate = self.selection_, self.selection_.certificate
         if certificate is not None and certificate.gap > self.tol:
             late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""
             gap = f"the duality gap is {certificate.gap:.1e}, above tol={self.tol:g}"
-            message = f"the solver did not converge{late}: {gap}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"the solver did not converge{late}: {gap}", ConvergenceWarning, stacklevel=3)
         elif selection.features.size == 0:
             message = "no feature was selected, so every prediction is the same class: use a smaller beta"
             warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
 
 
-def _summable(weights: np.ndarray) -> np.ndarray:
+def summable(weights: np.ndarray) -> np.ndarray:
     """Weights whose sum does not overflow; only their ratios matter."""
     return weights / weights.max() if weights.max() > HEAVY else weights
-
-
-class Samples(NamedTuple):
-    """X and y as the solvers take them, the classes, the class number of each sample, and a digest of the data."""
-
-    training: SvmTraining
-    classes: np.ndarray
-    codes: np.ndarray
-    given: np.ndarray | None  # sample weights without class weights, if any were given
-    fingerprint: dict
-
-    @property
-    def y(self) -> np.ndarray:
-        """The labels."""
-        return self.classes[self.codes]
 
 
 class SparseSVC(ElasticSVC):
@@ -221,6 +193,7 @@ class SparseSVC(ElasticSVC):
     """
 
     _saved: ClassVar = {"n_iter_": INTEGER, "features_removed_": INTEGER, "samples_removed_": INTEGER}
+    _checks: ClassVar = ElasticSVC._checks | {"alpha": check.as_penalty, "beta": check.as_penalty}
 
     def __init__(
         self, alpha: float = 1e-3, beta: float = 1e-4, *, smoothing: float = 0.5, scale: str | None = "auto",
@@ -228,21 +201,7 @@ class SparseSVC(ElasticSVC):
         class_weight: dict | str | None = None, max_time: float | None = None, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
-        self.alpha = alpha
-        self.beta = beta
-        self.smoothing = smoothing
-        self.scale = scale
-        self.fit_intercept = fit_intercept
-        self.screening = screening
-        self.tol = tol
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _checked_options(self) -> tuple[float, float]:
-        super()._checked_options()
-        return float(check.penalties("alpha", self.alpha, (0,))), float(check.penalties("beta", self.beta, (0,)))
+        self._store(locals())
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model; X is neither modified nor kept, but a sparse X of at most 1 GiB is copied into both orders.
@@ -262,22 +221,20 @@ class SparseSVC(ElasticSVC):
             The fitted estimator.
         """
         trace = Trace()
-        alpha, beta = self._checked_options()
+        given = self._checked_options()
         progress = StepProgress(self.verbose, trace)
         monitor = SolveMonitor(self._deadline(trace), progress if self.verbose else None)
-        with self._arranged(X, y, sample_weight, trace) as samples:
+        with self._arranged(X, y, sample_weight, trace) as (training, classes, _, fingerprint):
             point = fit_point(
-                samples.training, alpha, beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
+                training, given.alpha, given.beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
             )
         progress.close()
-        self._set_proven(point.proven)
-        self._finished(samples, point.selection, max(1, point.steps))
+        self._set_fitted(classes, fingerprint, point.selection, point.steps)
+        self.proven_inactive_ = point.proven
+        self.features_removed_ = point.proven.n_features
+        self.samples_removed_ = point.proven.n_samples
+        self._warn_of_outcome()
         return self
-
-    def _set_proven(self, proven: ProvenInactive) -> None:
-        """Fitted attributes that say what screening has proven."""
-        self.proven_inactive_ = proven
-        self.features_removed_, self.samples_removed_ = proven.n_features, proven.n_samples
 
     def _origin(self) -> list[str]:
         tested = "" if self.screening not in ("auto", None) else "; no screening tests were run"

@@ -1,7 +1,8 @@
 """StreamClassifier: online selection under a budget, as a scikit-learn estimator."""
 
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -14,12 +15,8 @@ from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
 from thresher.errors import UnsupportedDesignError
-from thresher.estimators.shared import parameters as check
-from thresher.estimators.shared.base import MatrixLike
-from thresher.estimators.shared.progress import StreamProgress
-from thresher.estimators.shared.selector import SelectorClassifier
-from thresher.estimators.stream.options import class_factors, learner_options, number_of_passes
-from thresher.estimators.stream.saved import SAVED
+from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, StreamProgress, check
+from thresher.estimators.stream.options import STREAM_ATTRIBUTES, STREAM_CHECKS, class_factors, learner_options
 from thresher.families.online.learners import Learners
 from thresher.features.fitted_columns import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
@@ -27,7 +24,7 @@ from thresher.results import Milestone, Selection
 ROWS_PER_CHUNK = 1 << 14  # rows of a batch that are prepared together
 
 
-class StreamClassifier(SelectorClassifier):
+class StreamClassifier(ColumnSelector, LinearClassifier):
     """Online linear classifier that learns from a stream, one example at a time, with at most ``budget`` features.
 
     After every example the weights are truncated to the budget. The cost of an example depends on its non-zero values
@@ -116,9 +113,10 @@ class StreamClassifier(SelectorClassifier):
     (True, 2897)
     """
 
-    _state: Any  # StreamLearners, or Frozen where it came from a model file
+    _state: Any  # Learners with options, classes and progress, or the Selection of a model file
 
-    _saved: ClassVar = SAVED
+    _saved: ClassVar = STREAM_ATTRIBUTES
+    _checks: ClassVar = STREAM_CHECKS
     _proven: ClassVar[bool] = False
 
     def __init__(
@@ -129,21 +127,7 @@ class StreamClassifier(SelectorClassifier):
         class_weight: dict | str | None = None, n_passes: int | str = 10, random_state: Any = 0,
         verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
-        self.budget = budget
-        self.method = method
-        self.loss = loss
-        self.step_size = step_size
-        self.l2 = l2
-        self.l1 = l1
-        self.gamma = gamma
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.open_ended = open_ended
-        self.hash_bits = hash_bits
-        self.class_weight = class_weight
-        self.n_passes = n_passes
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store(locals())
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train from scratch, with ``n_passes`` passes over X, each in a random order.
@@ -164,30 +148,33 @@ class StreamClassifier(SelectorClassifier):
         self : StreamClassifier
             The fitted estimator.
         """
-        self._checked_options()
+        options = self._checked_options()
         X, y = self._checked_batch(X, y, first=True, ensure_min_samples=2)
         classes, codes = check.classes_of(y)
         weights = check.row_weights(sample_weight, None, codes, classes)
-        state, rng = self._begun(classes), check_random_state(self.random_state)
+        state, rng = self._untrained(options, classes), check_random_state(self.random_state)
         class_weights = class_factors(self.class_weight, weights, classes)
         X, codes, weights = check.with_weight(X, codes, weights)
-        rows = state.prepared(*self._space_of(X.shape[1]).entries(X))
-        n_columns = state.slots.count if self._by_number else X.shape[1]
-        passes = number_of_passes(self.n_passes, X.shape[0], n_columns)
-        state.progress = StreamProgress(passes * len(codes))
-        self._forget("n_features_in_", "feature_names_in_")
+        rows = state.prepared(*self._features_of(X.shape[1]).entries(X))
+        n_passes = self.n_passes
+        if n_passes == "paper":
+            n_columns = state.slots.count if self._by_number else X.shape[1]
+            n_passes = math.ceil(2 * n_columns / X.shape[0])
+        state.progress = StreamProgress(n_passes * len(codes))
+        self._forget(*SEEN)
         self._state = state
         self._widen(X, reset=True)
-        state.progress.begin(state)
-        try:
-            for _ in range(passes):
+
+        def parts() -> Iterator[tuple]:
+            for _ in range(n_passes):
                 order = rng.permutation(len(codes))
-                for first in range(0, order.size, ROWS_PER_CHUNK):
-                    state.learn(rows, order[first : first + ROWS_PER_CHUNK], codes, weights, class_weights)
-                    state.progress(state, self.verbose)
+                for begin in range(0, order.size, ROWS_PER_CHUNK):
+                    yield rows, order[begin : begin + ROWS_PER_CHUNK], codes, weights
+
+        try:
+            self._learn(parts(), class_weights)
         finally:
-            self._set_learnt()
-            state.progress.close(state, self.verbose)
+            state.progress.finish(state, self.verbose)
         return self
 
     def partial_fit(
@@ -215,8 +202,8 @@ class StreamClassifier(SelectorClassifier):
         options = self._checked_options()
         if not first and (getattr(self._state, "options", None) != options or self._state.diverged):
             raise ValueError(self._cannot_go_on(options))
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: list all class labels")
+        known = classes is not None or not first
+        check.ensure(known, "classes must be passed on the first call to partial_fit: list all class labels")
         labels = np.unique(column_or_1d(classes)) if classes is not None else self.classes_
         if labels.size < 2:
             raise ValueError(f"classes must contain at least two labels, got {labels.tolist()}")
@@ -226,37 +213,44 @@ class StreamClassifier(SelectorClassifier):
         codes, weights = check.codes_of(given, labels), check.sample_weights(sample_weight, X.shape[0])
         class_weights = class_factors(self.class_weight, weights, labels)
         if not weights.any():
-            return self._undone(first)
+            if first:
+                self._forget()
+            return self
         X, codes, weights = check.with_weight(X, codes, weights)
-        state = self._state = self._begun(labels) if first else self._state
+        if first:
+            self._state = self._untrained(options, labels)
         self._widen(X)
+
+        def parts() -> Iterator[tuple]:
+            for begin in range(0, codes.size, ROWS_PER_CHUNK):
+                part = slice(begin, begin + ROWS_PER_CHUNK)
+                rows = self._state.prepared(*self.fitted_features_.entries(X[part]))
+                yield rows, np.arange(codes[part].size), codes[part], weights[part]
+
+        self._learn(parts(), class_weights)
+        return self
+
+    def _learn(self, parts: Iterable[tuple], class_weights: Any) -> None:
+        """Learn from parts, (rows, their order, codes, weights); what was learnt is kept if an error ends that."""
+        state = self._state
         state.progress.begin(state)
         try:
-            for begin in range(0, codes.size, ROWS_PER_CHUNK):
-                part = slice(begin, min(codes.size, begin + ROWS_PER_CHUNK))
-                rows = state.prepared(*self.fitted_features_.entries(X[part]))
-                state.learn(rows, np.arange(part.stop - begin), codes[part], weights[part], class_weights)
+            for part in parts:
+                state.learn(*part, class_weights)
                 state.progress(state, self.verbose)
         finally:
             self._set_learnt()
-        return self
 
     @property
-    def selection_(self) -> Selection:  # type: ignore[override]  # computed on access, never set
+    def selection_(self) -> Selection:
         """The Selection of the best setting so far."""
         if not hasattr(self, "_state"):
             raise AttributeError("there is no selection_ yet: call fit or partial_fit first")
-        return self._state.selection
+        return self._state if isinstance(self._state, Selection) else self._state.selection
 
-    @property
-    def coef_(self) -> sparse.csr_array:
-        """Weights as a sparse matrix."""
-        return self._coefficients(self.selection_)[0]
-
-    @property
-    def intercept_(self) -> np.ndarray:  # type: ignore[override]  # follows from selection_
-        """Intercept, one for each row of ``coef_``."""
-        return self._coefficients(self.selection_)[1]
+    @selection_.setter
+    def selection_(self, selection: Selection) -> None:
+        self._state = selection  # of a model file: for prediction only, it cannot be trained further
 
     @property
     def n_features_seen_(self) -> int:
@@ -278,39 +272,41 @@ class StreamClassifier(SelectorClassifier):
         Milestone
             The state after the examples so far.
         """
-        if isinstance(self._state, Frozen):
+        if isinstance(self._state, Selection):
             raise AttributeError("standing is only available after fit or partial_fit, not after load")
         return self._state.standing
 
-    def _set_selection(self, selection: Selection) -> None:
-        """The state of a model file: for prediction only, it cannot be trained further."""
-        self._state = Frozen(selection)
-
     def _set_learnt(self) -> None:
-        state, self.n_examples_ = self._state, self._state.examples
-        self.classes_, best = state.classes, state.best
+        """Set the fitted attributes that follow from the state."""
+        state = self._state
+        best = state.best
+        self.n_examples_ = state.examples
+        self.classes_ = state.classes
         self.setting_ = dict(state.settings[best])
-        self.settings_ = [
-            setting | {"progressive_loss": float(state.loss(s)), "progressive_accuracy": float(state.accuracy(s))}
-            for s, setting in enumerate(state.settings)
+        scores = [
+            {"progressive_loss": float(state.loss(s)), "progressive_accuracy": float(state.accuracy(s))}
+            for s in range(len(state.settings))
         ]
-        self.progressive_loss_, self.progressive_accuracy_ = float(state.loss(best)), float(state.accuracy(best))
+        self.settings_ = [setting | score for setting, score in zip(state.settings, scores, strict=True)]
+        self.progressive_loss_ = scores[best]["progressive_loss"]
+        self.progressive_accuracy_ = scores[best]["progressive_accuracy"]
         self.trace_ = list(state.records[best].milestones)
 
     def _checked_options(self) -> dict[str, Any]:
-        """The options of the learners; ValueError for invalid parameters, before any work is done."""
-        return learner_options(self)
+        return learner_options(self, super()._checked_options())
 
-    def _begun(self, classes: np.ndarray) -> "StreamLearners":
-        """Untrained learners."""
-        options = self._checked_options()
+    def _untrained(self, options: dict[str, Any], classes: np.ndarray) -> Any:
+        """Learners with these options, with their classes and a progress line."""
         for_learners = {key: value for key, value in options.items() if key not in ("hash_bits", "open_ended")}
-        state = StreamLearners(n_classes=classes.size, **for_learners)
-        state.options, state.classes, state.progress = options, classes, StreamProgress()
+        state: Any = Learners(n_classes=classes.size, **for_learners)
+        state.options = options
+        state.classes = classes
+        state.progress = StreamProgress()
         return state
 
     def _cannot_go_on(self, options: dict[str, Any]) -> str:
-        if isinstance(self._state, Frozen):
+        """Why training cannot continue."""
+        if isinstance(self._state, Selection):
             return (
                 "this model was loaded from a model file, which lacks the state needed to continue training; "
                 "use a checkpoint (thresher.save_checkpoint, thresher.load_checkpoint) or call fit"
@@ -321,16 +317,6 @@ class StreamClassifier(SelectorClassifier):
         changed = next(key for key in options if old[key] != options[key])
         name = " or ".join(old["settings"][0]) if changed == "settings" else changed
         return f"{name} cannot be changed between calls to partial_fit ({changed} was {old[changed]!r}): call fit"
-
-    def _forget(self, *but: str) -> None:
-        for name in [name for name in vars(self) if (name.endswith("_") or name == "_state") and name not in but]:
-            delattr(self, name)
-
-    def _undone(self, first: bool) -> Self:
-        """A batch of weight zero: leave everything as it was."""
-        if first:
-            self._forget()
-        return self
 
     def _checked_batch(self, X: MatrixLike, y: ArrayLike, *, first: bool, **options: Any) -> tuple[Any, np.ndarray]:
         """(X, y), validated."""
@@ -361,9 +347,9 @@ class StreamClassifier(SelectorClassifier):
     @property
     def fitted_features_(self) -> ColumnFeatures:
         """What the ids of features stand for: columns of X, columns by number only, or hashed columns."""
-        return self._space_of(self.n_features_in_)
+        return self._features_of(self.n_features_in_)
 
-    def _space_of(self, n_columns: int) -> ColumnFeatures:
+    def _features_of(self, n_columns: int) -> ColumnFeatures:
         if self.hash_bits is not None:
             return HashedFeatures(n_columns, self.hash_bits)
         if self.open_ended:
@@ -389,18 +375,3 @@ class StreamClassifier(SelectorClassifier):
     def _own_facts(self) -> dict[str, Any]:
         names = ("n_examples", "progressive_accuracy", "progressive_loss", "setting", "settings")
         return {name: getattr(self, f"{name}_") for name in names}
-
-
-class StreamLearners(Learners):
-    """Learners with what a StreamClassifier adds: validated options, labels, and the progress of the stream."""
-
-    options: dict[str, Any]
-    classes: np.ndarray
-    progress: StreamProgress
-
-
-class Frozen:
-    """The state of a StreamClassifier loaded from a model file: its last selection only."""
-
-    def __init__(self, selection: Selection):
-        self.selection = selection

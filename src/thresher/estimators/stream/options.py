@@ -1,5 +1,6 @@
-"""Validation of a StreamClassifier's parameters, and the settings that they define."""
+"""Parameters of a StreamClassifier, checked; the settings that they define; attributes that model files have."""
 
+import functools
 import itertools
 import math
 import numbers
@@ -8,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.estimators.shared import parameters as check
-from thresher.families.online.learner import METHODS, PLACES
+from thresher.estimators.shared import INTEGER, REAL, Attribute, check
+from thresher.families.online.learner import METHODS, PLACES, Method
+from thresher.results import Milestone
+from thresher.results.trace import get_milestones
+from thresher.state import ArrayReader, need, put_records, real, string
 
 MOST_BITS = 30
 LARGEST_BUDGET = 2**30
@@ -18,38 +22,56 @@ MOST_SETTINGS = 1000
 LIGHTEST, HEAVIEST = 1e-60, 1e20  # weights of an example that are supported
 
 
-def learner_options(clf):
-    """The options of the learners of a StreamClassifier; ValueError for invalid parameters."""
-    name = check.one_of("method", clf.method, tuple(METHODS))
-    method = METHODS[name]
-    if clf.budget is None and not method.endless:
-        raise ValueError(f"budget must be an integer with method={name!r}, got None")
-    budget = None if clf.budget is None else check.integer("budget", clf.budget)
-    if budget is not None and budget > LARGEST_BUDGET:
-        raise ValueError(f"budget must be at most {LARGEST_BUDGET}, got {budget}")
-    if clf.hash_bits is not None and check.integer("hash_bits", clf.hash_bits) > MOST_BITS:
-        raise ValueError(f"hash_bits must be at most {MOST_BITS}, got {clf.hash_bits!r}")
-    for flag in ("fit_intercept", "open_ended"):
-        if not isinstance(getattr(clf, flag), (bool, np.bool_, numbers.Integral)):
-            raise ValueError(f"{flag} must be True or False, got {getattr(clf, flag)!r}")
-    if clf.class_weight not in (None, "balanced") and not isinstance(clf.class_weight, dict):
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {clf.class_weight!r}")
-    if not callable(clf.verbose) and not isinstance(clf.verbose, numbers.Integral):
-        raise ValueError(f"verbose must be 0, 1, 2 or a callable, got {clf.verbose!r}")
-    number_of_passes(clf.n_passes, 1, 1)
+def as_flag(name: str, value: Any) -> bool:
+    """``value`` as a bool; 0 and 1 count as such."""
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def as_class_weight(name: str, value: Any) -> Any:
+    """A dict, "balanced" or None; the classes are not known yet."""
+    if value not in (None, "balanced") and not isinstance(value, dict):
+        raise ValueError(f"{name} must be None, 'balanced' or a dict, got {value!r}")
+    return value
+
+
+def as_passes(name: str, value: Any) -> int | str:
+    """An int of at least 1, or "paper"."""
+    return check.one_of(name, value, ("paper",)) if isinstance(value, str) else check.as_integer(name, value)
+
+
+STREAM_CHECKS: dict[str, check.Check] = {
+    "method": functools.partial(check.one_of, options=tuple(METHODS)),
+    "budget": check.either({None: None}, functools.partial(check.as_integer, most=LARGEST_BUDGET)),
+    "delta": check.as_positive,
+    "fit_intercept": as_flag,
+    "hash_bits": check.either({None: None}, functools.partial(check.as_integer, most=MOST_BITS)),
+    "open_ended": as_flag,
+    "class_weight": as_class_weight,
+    "n_passes": as_passes,
+    "verbose": check.as_verbosity,
+}
+
+
+def learner_options(clf: Any, given: Any) -> dict[str, Any]:
+    """The options of the learners of a StreamClassifier; ``given`` are its parameters, checked one by one."""
+    method = METHODS[given.method]
+    if given.budget is None and not method.endless:
+        raise ValueError(f"budget must be an integer with method={given.method!r}, got None")
     return {
-        "method": name,
-        "settings": _settings(clf, name, method),
-        "budget": budget,
-        "delta": check.positive("delta", clf.delta),
+        "method": given.method,
+        "settings": _settings(clf, given.method, method),
+        "budget": given.budget,
+        "delta": given.delta,
         "loss": method.loss if clf.loss is None else check.one_of("loss", clf.loss, method.losses),
-        "intercept": bool(clf.fit_intercept),
-        "hash_bits": clf.hash_bits,
-        "open_ended": bool(clf.open_ended),
+        "intercept": given.fit_intercept,
+        "hash_bits": given.hash_bits,
+        "open_ended": given.open_ended,
     }
 
 
-def _settings(clf, name, method):
+def _settings(clf: Any, name: str, method: Method) -> list[dict[str, float]]:
     """Every combination of the values given for the parameters of the method."""
     values = []
     for parameter in PLACES:
@@ -70,21 +92,9 @@ def _settings(clf, name, method):
     return settings
 
 
-def number_of_passes(n_passes, n_rows, n_columns):
-    """``n_passes`` as an integer; "paper" is ceil(2 columns / rows)."""
-    if isinstance(n_passes, str):
-        check.one_of("n_passes", n_passes, ("paper",))
-        return math.ceil(2 * n_columns / n_rows)
-    return check.integer("n_passes", n_passes)
-
-
 def class_factors(class_weight: Any, weights: np.ndarray, classes: np.ndarray) -> np.ndarray | str | None:
     """Class weights: a number for each, "balanced", or None. Weights of examples must be in range."""
-    factors = class_weight
-    if factors is None or isinstance(factors, str):
-        check.one_of("class_weight", factors, (None, "balanced"))
-    else:
-        factors = check.class_weights(factors, classes)
+    factors = check.class_weights(class_weight, classes) if isinstance(class_weight, dict) else class_weight
     numeric = isinstance(factors, np.ndarray)
     largest = float(weights.max(initial=0.0)) * (float(factors.max()) if numeric else 1.0)
     positive = weights[weights > 0.0]
@@ -95,3 +105,28 @@ def class_factors(class_weight: Any, weights: np.ndarray, classes: np.ndarray) -
                 f"an example has weight {weight:.3g}; it must be between {LIGHTEST:g} and {HEAVIEST:g}"
             )
     return factors
+
+
+def get_setting(reader: ArrayReader, part: Any, name: str, stream: Any) -> dict[str, float]:
+    """A setting: numbers by name."""
+    need(isinstance(part, dict), f"{name} must be an object")
+    return {string(key, name, 40): real(value, name) for key, value in part.items()}
+
+
+def get_settings(reader: ArrayReader, part: Any, name: str, stream: Any) -> list[dict[str, float]]:
+    """All settings."""
+    need(isinstance(part, list), f"{name} must be a list")
+    return [get_setting(reader, setting, name, stream) for setting in part]
+
+
+STREAM_ATTRIBUTES = {
+    "n_examples_": INTEGER,
+    "progressive_loss_": REAL,
+    "progressive_accuracy_": REAL,
+    "setting_": Attribute(lambda writer, name, value: {key: float(part) for key, part in value.items()}, get_setting),
+    "settings_": Attribute(lambda writer, name, value: [dict(setting) for setting in value], get_settings),
+    "trace_": Attribute(
+        lambda writer, name, value: put_records(writer, name, Milestone, value),
+        lambda reader, part, name, stream: get_milestones(reader, part, name),
+    ),
+}

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.errors import InconsistentResultError
-from thresher.estimators.stream.classifier import Frozen, StreamClassifier
+from thresher.estimators.stream.classifier import StreamClassifier
 from thresher.estimators.stream.options import class_factors
 from thresher.families.online.state import LearnersState
-from thresher.results import consistent
+from thresher.results import Selection, consistent
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def state_of(clf: StreamClassifier) -> StreamState:
     ``random_state`` and ``verbose`` are set to their defaults: they are not part of the state.
     """
     check_is_fitted(clf)
-    if isinstance(clf._state, Frozen):
+    if isinstance(clf._state, Selection):
         raise TypeError("a StreamClassifier that was loaded from a model file has no training state to save")
     if clf._state.diverged:
         raise ValueError("training of this StreamClassifier diverged (non-finite loss): there is no state to save")
@@ -47,7 +47,8 @@ def classifier_of(state: StreamState) -> StreamClassifier:
     clf = StreamClassifier(**state.parameters)
     problems = 1 if state.classes.size == 2 else state.classes.size
     # checked before as many learners are created
-    expected = problems * len(_usable(clf._checked_options)["settings"])
+    options = _usable(clf._checked_options)
+    expected = problems * len(options["settings"])
     consistent(len(state.learners.learners) == expected, "number of learners does not match settings and classes")
     _usable(lambda: class_factors(clf.class_weight, np.ones(1), state.classes))
     clf.n_features_in_ = state.n_features_in
@@ -55,9 +56,8 @@ def classifier_of(state: StreamState) -> StreamClassifier:
         clf.feature_names_in_ = state.feature_names_in
     inside = bool((state.learners.ids < clf.fitted_features_.width).all())
     consistent(inside, "feature ids are larger than the number of columns")
-    learners = clf._begun(state.classes)
-    learners.restore(state.learners)
-    clf._state = learners
+    clf._state = clf._untrained(options, state.classes)
+    clf._state.restore(state.learners)
     clf._set_learnt()
     return clf
 
