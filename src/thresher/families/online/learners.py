@@ -157,13 +157,15 @@ class Learners:
             learner.restore(part)
 
     def __getstate__(self):
-        """The state, without trees and compiled loops."""
-        return self.made, self.diverged, self.state()
+        """The state, without trees and compiled loops, and attributes that an owner has added."""
+        restored = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
+        more = {name: value for name, value in vars(self).items() if name not in restored}
+        return self.made, more, self.state()
 
     def __setstate__(self, state):
-        made, diverged, learned = state
+        made, more, learned = state
         type(self).__init__(self, **made)
-        self.diverged = diverged
+        vars(self).update(more)
         self._put_back(learned)  # not checked: learners that diverged can be pickled too
 
     @property
