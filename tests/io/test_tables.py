@@ -119,7 +119,7 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
         ("a,b,label\n1,,x\n", "line 2: missing value in column 'b'"),
         ("a,b,label\n1,2,\n", "line 2: missing label"),
         ('a,b,label\n1,"2,x\n', "line 2: unclosed quote in column 'b'"),
-        ("a,b,label\n1,1e999,x\n", "line 2: the number '1e999,x' is too large"),
+        ("a,b,label\n1,1e999,x\n", "line 2: the number '1e999' in column 'b' is too large"),
         ("label\nx\n", "no feature columns left"),
         (
             "a,b\n1,2\n",

@@ -14,8 +14,9 @@ from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
 from thresher.io.arrays import labels_of, read_matrix_npy, read_matrix_npz
 from thresher.io.delimited import read_csv
 from thresher.io.foreign import check_extension, not_utf8
-from thresher.io.frames import read_parquet
+from thresher.io.frames import ColumnOptions
 from thresher.io.npz import read_npy
+from thresher.io.parquet import read_parquet
 from thresher.io.svmlight import read_svmlight, shown
 from thresher.io.table import Layout, Table, in_short, tidy_labels
 
@@ -94,14 +95,16 @@ def read(
     bag_column = layout.bag_column if bag_column is None and layout is not None else bag_column
     if bag_column is not None and kind not in WITH_BAGS:
         raise InvalidDataError(f"{shown(path)}: bag_column (--bag-column) needs .npz, csv or Parquet, got {kind}")
-    named = {"label_column": label_column, "bag_column": bag_column, "ignore": ignore, "keep": keep, "layout": layout}
+    options = ColumnOptions(
+        label_column=label_column, bag_column=bag_column, ignore=tuple(ignore), keep=tuple(keep), layout=layout
+    )
     with Workers(count_workers(n_jobs)) as workers:
         if kind == "svmlight":
             table = read_svmlight(path, index_base=index_base, layout=layout, workers=workers)
         elif kind == "csv":
-            table = read_csv(path, workers=workers, **named)
+            table = read_csv(path, options, workers)
         elif kind == "parquet":
-            table = read_parquet(path, **named)
+            table = read_parquet(path, options)
         else:
             table = read_matrix_npz(path, bag_column) if kind == "npz" else read_matrix_npy(path)
     if not table.X.shape[0]:

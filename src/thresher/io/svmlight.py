@@ -5,7 +5,7 @@ from scipy import sparse
 
 from thresher.errors import InvalidDataError
 from thresher.io.table import Table, tidy_labels
-from thresher.io.text import opened, parsed, svmlight_rows
+from thresher.io.text import opened, parsed, pieces, svmlight_rows
 
 
 def read_svmlight(path, *, index_base=None, layout=None, workers):
@@ -16,7 +16,8 @@ def read_svmlight(path, *, index_base=None, layout=None, workers):
     """
     name, remarks = shown(path), list[str]()
     with opened(path) as stream:
-        parts = list(parsed(svmlight_rows, stream, name, workers))
+        jobs = ((line, piece, svmlight_rows) for line, piece in pieces(stream, name))
+        parts = list(parsed(jobs, name, workers))
     labels = np.concatenate([part.labels for part in parts] or [np.zeros(0)])
     if not labels.size:
         raise InvalidDataError(f"{name}: no rows found")

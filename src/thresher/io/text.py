@@ -11,8 +11,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +22,6 @@ from thresher.loops import text as loops
 
 PIECE = 1 << 22  # bytes
 LONGEST_LINE = 1 << 30  # bytes
-LONGEST_QUOTE = 1 << 26  # bytes of a row in which a quote is open; more are taken for a quote that was never closed
-NEWLINE = b"\n"
 HEAD = 256  # bytes by which formats and encodings are recognised
 MOST_REPORTED = 5  # bad lines with an error message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
@@ -51,7 +48,7 @@ def opened(path):
         head = stream.peek(4)[:4]
         if 0 < len(head) < 4:  # a pipe gives what it has; wait for the rest
             head = stream.read(4)
-            stream = io.BufferedReader(_Rest(head, stream))
+            stream = continued(head, stream)
         for magic, decompress in DECOMPRESSORS.items():
             if head.startswith(magic):
                 stream = stack.enter_context(decompress(stream))
@@ -64,6 +61,11 @@ def _beginning(stream):
     with suppress(EOFError, OSError, zlib.error):
         return stream.peek(HEAD)[:HEAD]
     return b""
+
+
+def continued(head, stream):
+    """The bytes ``head``, then the rest of the stream."""
+    return io.BufferedReader(_Rest(head, stream))
 
 
 class _Rest(io.RawIOBase):
@@ -131,61 +133,30 @@ def pieces(stream, name, line=1, live=False):
         rest = [block[cut:]] if cut < len(block) else []
 
 
-def parsed(parse, stream, name, workers, line=1):
-    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get a line number.
+def parsed(jobs, name, workers):
+    """``parse(piece)`` of all jobs (line, piece, parse) in order, a few ahead on threads; errors get line numbers."""
 
-    A piece that ends inside a quoted field raises Unfinished: its last row is parsed again with the next piece. What
-    was parsed ahead of that piece began in the middle of a field, and is thrown away.
-    """
-
-    def attempt(begin, piece):
+    def result(line, piece, parse):
         try:
-            return parse(piece), None
-        except Unfinished as error:
-            return error.result, error
+            return parse(piece)
         except BadText as error:
-            raise numbered(begin, piece, error) from None
+            line += piece.count(b"\n", 0, error.byte)
+            raise InvalidDataError(f"{name}: line {line}: {error}") from None
 
-    def numbered(begin, piece, error):
-        return InvalidDataError(f"{name}: line {begin + piece.count(NEWLINE, 0, error.byte)}: {error}")
-
-    begun, open_row, error = line, b"", None
-    with closing(_ahead(attempt, pieces(stream, name, line), workers)) as attempts:
-        for begin, piece, result in attempts:
-            if open_row:
-                piece = open_row + piece
-                found, error = attempt(begun, piece)
-            else:
-                begun, (found, error) = begin, result()
-            yield found
-            open_row, last, first = b"" if error is None else piece[error.start :], piece, begun
-            if open_row:
-                begun += piece.count(NEWLINE, 0, error.start)
-            if len(open_row) > LONGEST_QUOTE:
-                break
-    if error is not None:
-        raise numbered(first, last, error)
-
-
-def _ahead(attempt, all_pieces, workers):
-    """(line, piece, function that returns ``attempt(line, piece)``), a few pieces ahead on threads."""
     if workers.count == 1:
-        for begin, piece in all_pieces:
-            yield begin, piece, partial(attempt, begin, piece)
+        yield from (result(*job) for job in jobs)
         return
     with ThreadPoolExecutor(workers.count, thread_name_prefix="thresher-text") as pool:
-        ahead: deque[tuple[int, bytes, Future]] = deque()
+        ahead: deque[Future] = deque()
         try:
-            for begin, piece in all_pieces:
-                ahead.append((begin, piece, pool.submit(attempt, begin, piece)))
+            for job in jobs:
+                ahead.append(pool.submit(result, *job))
                 if len(ahead) > workers.count:
-                    begin, piece, future = ahead.popleft()
-                    yield begin, piece, future.result
+                    yield ahead.popleft().result()
             while ahead:
-                begin, piece, future = ahead.popleft()
-                yield begin, piece, future.result
+                yield ahead.popleft().result()
         finally:
-            for _, _, future in ahead:
+            for future in ahead:
                 future.cancel()
 
 
@@ -195,25 +166,6 @@ class BadText(Exception):
     def __init__(self, message, byte):
         super().__init__(message)
         self.byte = byte
-
-
-class Unfinished(BadText):
-    """The last row of a piece, from byte ``start`` on, continues in the next; ``result`` is of the rows before it."""
-
-    def __init__(self, message, byte, result, start):
-        super().__init__(message, byte)
-        self.result, self.start = result, start
-
-
-def with_room(loop, columns):
-    """(hard, what ``loop(hard)`` returns), with room enough for the numbers that the loop leaves to Python."""
-    room = 1024
-    while True:
-        hard = np.empty((room, columns), dtype=np.int64)
-        returned = loop(hard)
-        if returned[0] != loops.FULL:
-            return hard, returned
-        room *= 16
 
 
 def svmlight_rows(piece):
@@ -245,10 +197,10 @@ def svmlight_lines(piece, most_bad=None, largest=np.inf):
     labels, ends, starts = np.empty(lines), np.empty(lines, dtype=np.int64), np.empty(lines, dtype=np.int64)
     indices, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
     wrong_at = np.empty((lines if most_bad is None else most_bad, 2), dtype=np.int64)
-    hard, returned = with_room(
-        lambda hard: loops.svmlight(text, labels, ends, starts, indices, values, hard, wrong_at), 3
+    hard = np.empty((lines + pairs, 3), dtype=np.int64)  # of numbers that the loop leaves to Python: mostly not used
+    wrong, byte, rows, hards, entries, tidy, bads = loops.svmlight(
+        text, labels, ends, starts, indices, values, hard, wrong_at
     )
-    wrong, byte, rows, hards, entries, tidy, bads = returned
     wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, byte]]])
     errors = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:MOST_REPORTED].tolist()]
     lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
@@ -270,12 +222,10 @@ def _hard_numbers(piece, hard, labels, values, ends):
     lost: dict[int, BadText] = {}
     for slot, begun, stop in hard:
         row = -1 - slot if slot < 0 else int(np.searchsorted(ends, slot, side="right"))
-        try:
-            number = hard_number(piece, begun, stop)
-        except BadText as error:
-            lost.setdefault(row, error)
-            continue
-        if slot >= 0:
+        number = float(piece[begun:stop])
+        if np.isinf(number):
+            lost.setdefault(row, BadText(f"the number {token(piece, begun)!r} is too large for float64", begun))
+        elif slot >= 0:
             values[slot] = number
         else:
             labels[row] = number
@@ -301,14 +251,6 @@ def narrowed(numbers, dtype):
     with np.errstate(over="ignore"):
         narrow = numbers.astype(dtype)
     return narrow if np.array_equal(narrow, numbers) else numbers.copy()
-
-
-def hard_number(piece, begun, stop):
-    """A number that the loops leave to Python; BadText if it overflows float64."""
-    value = float(piece[begun:stop])
-    if np.isinf(value):
-        raise BadText(f"the number {token(piece, begun)!r} is too large for float64", begun)
-    return value
 
 
 def token(piece, byte):
