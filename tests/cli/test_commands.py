@@ -370,7 +370,7 @@ BAD_FILES = {
     "a model to standard output": (("select", "train.svm", "-o", "-"), 2, "cannot be written to standard output"),
     "no test file": (("select", "train.svm", "--test", "absent.svm"), 1, "absent.svm: no such file"),
     "a fraction": (("select", "train.svm", "-k", "3.5"), 2, "must be an integer, got '3.5'"),
-    "no features": (("select", "train.svm", "-k", "0"), 2, "must be >= 1, got 0"),
+    "no features": (("select", "train.svm", "-k", "0"), 2, "Must be >= 1."),
     "no weight": (("select", "train.svm", "--C", "nan"), 2, "must be a positive finite number, got nan"),
     "not for text": (("select", "train.svm", "--ignore", "5"), 2, "--ignore and --keep need a csv or Parquet file"),
     "not for tables": (("select", "train.csv", "--index-base", "0"), 2, "--index-base needs svmlight text, got csv"),

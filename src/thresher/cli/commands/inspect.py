@@ -3,11 +3,12 @@
 from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import Names, path_of
+from thresher.cli.files import Names
 from thresher.cli.show import Reporter, add, counted, new_table, number_that_fit
 from thresher.models import read as read_model
 
 PARAMETER_SHOWN = 100
+FEATURES_SHOWN = 20  # by the commands that fit
 
 
 def run(model, features, point, top, names_only, json):
@@ -16,14 +17,14 @@ def run(model, features, point, top, names_only, json):
     if names_only and json:
         raise WrongUsage("--names-only and --json cannot be combined")
     with reporter.catching_warnings():
-        loaded = chosen(read_model(path_of(model)), features, point)
+        loaded = chosen(read_model(model), features, point)
     if names_only:
         for name in description_of(loaded).listing.names[:top]:
             reporter.say(name)
         return 0
     describe(reporter, loaded, top=top)
     origin(reporter, loaded)
-    reporter.report(model=path_of(model), **facts(loaded, top))
+    reporter.report(model=model, **facts(loaded, top))
     return 0
 
 

@@ -16,7 +16,6 @@ from thresher.cli.app import (
     Reading,
     Reporting,
     app,
-    at_least_two,
     integer,
     later,
     positive,
@@ -79,7 +78,7 @@ class SvmOptions:
     """
 
     C: Annotated[float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None
-    cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None
+    cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=validators.Number(gte=2))] = None
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy"
     max_features: Annotated[int | None, Parameter(group=MODEL), Count] = None
     svm: Annotated[Literal["kernel", "linear"], Parameter(group=MODEL)] = "kernel"
