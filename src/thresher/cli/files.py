@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 import warnings
+from functools import cached_property
 
 import numpy as np
 
@@ -164,6 +165,11 @@ class Names:
     def __init__(self, names, index_base):
         self.names, self.base = names, index_base
 
+    @cached_property
+    def places(self):
+        """{name: number} of columns with names."""
+        return {str(name): j for j, name in enumerate(self.names or ())}
+
     def of(self, j):
         """The name of column ``j``."""
         if self.names is not None:
@@ -175,15 +181,20 @@ class Names:
         """Header of a column of names."""
         return "feature" if self.names is not None else "column" if self.base is None else "index"
 
-    def column(self, name, n_features):
-        """The number of the column with this name."""
-        if self.names is not None and name in self.names:
-            return self.names.index(name)
-        base = self.base or 0
-        if not name.isdigit() or not base <= int(name) < base + n_features:
-            numbers = f"a number from {base} to {base + n_features - 1}"
-            if self.names is None:
-                raise ValueError(f"no feature named {name!r}; expected {numbers}")
-            near = did_you_mean(name, self.names) or f"; expected the name of a column, or {numbers}"
+    def place(self, name, n_columns):
+        """The number of the column with this name, or with this number; None if there is none."""
+        if name in self.places:
+            return self.places[name]
+        number = int(name) - (self.base or 0) if name.isdigit() else -1
+        return number if 0 <= number < n_columns else None
+
+    def column(self, name, n_columns):
+        """The number of the column with this name, or with this number."""
+        place = self.place(name, n_columns)
+        if place is None:
+            base = self.base or 0
+            numbers = f"a number from {base} to {base + n_columns - 1}"
+            expected = numbers if self.names is None else f"the name of a column, or {numbers}"
+            near = did_you_mean(name, self.places) or f"; expected {expected}"
             raise ValueError(f"no feature named {name!r}{near}")
-        return int(name) - base
+        return place

@@ -30,11 +30,7 @@ def _bags(path, arrays, name):
     if name not in arrays or name in ("data", "indices", "indptr", "X", "format", "shape"):
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: no array of bags named {name!r} (--bag-column); arrays: {names}")
-    bags = arrays.pop(name)
-    if bags.ndim != 1 or bags.dtype.kind not in "biufSU":
-        got = f"{bags.dtype} of shape {bags.shape}"
-        raise InvalidDataError(f"{path}: {name} must be a 1D array with the bag of each row, got {got}")
-    return tidy_bags(bags.astype(str) if bags.dtype.kind == "S" else bags)
+    return tidy_bags(_vector(path, arrays.pop(name), f"{name} must be a 1D array with the bag of each row"))
 
 
 def read_matrix_npy(path):
@@ -44,10 +40,13 @@ def read_matrix_npy(path):
 
 def labels_of(path, y):
     """Labels from a 1D array."""
-    if y.ndim != 1 or y.dtype.kind not in "biufSU":
-        got = f"{y.dtype} of shape {y.shape}"
-        raise InvalidDataError(f"{path}: labels must be a 1D array of numbers or strings, got {got}")
-    return tidy_labels(y.astype(str) if y.dtype.kind == "S" else y)
+    return tidy_labels(_vector(path, y, "labels must be a 1D array of numbers or strings"))
+
+
+def _vector(path, values, expected):
+    if values.ndim != 1 or values.dtype.kind not in "biufSU":
+        raise InvalidDataError(f"{path}: {expected}, got {values.dtype} of shape {values.shape}")
+    return values.astype(str) if values.dtype.kind == "S" else values
 
 
 def _matrix(path, X):

@@ -1,109 +1,105 @@
 """Text with named columns: delimited by commas, tabs or semicolons."""
 
 import csv
-from typing import NamedTuple
+import re
 
 from thresher.errors import InvalidDataError
-from thresher.io.delimited_rows import DECIMAL_COMMA, WITH_POINTS, Dialect, RowReader
+from thresher.io.delimited_rows import DECIMAL_COMMA, WITH_POINTS, RowReader
 from thresher.io.foreign import not_utf8
 from thresher.io.frames import columns_of, joined
 from thresher.io.svmlight import shown
-from thresher.io.text import continued, opened, parsed
+from thresher.io.text import BYTE_ORDER_MARK, continued, opened, parsed, pieces
 
 DELIMITERS = ",\t;"
 LONGEST_HEADER = 1 << 28  # bytes
 MOST_HEADER_LINES = 100  # names may contain line breaks
+LONGEST_QUOTE = 1 << 26  # bytes of a row in which a quote is open; more are taken for a quote that was never closed
+BARE_RETURN = re.compile(rb"\r(?!\n)")  # which pyarrow takes for the end of a line
 
 
 def read_csv(path, options, workers):
     """The Table of a delimited file; the first line is a header unless all its fields are numbers."""
-    name = shown(path)
     with opened(path) as stream:
-        begun = _beginning_of(stream, name)
-        columns = columns_of(begun.header, options, name, by_number=begun.headless)
-        reader = RowReader(begun.dialect, columns, name, may_lack_labels=options.layout is not None)
-        jobs = ((line, rows, reader.read if plain else reader.read_serially) for line, rows, plain in begun.pieces())
-        blocks = [block for block in parsed(jobs, name, workers) if len(block.X)]
+        text = DelimitedText(stream, shown(path))
+        columns = columns_of(text.header, options, text.name, by_number=text.headless)
+        reader = RowReader(text, columns, may_lack_labels=options.layout is not None)
+        jobs = ((line, rows, reader.read if plain else reader.read_serially) for line, rows, plain in text.pieces())
+        blocks = [block for block in parsed(jobs, text.name, workers) if len(block.X)]
     if not blocks:
-        raise InvalidDataError(f"{name}: no rows found")
-    return joined(blocks, columns, "csv", options.layout, name)
+        raise InvalidDataError(f"{text.name}: no rows found")
+    return joined(blocks, columns, "csv", options.layout, text.name)
 
 
 def lines_of_rows(path, rows):
     """The numbers of the lines on which rows of a valid file begin, for messages; counts as ``read_csv`` does."""
     lines, first = dict[int, int](), 0
     with opened(path) as stream:
-        begun = _beginning_of(stream, shown(path))
-        for line, piece, _ in begun.pieces():
-            starts = begun.dialect.starts_of_rows(piece)
-            lines |= {
-                row: line + piece.count(b"\n", 0, starts[row - first])
-                for row in rows
-                if row - first in range(len(starts))
-            }
-            first += len(starts)
+        text = DelimitedText(stream, shown(path))
+        for line, piece, _ in text.pieces():
+            found = [row.start() for row in text.row.finditer(piece) if not text.blank_lines.fullmatch(row[0])]
+            here = [row for row in rows if 0 <= row - first < len(found)]
+            lines |= {row: line + piece.count(b"\n", 0, found[row - first]) for row in here}
+            first += len(found)
             if first > max(rows):
                 break
     return [lines[row] for row in rows]
 
 
-class _Beginning(NamedTuple):
-    """The names of the columns, whether they are positions, the dialect, and the rows: a stream, and its first line."""
+class DelimitedText:
+    """A stream of text with a delimiter, after its first row: the header, and where rows and fields end."""
 
-    header: list[str]
-    headless: bool
-    dialect: Dialect
-    stream: object
-    line: int
-    name: str
+    def __init__(self, stream, name):
+        self.stream, self.name = stream, name
+        first = stream.readline(LONGEST_HEADER).removeprefix(BYTE_ORDER_MARK)
+        if not first:
+            raise InvalidDataError(f"{name}: is empty")
+        if not first.strip():
+            raise InvalidDataError(f"{name}: line 1: missing header with column names")
+        for self.line in range(2, MOST_HEADER_LINES + 2):
+            self._set_patterns(max(DELIMITERS, key=lambda mark: first.count(mark.encode())))
+            more = b"" if self.row.match(first.removesuffix(b"\n") + b"\n") else stream.readline(LONGEST_HEADER)
+            if not more:
+                break
+            first += more
+        if not self.row.match(first.removesuffix(b"\n") + b"\n"):
+            raise InvalidDataError(f"{name}: line 1: unclosed quote in the header")
+        self.header = _header(first, self.delimiter, name)
+        self.headless = all(_is_number(field) for field in self.header)
+        if self.headless:
+            self.header = [str(position) for position in range(len(self.header))]
+            self.stream, self.line = continued(first, stream), 1
+
+    def _set_patterns(self, delimiter):
+        self.delimiter = delimiter
+        self.blank = " \t\r\v\f".replace(delimiter, "").encode()
+        blanks = rf"[{self.blank.decode()}]*+"
+        text, quoted = rf"[^{delimiter}\n]*+", '(?:[^"]++|"")*+'
+        field = f'{blanks}(?:"{quoted}"{text}|(?!"){text})'
+        # quotes around a whole field, without blanks next to them, or in the text of a field without quotes
+        plain = rf'(?<![^{delimiter}\n])"(?![ \t]){quoted}(?<![ \t])"(?=[{delimiter}\r\n])|(?<=[^{delimiter}\s])"'
+        self.field = re.compile(f'{blanks}(?:"({quoted})("?){blanks}|({text}))'.encode())
+        self.blank_lines = re.compile(rf"(?:{blanks}\n)*+".encode())
+        self.row = re.compile(rf"(?:{field}{delimiter})*+{field}\n".encode())
+        self.rows = re.compile(rf"(?:(?:{field}{delimiter})*+{field}\n)*+".encode())
+        self.plain_rows = re.compile(rf'(?:(?:[^"\n]++|{plain})*+\n)*+'.encode())
 
     def pieces(self):
-        """(number of the first line, rows, whether pyarrow can read them) of all pieces."""
-        return self.dialect.pieces(self.stream, self.name, self.line)
-
-
-def _beginning_of(stream, name):
-    """The _Beginning of a file."""
-    first, lines = _first_row(stream, name)
-    delimiter = _delimiter(first)
-    header = _header(first, delimiter, name)
-    headless = all(_is_number(field) for field in header)
-    if headless:
-        header = [str(position) for position in range(len(header))]
-        stream, lines = continued(first, stream), 0
-    return _Beginning(header, headless, Dialect(delimiter), stream, 1 + lines, name)
-
-
-def _first_row(stream, name):
-    """(the first row, its number of lines), which is several where a quoted name contains line breaks."""
-    first = stream.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
-    if not first:
-        raise InvalidDataError(f"{name}: is empty")
-    if not first.strip():
-        raise InvalidDataError(f"{name}: line 1: missing header with column names")
-    for lines in range(1, MOST_HEADER_LINES + 1):
-        if not _quote_is_open(first):
-            return first, lines
-        line = stream.readline(LONGEST_HEADER)
-        if not line:
-            break
-        first += line
-    raise InvalidDataError(f"{name}: line 1: unclosed quote in the header")
-
-
-def _quote_is_open(row):
-    if b'"' not in row:
-        return False
-    reader = csv.reader([row.decode("latin-1")], delimiter=_delimiter(row), skipinitialspace=True, strict=True)
-    try:
-        next(reader)
-    except csv.Error as error:
-        return "unexpected end of data" in str(error)
-    return False
-
-
-def _delimiter(first):
-    return max(DELIMITERS, key=lambda mark: first.count(mark.encode()))
+        """(number of the first line, whole rows, whether pyarrow reads them alike) of all pieces."""
+        rest, line = b"", self.line
+        for begun, piece in pieces(self.stream, self.name, self.line):
+            line = begun - rest.count(b"\n")
+            rest += piece if piece.endswith(b"\n") else piece + b"\n"
+            for pattern in (self.plain_rows, self.rows):
+                end = pattern.match(rest).end() if b'"' in rest else len(rest)
+                rows, rest = rest[:end], rest[end:]
+                if rows:
+                    unusual = BARE_RETURN.search(rows) or rows.startswith(BYTE_ORDER_MARK)
+                    yield line, rows, pattern is self.plain_rows and not unusual
+                line += rows.count(b"\n") if rest else 0
+            if len(rest) > LONGEST_QUOTE:
+                break
+        if rest:  # a quote is open
+            yield line, rest, False
 
 
 def _header(line, delimiter, name):

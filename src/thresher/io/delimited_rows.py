@@ -1,4 +1,4 @@
-"""Rows of delimited text: cut into pieces, read by pyarrow, and where that fails field by field, to say why and where.
+"""Rows of delimited text, read by pyarrow, and where that fails field by field, to say why and where.
 
 Both ways accept the same text and give the same numbers: pyarrow also takes nan, text after a closing quote and a quote
 that is never closed, so pieces with unusual quotes are kept from it, and what it gives is checked.
@@ -14,10 +14,8 @@ import numpy as np
 from thresher.io.foreign import not_utf8
 from thresher.io.frames import EXCLUDE, TableRows
 from thresher.io.parquet import pyarrow_for
-from thresher.io.text import BYTE_ORDER_MARK, BadText, narrowed, pieces
+from thresher.io.text import BadText, narrowed
 
-LONGEST_QUOTE = 1 << 26  # bytes of a row in which a quote is open; more are taken for a quote that was never closed
-BARE_RETURN = re.compile(rb"\r(?!\n)")  # which pyarrow takes for the end of a line
 NEWLINE = 10
 UNUSED = "\x1f"  # a delimiter that texts hardly ever contain
 WIDE = 1000  # features; of more, pyarrow takes longer for the columns of a piece than for its fields
@@ -33,46 +31,6 @@ WITHOUT_THOUSANDS = (
 )
 
 
-class Dialect:
-    """Where rows and fields of text with a delimiter end: regular expressions."""
-
-    def __init__(self, delimiter):
-        self.delimiter = delimiter
-        self.blank = " \t\r\v\f".replace(delimiter, "").encode()
-        blanks = rf"[{self.blank.decode()}]*+"
-        text, quoted = rf"[^{delimiter}\n]*+", '(?:[^"]++|"")*+'
-        field = f'{blanks}(?:"{quoted}"{text}|(?!"){text})'
-        # quotes around a whole field, without blanks next to them, or in the text of a field without quotes
-        plain = rf'(?<![^{delimiter}\n])"(?![ \t]){quoted}(?<![ \t])"(?=[{delimiter}\r\n])|(?<=[^{delimiter}\s])"'
-        self.field = re.compile(f'{blanks}(?:"({quoted})("?){blanks}|({text}))'.encode())
-        self.blank_lines = re.compile(rf"(?:{blanks}\n)*+".encode())
-        self.row = re.compile(rf"(?:{field}{delimiter})*+{field}\n".encode())
-        self.rows = re.compile(rf"(?:(?:{field}{delimiter})*+{field}\n)*+".encode())
-        self.plain_rows = re.compile(rf'(?:(?:[^"\n]++|{plain})*+\n)*+'.encode())
-
-    def pieces(self, stream, name, line):
-        """(number of the first line, whole rows, whether pyarrow reads them alike) of a stream from ``line`` on."""
-        rest = b""
-        for begun, piece in pieces(stream, name, line):
-            line = begun - rest.count(b"\n")
-            rest += piece if piece.endswith(b"\n") else piece + b"\n"
-            for pattern in (self.plain_rows, self.rows):
-                end = pattern.match(rest).end() if b'"' in rest else len(rest)
-                rows, rest = rest[:end], rest[end:]
-                if rows:
-                    unusual = BARE_RETURN.search(rows) or rows.startswith(BYTE_ORDER_MARK)
-                    yield line, rows, pattern is self.plain_rows and not unusual
-                line += rows.count(b"\n") if rest else 0
-            if len(rest) > LONGEST_QUOTE:
-                break
-        if rest:  # a quote is open
-            yield line, rest, False
-
-    def starts_of_rows(self, piece):
-        """The bytes at which rows begin."""
-        return [row.start() for row in self.row.finditer(piece) if not self.blank_lines.fullmatch(row[0])]
-
-
 class Field(NamedTuple):
     """A field of a row: where its text begins, the text without quotes around it, and whether it has some."""
 
@@ -82,11 +40,11 @@ class Field(NamedTuple):
 
 
 class RowReader:
-    """Reads rows of the ``columns`` of a file; with ``may_lack_labels`` all labels of a piece may be missing."""
+    """Reads the ``columns`` of pieces of a DelimitedText; with ``may_lack_labels`` all labels may be missing."""
 
-    def __init__(self, dialect, columns, name, *, may_lack_labels):
-        self.dialect, self.columns, self.may_lack_labels = dialect, columns, may_lack_labels
-        self.pa = pyarrow_for(name)
+    def __init__(self, text, columns, *, may_lack_labels):
+        self.text, self.columns, self.may_lack_labels = text, columns, may_lack_labels
+        self.pa = pyarrow_for(text.name)
         self.numbered = [str(j) for j in range(len(columns.fields))]
         self.types = {str(j): self.pa.float64() for j in columns.features}
         self.types |= {str(j): self.pa.string() for j in (columns.label, columns.bag) if j is not None}
@@ -116,7 +74,7 @@ class RowReader:
         )
 
     def _by_columns(self, piece):
-        frame = self._frame(piece, self.numbered, self.types, delimiter=self.dialect.delimiter)
+        frame = self._frame(piece, self.numbered, self.types, delimiter=self.text.delimiter)
         values = np.empty((frame.num_rows, len(self.columns.features)))
         for place, j in enumerate(self.columns.features):
             values[:, place] = frame.column(str(j)).to_numpy()
@@ -125,13 +83,13 @@ class RowReader:
 
     def _by_fields(self, piece):
         """Like ``_by_columns``, with all numbers in one column: a column of its own costs as much as 100 fields."""
-        mark = self.dialect.delimiter
+        mark = self.text.delimiter
         if b'"' in piece:
             rows = csv.reader(io.StringIO(piece.decode(), newline=""), delimiter=mark)
             mark = UNUSED
             lines = [mark.join(fields).encode() for fields in rows if fields]
         else:
-            lines = [line for line in piece.splitlines() if line.strip(self.dialect.blank)]
+            lines = [line for line in piece.splitlines() if line.strip(self.text.blank)]
         numbers, texts = [], ([], [])
         for row in map(bytearray, lines):
             line = np.frombuffer(row, dtype=np.uint8)
@@ -175,7 +133,7 @@ class RowReader:
 
     def _fields(self, piece):
         """(column, Field) of all fields; BadText after the last one of a row that has not as many as the table."""
-        dialect, names = self.dialect, self.columns.fields
+        dialect, names = self.text, self.columns.fields
         at = dialect.blank_lines.match(piece).end()
         column = 0
         while at < len(piece):
@@ -196,7 +154,7 @@ class RowReader:
 
     def _check_end(self, column, field, end, byte):
         """Raise BadText if the byte ``end`` must not follow a field."""
-        count, mark = len(self.columns.fields), self.dialect.delimiter
+        count, mark = len(self.columns.fields), self.text.delimiter
         if end not in (b"\n", mark.encode()):
             raise BadText(
                 f"text after the closing quote in column {self.columns.fields[column]!r}, got {_shortened(field)!r}; a "

@@ -14,7 +14,6 @@ from thresher.io.index_columns import (
     is_unnamed,
     remarks_on,
     with_names,
-    without_columns,
 )
 from thresher.io.table import Layout, Table, in_short, order_of, tidy_bags, tidy_labels
 
@@ -148,43 +147,39 @@ def joined(blocks, columns, kind, layout, name):
         raise InvalidDataError(f"{name}: {missing} of {rows} labels are missing")
     y = None if columns.label is None or missing else tidy_labels(np.concatenate([block.labels for block in blocks]))
     bags = None if columns.bag is None else tidy_bags(np.concatenate([block.bags for block in blocks]))
-    parts, names, remarks, left_out = _without_index([block.X for block in blocks], columns, layout, name)
+    parts = [block.X for block in blocks]
     del blocks[:]  # so that each part is freed as soon as it is copied
-    if layout is None or layout.names is None or names is None:
-        X = _stacked(parts, np.arange(parts[0].shape[1]))
-    else:
-        X, names = _stacked(parts, order_of(names, layout, name)), layout.names
-    return Table(X, y, names, kind, remarks=remarks, left_out=left_out, bags=bags)
-
-
-def _without_index(parts, columns, layout, name):
-    """(parts, names or None, remarks, names left out): what is left without columns that count the rows."""
     names, counting = columns.names, []
     if layout is None:
         counting = [j for j in counting_columns(parts) if names[j] not in columns.keep]
-    unnamed = () if columns.by_number else columns.left_out
-    remarks = remarks_on(unnamed, [names[j] for j in counting], columns.by_number)
+    index = [names[j] for j in counting]
+    remarks = remarks_on(() if columns.by_number else columns.left_out, index, columns.by_number)
     if counting and len(counting) == len(names):
         raise InvalidDataError(f"{name}: no feature columns left: {'; '.join(remarks)}")
-    left_out = (*columns.left_out, *(names[j] for j in counting))
-    if counting:
-        parts = [without_columns(part, counting) for part in parts]
-        names = tuple(field for j, field in enumerate(names) if j not in counting)
-    return parts, (None if columns.by_number else names), remarks, left_out
+    order = np.setdiff1d(np.arange(len(names)), counting)
+    if columns.by_number:
+        names = None
+    elif layout is not None and layout.names is not None:
+        order, names = order_of(names, layout, name), layout.names
+    else:
+        names = tuple(names[j] for j in order)
+    left_out = (*columns.left_out, *index)
+    return Table(_stacked(parts, order), y, names, kind, remarks=remarks, left_out=left_out, bags=bags)
 
 
 def _stacked(parts, order):
-    """X of blocks of rows, with the columns ``order``, where -1 is a column of zeros."""
+    """X of blocks of rows, with the columns ``order``, where -1 is a column of zeros; one block may be X itself."""
     rows, width = sum(len(part) for part in parts), parts[0].shape[1]
-    as_read = np.array_equal(order, np.arange(width))
-    if len(parts) == 1 and as_read:
-        return parts[0]
+    in_place = np.array_equal(order, np.arange(order.size) + order[:1]) and (order >= 0).all()
+    if len(parts) == 1 and in_place and (order.size == width or parts[0].flags.f_contiguous):
+        return parts[0][:, order[0] : order[0] + order.size] if order.size else parts[0]
     narrow = all(part.dtype == np.float32 for part in parts)
     X = np.zeros((rows, order.size), dtype=np.float32 if narrow else np.float64)
-    first, present = 0, np.flatnonzero(order >= 0)
+    present = np.flatnonzero(order >= 0)
+    first = 0
     while parts:
         part = parts.pop(0)
-        if as_read:
+        if in_place and order.size == width:
             X[first : first + len(part)] = part
         else:
             X[first : first + len(part), present] = part[:, order[present]]

@@ -54,14 +54,6 @@ def counting_columns(parts):
     return places.tolist()
 
 
-def without_columns(X, places):
-    """X without the columns at ``places``; not copied if what is left of an array by columns is contiguous."""
-    kept = np.setdiff1d(np.arange(X.shape[1]), places)
-    if X.flags.f_contiguous and kept.size and kept[-1] - kept[0] + 1 == kept.size:
-        return X[:, kept[0] : kept[-1] + 1]
-    return X[:, kept]
-
-
 def remarks_on(unnamed, counting, numbered):
     """What is said about the columns that were left out."""
     of = " (columns are numbered from 0)" if numbered else ""

@@ -39,6 +39,11 @@ class Rows(NamedTuple):
     values: np.ndarray
     tidy: bool
 
+    def only(self, kept):
+        """The rows where ``kept`` is true."""
+        entries = np.repeat(kept, self.lengths)
+        return Rows(self.labels[kept], self.lengths[kept], self.indices[entries], self.values[entries], self.tidy)
+
 
 @contextmanager
 def opened(path):
@@ -170,7 +175,7 @@ class BadText(Exception):
 
 def svmlight_rows(piece):
     """The Rows of a piece of svmlight text."""
-    lines = svmlight_lines(piece, most_bad=0)
+    lines = svmlight_lines(piece)
     if lines.errors:
         error = lines.errors[0]
         no_label = str(error).startswith(NO_LABEL) and "--kind" not in str(error)
@@ -187,34 +192,37 @@ class Lines(NamedTuple):
     errors: list[BadText]
 
 
-def svmlight_lines(piece, most_bad=None, largest=np.inf):
+def svmlight_lines(piece, skip_bad=True, largest=np.inf):
     """The Lines of a piece of svmlight text; lines with values of magnitude above ``largest`` are bad.
 
-    With ``most_bad`` it ends before the bad line that is one too many, whose error is the last one.
+    Without ``skip_bad`` it ends before the first bad line.
     """
     text = np.frombuffer(piece, dtype=np.uint8)
     lines, pairs = piece.count(b"\n") + 1, piece.count(b":")
     labels, ends, starts = np.empty(lines), np.empty(lines, dtype=np.int64), np.empty(lines, dtype=np.int64)
     indices, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
-    wrong_at = np.empty((lines if most_bad is None else most_bad, 2), dtype=np.int64)
     hard = np.empty((lines + pairs, 3), dtype=np.int64)  # of numbers that the loop leaves to Python: mostly not used
-    wrong, byte, rows, hards, entries, tidy, bads = loops.svmlight(
-        text, labels, ends, starts, indices, values, hard, wrong_at
-    )
-    wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, byte]]])
-    errors = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:MOST_REPORTED].tolist()]
-    lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
-    good = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
-    result = Lines(good, starts[:rows].copy(), wrong_at[:, 1], errors)
-    for entry in np.flatnonzero(np.abs(result.rows.values) > largest) if np.isfinite(largest) else ():
-        row = int(np.searchsorted(ends[:rows], entry, side="right"))
+    bad = np.empty((lines, 2), dtype=np.int64)
+    n_rows, hards, entries, tidy, bads = loops.svmlight(text, labels, ends, starts, indices, values, hard, bad)
+    bad, ends, starts, values = bad[:bads], ends[:n_rows], starts[:n_rows].copy(), values[:entries]
+    errors = [BadText(_complaint(what, piece, where), where) for what, where in bad[:MOST_REPORTED].tolist()]
+    lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends)
+    for entry in np.flatnonzero(np.abs(values) > largest) if np.isfinite(largest) else ():
+        row = int(np.searchsorted(ends, entry, side="right"))
         complaint = f"value of magnitude {abs(values[entry]):.3g}; the largest supported is {largest:g}"
         lost.setdefault(row, BadText(complaint, int(starts[row])))
-    if lost:
-        result = _without(result, lost, most_bad)
-    rows = result.rows
+    rows = Rows(labels[:n_rows].copy(), np.diff(ends, prepend=0), indices[:entries], values, tidy)
+    errors = sorted([*errors, *lost.values()], key=lambda error: error.byte)[:MOST_REPORTED]
+    bad = np.sort([*bad[:, 1], *(error.byte for error in lost.values())]).astype(np.int64)
+    kept = np.ones(n_rows, dtype=bool)
+    kept[list(lost)] = False
+    if errors and not skip_bad:
+        kept &= starts < bad[0]
+        bad = bad[:1]
+    if not kept.all():
+        rows, starts = rows.only(kept), starts[kept]
     rows = rows._replace(indices=narrowed(rows.indices, np.int32), values=narrowed(rows.values, np.float32))
-    return result._replace(rows=rows)
+    return Lines(rows, starts, bad, errors)
 
 
 def _hard_numbers(piece, hard, labels, values, ends):
@@ -230,20 +238,6 @@ def _hard_numbers(piece, hard, labels, values, ends):
         else:
             labels[row] = number
     return lost
-
-
-def _without(lines, lost, most_bad):
-    """Lines without the rows ``lost``, which become bad lines."""
-    errors = sorted([*lines.errors, *lost.values()], key=lambda error: error.byte)[:MOST_REPORTED]
-    bad = np.sort(np.concatenate([lines.bad, [error.byte for error in lost.values()]])).astype(np.int64)
-    kept = np.ones(lines.starts.size, dtype=bool)
-    kept[list(lost)] = False
-    if most_bad is not None and bad.size > most_bad:
-        bad, errors = bad[: most_bad + 1], errors[: most_bad + 1]
-        kept &= lines.starts < bad[-1]
-    entries, rows = np.repeat(kept, lines.rows.lengths), lines.rows
-    rows = Rows(rows.labels[kept], rows.lengths[kept], rows.indices[entries], rows.values[entries], rows.tidy)
-    return Lines(rows, lines.starts[kept], bad, errors)
 
 
 def narrowed(numbers, dtype):

@@ -221,11 +221,11 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
 
 @compiled(config=LIGHT)
 def svmlight(text, labels, ends, starts, indices, values, hard, bad):
-    """Rows of ``label index:value ...``; (what is wrong, where, rows, hards, entries, whether all indices rise, bads).
+    """Rows of ``label index:value ...``; (rows, hards, entries, whether all indices rise, bads).
 
     ``ends`` says at which entry each row ends, ``starts`` at which byte it begins. A line of ``hard`` has the entry, or
-    -1 - row for a label, and where its text begins and ends; it has room for all numbers. As long as there is room in
-    ``bad``, bad rows are left out: a line of it has what is wrong and where.
+    -1 - row for a label, and where its text begins and ends. Bad rows are left out: a line of ``bad`` has what is wrong
+    and where.
     """
     at, entries, hards = START, START, START
     end, rows, tidy, bads = text.size, 0, True, 0
@@ -241,8 +241,6 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
                     hard[hards, 0], hard[hards, 1], hard[hards, 2] = -1 - rows, begun, at
                     hards += 1
                 at, entries, hards, wrong, rising = _row_of_pairs(text, at, entries, indices, values, hard, hards)
-            if wrong != OK and bads == len(bad):
-                return wrong, at, rows, hards_before, entries_before, tidy, bads
             if wrong != OK:
                 bad[bads, 0], bad[bads, 1] = wrong, at
                 bads, entries, hards = bads + 1, entries_before, hards_before
@@ -251,4 +249,4 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
                 ends[rows], starts[rows] = entries, begun
                 rows += 1
         at = _next_line(text, at, end)
-    return OK, at, rows, hards, entries, tidy, bads
+    return rows, hards, entries, tidy, bads
