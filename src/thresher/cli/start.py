@@ -28,7 +28,7 @@ def main(arguments=None):
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
-        return complain("the command line needs two more packages: pip install cyclopts rich", BAD_USAGE)
+        return complain("the command line needs more packages: pip install 'thresher[cli]'", BAD_USAGE)
     try:
         code = app.run(arguments)
         sys.stdout.flush()
