@@ -183,11 +183,11 @@ FIELDS = st.sampled_from(
 def test_pyarrow_reads_what_is_read_field_by_field(text, wide, may_lack_labels):
     """The same numbers and labels, and nothing that is refused there; by columns and by fields."""
     table = delimited.DelimitedText(io.BytesIO(b"a,b,label\n" + text.encode()), "x")
-    columns = frames.columns_of(table.header, frames.ColumnOptions(), "x")
+    columns = frames.file_columns(table.header, frames.ColumnOptions(), "x")
     reader = delimited_rows.RowReader(table, columns, may_lack_labels=may_lack_labels)
     for _, piece, plain in table.pieces():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(delimited_rows, "WIDE", wide)
+            patch.setattr(delimited_rows, "BY_COLUMNS_MOST", wide)
             outcomes = [outcome(read_piece, piece) for read_piece in (reader.read_serially, reader.read)[: 1 + plain]]
         assert outcomes[0] == outcomes[-1]
 

@@ -4,14 +4,13 @@ import gc
 import importlib
 import math
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Group, Parameter, validators
 from rich.console import Console
 
 from thresher._garbage import uncollected
 from thresher._version import __version__
-from thresher.cli.docstrings import restored
 from thresher.cli.postponed import postpone
 from thresher.cli.start import STANDARD_INPUT
 
@@ -29,14 +28,14 @@ class Pipe(Console):
         raise BrokenPipeError
 
 
-def integer(_, tokens):
+def to_integer(_, tokens):
     """An integer; floats are not rounded."""
     if not tokens[0].value.lstrip("+-").isdigit():
         raise ValueError(f"must be an integer, got {tokens[0].value!r}")
     return int(tokens[0].value)
 
 
-def positive(_, value):
+def positive_number(_, value):
     """Require a positive finite number; strings have been checked."""
     if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
         raise ValueError(f"must be a positive finite number, got {value}")
@@ -64,7 +63,7 @@ FileKind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None,
 Text = Annotated[str | None, Parameter(group=FILES)]
 Words = Annotated[list[str] | None, Parameter(group=FILES, consume_multiple=False)]
 Flag = Annotated[bool, Parameter(group=OUTPUT)]
-Count = Parameter(converter=integer, validator=validators.Number(gte=1))
+Count = Parameter(converter=to_integer, validator=validators.Number(gte=1))
 FeatureCount = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
@@ -163,12 +162,9 @@ def later(module, **options):
     return command.run(**{name: with_dashes(value) for name, value in options.items()})
 
 
-def with_dashes(value):
+def with_dashes(value: Any):
     """An option, or a group of them, with "-" for standard input."""
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         changed = {field.name: with_dashes(getattr(value, field.name)) for field in fields(value)}
         return replace(value, **changed)
     return value.replace(STANDARD_INPUT, "-") if isinstance(value, str) else value
-
-
-restored(globals())

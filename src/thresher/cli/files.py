@@ -14,7 +14,7 @@ from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mea
 from thresher.features.instances.bags import grouped
 from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
-from thresher.io.svmlight import shown
+from thresher.io.svmlight import path_name
 from thresher.io.table import Layout
 from thresher.models import read as read_model
 from thresher.models import save, unsaved
@@ -154,8 +154,8 @@ def check_bags_agree(file, table, labels=None):
         places = [f"line {line}" for line in lines_of_rows(file, (conflict.row, conflict.first_row))]
     here, before = repr(conflict.other), repr(conflict.first)
     raise InvalidDataError(
-        f"{shown(file)}: {places[0]}: bag {conflict.bag!r} has the label {here} here, but {before} in {places[1]}; all"
-        " rows of a bag must have the same label"
+        f"{path_name(file)}: {places[0]}: bag {conflict.bag!r} has the label {here} here, but {before} in {places[1]}; "
+        "all rows of a bag must have the same label"
     )
 
 

@@ -42,7 +42,7 @@ class Reporter:
     def table(self, table):
         """Print a table of the report; where it is too wide names are folded, but no numbers."""
         for column in table.columns:
-            column.min_width = unbroken([column.header, *column.cells])
+            column.min_width = unbroken_width([column.header, *column.cells])
         if self.prints:
             self.console.print(table)
 
@@ -175,7 +175,7 @@ def add(table, *cells):
     table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))
 
 
-def unbroken(cells):
+def unbroken_width(cells):
     """The width that a column needs so that no number in it, and no short word, is broken over two lines."""
     lengths = (len(word) for cell in cells for word in str(cell).split())
     return max((length for length in lengths if length <= LONGEST_NUMBER), default=1)
@@ -186,8 +186,10 @@ def number_that_fit(columns, others, width):
 
     Names in ``others`` may be folded.
     """
-    room = width - sum(GAP + max(unbroken(cells), min(FOLDED, max(map(len, map(str, cells))))) for cells in others)
-    ends = np.cumsum([GAP + unbroken(cells) for cells in columns])
+    room = width - sum(
+        GAP + max(unbroken_width(cells), min(FOLDED, max(map(len, map(str, cells))))) for cells in others
+    )
+    ends = np.cumsum([GAP + unbroken_width(cells) for cells in columns])
     return max(1, int(np.count_nonzero(ends <= room + GAP)))  # there is no gap after the last
 
 
@@ -197,6 +199,6 @@ def spread(numbers, most, also):
     return sorted({int(np.abs(numbers - number).argmin()) for number in wanted} | {int(place) for place in also})
 
 
-def counted(count, noun):
+def with_noun(count, noun):
     """``1 row``, ``1,234 rows``."""
     return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith('s') else 's'}"

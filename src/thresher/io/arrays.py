@@ -6,7 +6,7 @@ from thresher.errors import InvalidDataError
 from thresher.io.npz import read_npy, read_npz
 from thresher.io.table import Table, tidy_bags, tidy_labels
 
-COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+MATRIX_FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 
 
 def read_matrix_npz(path, bag_column=None):
@@ -22,7 +22,7 @@ def read_matrix_npz(path, bag_column=None):
     else:
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: expected a sparse matrix of scipy or an array named X; arrays: {names}")
-    return Table(X, None if y is None else labels_of(path, y), None, "npz", bags=bags)
+    return Table(X, None if y is None else labels_in(path, y), None, "npz", bags=bags)
 
 
 def _bags(path, arrays, name):
@@ -38,7 +38,7 @@ def read_matrix_npy(path):
     return Table(_matrix(path, read_npy(path)), None, None, "npy")
 
 
-def labels_of(path, y):
+def labels_in(path, y):
     """Labels from a 1D array."""
     return tidy_labels(_vector(path, y, "labels must be a 1D array of numbers or strings"))
 
@@ -63,8 +63,8 @@ def _sparse(path, arrays):
     if len(shape) != 2 or arrays["data"].dtype.kind not in "biuf":
         raise InvalidDataError(f"{path}: not a sparse matrix of numbers")
     try:
-        if form in COMPRESSED:
-            return COMPRESSED[form]((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        if form in MATRIX_FORMATS:
+            return MATRIX_FORMATS[form]((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         if form == "coo":
             return sparse.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape).tocsr()
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:

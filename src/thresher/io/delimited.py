@@ -2,12 +2,13 @@
 
 import csv
 import re
+from typing import Any
 
 from thresher.errors import InvalidDataError
 from thresher.io.delimited_rows import DECIMAL_COMMA, WITH_POINTS, RowReader
 from thresher.io.foreign import not_utf8
-from thresher.io.frames import columns_of, joined
-from thresher.io.svmlight import shown
+from thresher.io.frames import file_columns, table_of
+from thresher.io.svmlight import path_name
 from thresher.io.text import BYTE_ORDER_MARK, continued, opened, parsed, pieces
 
 DELIMITERS = ",\t;"
@@ -20,21 +21,21 @@ BARE_RETURN = re.compile(rb"\r(?!\n)")  # which pyarrow takes for the end of a l
 def read_csv(path, options, workers):
     """The Table of a delimited file; the first line is a header unless all its fields are numbers."""
     with opened(path) as stream:
-        text = DelimitedText(stream, shown(path))
-        columns = columns_of(text.header, options, text.name, by_number=text.headless)
+        text = DelimitedText(stream, path_name(path))
+        columns = file_columns(text.header, options, text.name, by_number=text.headless)
         reader = RowReader(text, columns, may_lack_labels=options.layout is not None)
         jobs = ((line, rows, reader.read if plain else reader.read_serially) for line, rows, plain in text.pieces())
         blocks = [block for block in parsed(jobs, text.name, workers) if len(block.X)]
     if not blocks:
         raise InvalidDataError(f"{text.name}: no rows found")
-    return joined(blocks, columns, "csv", options.layout, text.name)
+    return table_of(blocks, columns, "csv", options.layout, text.name)
 
 
 def lines_of_rows(path, rows):
     """The numbers of the lines on which rows of a valid file begin, for messages; counts as ``read_csv`` does."""
     lines, first = dict[int, int](), 0
     with opened(path) as stream:
-        text = DelimitedText(stream, shown(path))
+        text = DelimitedText(stream, path_name(path))
         for line, piece, _ in text.pieces():
             found = [row.start() for row in text.row.finditer(piece) if not text.blank_lines.fullmatch(row[0])]
             here = [row for row in rows if 0 <= row - first < len(found)]
@@ -64,7 +65,7 @@ class DelimitedText:
         if not self.row.match(first.removesuffix(b"\n") + b"\n"):
             raise InvalidDataError(f"{name}: line 1: unclosed quote in the header")
         self.header = _header(first, self.delimiter, name)
-        self.headless = all(_is_number(field) for field in self.header)
+        self.headless = all(_is_numeral(field) for field in self.header)
         if self.headless:
             self.header = [str(position) for position in range(len(self.header))]
             self.stream, self.line = continued(first, stream), 1
@@ -77,11 +78,11 @@ class DelimitedText:
         field = f'{blanks}(?:"{quoted}"{text}|(?!"){text})'
         # quotes around a whole field, without blanks next to them, or in the text of a field without quotes
         plain = rf'(?<![^{delimiter}\n])"(?![ \t]){quoted}(?<![ \t])"(?=[{delimiter}\r\n])|(?<=[^{delimiter}\s])"'
-        self.field = re.compile(f'{blanks}(?:"({quoted})("?){blanks}|({text}))'.encode())
-        self.blank_lines = re.compile(rf"(?:{blanks}\n)*+".encode())
+        self.field: Any = re.compile(f'{blanks}(?:"({quoted})("?){blanks}|({text}))'.encode())
+        self.blank_lines: Any = re.compile(rf"(?:{blanks}\n)*+".encode())
         self.row = re.compile(rf"(?:{field}{delimiter})*+{field}\n".encode())
-        self.rows = re.compile(rf"(?:(?:{field}{delimiter})*+{field}\n)*+".encode())
-        self.plain_rows = re.compile(rf'(?:(?:[^"\n]++|{plain})*+\n)*+'.encode())
+        self.rows: Any = re.compile(rf"(?:(?:{field}{delimiter})*+{field}\n)*+".encode())
+        self.plain_rows: Any = re.compile(rf'(?:(?:[^"\n]++|{plain})*+\n)*+'.encode())
 
     def pieces(self):
         """(number of the first line, whole rows, whether pyarrow reads them alike) of all pieces."""
@@ -113,12 +114,12 @@ def _header(line, delimiter, name):
     for mark in "\t;":  # a first line of numbers with decimal commas is no header
         numbers = [field.strip() for field in text.split(mark)]
         commas = [field for field in numbers if DECIMAL_COMMA.fullmatch(field)]
-        if len(numbers) > 1 and commas and all(field in commas or _is_number(field) for field in numbers):
+        if len(numbers) > 1 and commas and all(field in commas or _is_numeral(field) for field in numbers):
             raise InvalidDataError(f"{name}: line 1: {commas[0]!r} has a decimal comma; {WITH_POINTS}")
     return [field.strip() for field in fields]
 
 
-def _is_number(field):
+def _is_numeral(field):
     try:
         float(field)
     except ValueError:

@@ -17,8 +17,8 @@ from thresher.io.parquet import pyarrow_for
 from thresher.io.text import BadText, narrowed
 
 NEWLINE = 10
-UNUSED = "\x1f"  # a delimiter that texts hardly ever contain
-WIDE = 1000  # features; of more, pyarrow takes longer for the columns of a piece than for its fields
+STAND_IN = "\x1f"  # a delimiter that texts hardly ever contain
+BY_COLUMNS_MOST = 1000  # features; of more, pyarrow takes longer for the columns of a piece than for its fields
 MISSING = {"na", "nan", "n/a", "null", "none", "?", "-", ".", "inf", "-inf", "+inf"}
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
@@ -53,7 +53,7 @@ class RowReader:
 
     def read(self, piece):
         """The TableRows of a piece, by pyarrow."""
-        by_fields = len(self.columns.features) > WIDE
+        by_fields = len(self.columns.features) > BY_COLUMNS_MOST
         try:
             found = self._rows(*(self._by_fields(piece) if by_fields else self._by_columns(piece)))
         except (ValueError, csv.Error):  # among them those of pyarrow and of UTF-8
@@ -86,11 +86,12 @@ class RowReader:
         mark = self.text.delimiter
         if b'"' in piece:
             rows = csv.reader(io.StringIO(piece.decode(), newline=""), delimiter=mark)
-            mark = UNUSED
+            mark = STAND_IN
             lines = [mark.join(fields).encode() for fields in rows if fields]
         else:
             lines = [line for line in piece.splitlines() if line.strip(self.text.blank)]
-        numbers, texts = [], ([], [])
+        numbers: list[bytearray] = []
+        texts: tuple[list[str], list[str]] = ([], [])
         for row in map(bytearray, lines):
             line = np.frombuffer(row, dtype=np.uint8)
             marks = np.flatnonzero(line == ord(mark))
@@ -107,7 +108,7 @@ class RowReader:
     def _rows(self, values, labels, bags):
         labels = None if self.columns.label is None else np.array([text.strip() for text in labels], dtype=str)
         bags = None if self.columns.bag is None else np.array([text.strip() for text in bags], dtype=str)
-        missing = 0 if labels is None else np.count_nonzero(labels == "")
+        missing = 0 if labels is None else int(np.count_nonzero(labels == ""))
         return TableRows(narrowed(values, np.float32), labels, bags, missing)
 
     def read_serially(self, piece):
@@ -122,8 +123,8 @@ class RowReader:
                 labels.append(field)
             elif column == self.columns.bag:
                 bags.append(field)
-        values = np.array(values, dtype=np.float64).reshape(rows, len(features))
-        found = self._rows(values, *([_text(field) for field in fields] for fields in (labels, bags)))
+        X = np.array(values, dtype=np.float64).reshape(rows, len(features))
+        found = self._rows(X, *([_text(field) for field in fields] for fields in (labels, bags)))
         if found.missing and (found.missing < rows or not self.may_lack_labels):
             raise BadText("missing label", labels[np.argmax(found.labels == "")].byte)
         if found.bags is not None and "" in found.bags:
@@ -172,7 +173,7 @@ class RowReader:
 
     def _number(self, field, column):
         if not NUMBER.fullmatch(field.text):
-            raise BadText(_complaint(field, self.columns.fields[column]), field.byte)
+            raise BadText(_number_error(field, self.columns.fields[column]), field.byte)
         value = float(field.text)
         if np.isinf(value):
             name = self.columns.fields[column]
@@ -193,7 +194,7 @@ def _shortened(field):
     return field.text.decode("utf-8", errors="replace")[:40]
 
 
-def _complaint(field, name):
+def _number_error(field, name):
     """What is wrong with a field that should be a number."""
     word = _shortened(field)
     if not word.strip() or word.strip().lower() in MISSING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from thresher.errors import InvalidDataError, did_you_mean
 from thresher.io.index_columns import (
-    KEEP,
+    KEEP_ADVICE,
     counting_columns,
     found_by_name,
     is_unnamed,
@@ -62,7 +62,7 @@ class TableRows(NamedTuple):
     missing: int
 
 
-def columns_of(header, options, name, *, by_number=False):
+def file_columns(header, options, name, *, by_number=False):
     """The FileColumns of a table with this header; labels are required unless there is a layout.
 
     FileColumns without a name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
@@ -71,7 +71,7 @@ def columns_of(header, options, name, *, by_number=False):
     old = layout is not None and "" in (layout.names or ())  # earlier model files may have a column without a name
     fields = list(header) if old else with_names(header)
     ignore, keep = (tuple(found_by_name(wanted, header, fields)) for wanted in (options.ignore, options.keep))
-    _check_names(fields, ignore if layout is None else (), keep, name)
+    _check_column_names(fields, ignore if layout is None else (), keep, name)
     both = sorted(set(keep) & set(ignore))
     if both:
         raise InvalidDataError(f"{name}: {in_short(both)} cannot be in both ignore (--ignore) and keep (--keep)")
@@ -80,19 +80,19 @@ def columns_of(header, options, name, *, by_number=False):
         label = None
     others = {*ignore, *(fields[place] for place in (label, bag) if place is not None)}
     if layout is not None and layout.names is not None and not by_number:
-        left_out = []
+        index = []
         wanted = {layout.names[j] for j in layout.used} - others
     else:
-        left_out = [field for field in fields if _is_left_out(field, layout, by_number) and field not in keep]
-        wanted = set(fields) - others - set(left_out)
-    left_out = tuple(field for field in left_out if field not in others)
+        index = [field for field in fields if _is_left_out(field, layout, by_number) and field not in keep]
+        wanted = set(fields) - others - set(index)
+    left_out = tuple(field for field in index if field not in others)
     if not wanted and layout is None:
-        raise InvalidDataError(f"{name}: no feature columns left" + (f"; {KEEP}" if left_out else ""))
+        raise InvalidDataError(f"{name}: no feature columns left" + (f"; {KEEP_ADVICE}" if left_out else ""))
     features = np.array([j for j, field in enumerate(fields) if field in wanted], dtype=np.int64)
     return FileColumns(tuple(fields), features, label, bag, left_out, keep, by_number)
 
 
-def _check_names(fields, ignore, keep, name):
+def _check_column_names(fields, ignore, keep, name):
     """Raise an error for names that two columns have, and for names of options that no column has."""
     duplicates = [field for field, count in Counter(fields).items() if count > 1]
     if duplicates:
@@ -110,7 +110,6 @@ def _label_and_bag(fields, options, name, by_number):
     required = layout is None or label_column is not None
     if layout is not None:
         label_column = layout.label_column if label_column is None else label_column
-        bag_column = layout.bag_column if bag_column is None else bag_column
     label = _place_of(fields, str(label_column or LABEL), name, required, by_number, "label")
     bag = None if bag_column is None else _place_of(fields, str(bag_column), name, True, by_number, "bag")
     if bag is not None and bag == label:
@@ -139,7 +138,7 @@ def _is_left_out(field, layout, by_number):
     return (layout is not None and field in layout.left_out) or (is_unnamed(field) and not by_number)
 
 
-def joined(blocks, columns, kind, layout, name):
+def table_of(blocks, columns, kind, layout, name):
     """The Table of blocks of rows; without a ``layout``, columns that count the rows are left out."""
     rows = sum(len(block.X) for block in blocks)
     missing = sum(block.missing for block in blocks)

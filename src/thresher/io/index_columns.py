@@ -13,7 +13,7 @@ from thresher.io.table import in_short
 FEWEST_ROWS = 10  # fewer rows may rise by one by chance
 # as pandas calls columns without a name when it reads csv, and an index in Parquet
 UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*(_level_\d+)?|__index_level_\d+__")
-KEEP = "to keep a column, name it with keep (--keep NAME)"
+KEEP_ADVICE = "to keep a column, name it with keep (--keep NAME)"
 
 
 def with_names(fields):
@@ -60,9 +60,9 @@ def remarks_on(unnamed, counting, numbered):
     remarks = []
     if unnamed:
         what = "it has no name and looks" if len(unnamed) == 1 else "they have no names and look"
-        remarks.append(f"left out column {in_short(unnamed)}: {what} like an index; {KEEP}")
+        remarks.append(f"left out column {in_short(unnamed)}: {what} like an index; {KEEP_ADVICE}")
     if counting:
         values = "its values rise by one in each row, so it looks"
         values = values if len(counting) == 1 else "their values rise by one in each row, so they look"
-        remarks.append(f"left out column {in_short(counting)}{of}: {values} like an index; {KEEP}")
+        remarks.append(f"left out column {in_short(counting)}{of}: {values} like an index; {KEEP_ADVICE}")
     return remarks

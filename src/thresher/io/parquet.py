@@ -3,7 +3,7 @@
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.io.frames import EXCLUDE, TableRows, columns_of, joined
+from thresher.io.frames import EXCLUDE, TableRows, file_columns, table_of
 from thresher.io.table import in_short
 
 
@@ -27,7 +27,7 @@ def read_parquet(path, options):
     pa = pyarrow_for(name)
     try:
         header = pa.parquet.read_schema(path).names
-        columns = columns_of(header, options, name)
+        columns = file_columns(header, options, name)
         read = [header[j] for j in (*columns.features, columns.label, columns.bag) if j is not None]
         frame = pa.parquet.read_table(path, columns=read)
     except InvalidDataError:
@@ -39,9 +39,13 @@ def read_parquet(path, options):
     if bags is not None and bags.null_count:
         raise InvalidDataError(f"{name}: the bag column {header[columns.bag]!r} has {bags.null_count} missing values")
     X = _matrix(pa, frame, [header[j] for j in columns.features], columns.names, name)
-    objects = [None if column is None else np.array(column.to_pylist()) for column in (labels, bags)]
-    missing = 0 if labels is None else labels.null_count
-    return joined([TableRows(X, *objects, missing)], columns, "parquet", options.layout, name)
+    rows = TableRows(
+        X,
+        None if labels is None else np.array(labels.to_pylist()),
+        None if bags is None else np.array(bags.to_pylist()),
+        0 if labels is None else labels.null_count,
+    )
+    return table_of([rows], columns, "parquet", options.layout, name)
 
 
 def _matrix(pa, frame, written, names, name):

@@ -14,7 +14,7 @@ def read_svmlight(path, *, index_base=None, layout=None, workers):
     Indices start at 0 if any is 0, else at 1, unless ``index_base`` or the ``layout`` of a model is given. Columns
     beyond that layout are ignored.
     """
-    name, remarks = shown(path), list[str]()
+    name, remarks = path_name(path), list[str]()
     with opened(path) as stream:
         jobs = ((line, piece, svmlight_rows) for line, piece in pieces(stream, name))
         parts = list(parsed(jobs, name, workers))
@@ -54,7 +54,7 @@ def _base(lowest, highest, given, layout, name):
     return base
 
 
-def shown(path):
+def path_name(path):
     """The name of a file for messages."""
     return "standard input" if str(path) == "-" else str(path)
 

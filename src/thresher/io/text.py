@@ -30,7 +30,7 @@ OTHER_KIND = "the file was read as svmlight text: name another format with kind=
 DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
 
-class Rows(NamedTuple):
+class SvmlightRows(NamedTuple):
     """Rows of svmlight text: ``lengths`` is the number of ``indices`` and ``values`` of each row."""
 
     labels: np.ndarray
@@ -42,7 +42,9 @@ class Rows(NamedTuple):
     def only(self, kept):
         """The rows where ``kept`` is true."""
         entries = np.repeat(kept, self.lengths)
-        return Rows(self.labels[kept], self.lengths[kept], self.indices[entries], self.values[entries], self.tidy)
+        return SvmlightRows(
+            self.labels[kept], self.lengths[kept], self.indices[entries], self.values[entries], self.tidy
+        )
 
 
 @contextmanager
@@ -174,7 +176,7 @@ class BadText(Exception):
 
 
 def svmlight_rows(piece):
-    """The Rows of a piece of svmlight text."""
+    """The SvmlightRows of a piece of svmlight text."""
     lines = svmlight_lines(piece)
     if lines.errors:
         error = lines.errors[0]
@@ -183,17 +185,17 @@ def svmlight_rows(piece):
     return lines.rows
 
 
-class Lines(NamedTuple):
+class SvmlightLines(NamedTuple):
     """Rows, the byte at which each starts, the bytes of errors in bad lines, and a BadText for the first of them."""
 
-    rows: Rows
+    rows: SvmlightRows
     starts: np.ndarray
     bad: np.ndarray
     errors: list[BadText]
 
 
 def svmlight_lines(piece, skip_bad=True, largest=np.inf):
-    """The Lines of a piece of svmlight text; lines with values of magnitude above ``largest`` are bad.
+    """The SvmlightLines of a piece of svmlight text; lines with values of magnitude above ``largest`` are bad.
 
     Without ``skip_bad`` it ends before the first bad line.
     """
@@ -205,13 +207,13 @@ def svmlight_lines(piece, skip_bad=True, largest=np.inf):
     bad = np.empty((lines, 2), dtype=np.int64)
     n_rows, hards, entries, tidy, bads = loops.svmlight(text, labels, ends, starts, indices, values, hard, bad)
     bad, ends, starts, values = bad[:bads], ends[:n_rows], starts[:n_rows].copy(), values[:entries]
-    errors = [BadText(_complaint(what, piece, where), where) for what, where in bad[:MOST_REPORTED].tolist()]
+    errors = [BadText(_svmlight_error(what, piece, where), where) for what, where in bad[:MOST_REPORTED].tolist()]
     lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends)
     for entry in np.flatnonzero(np.abs(values) > largest) if np.isfinite(largest) else ():
         row = int(np.searchsorted(ends, entry, side="right"))
         complaint = f"value of magnitude {abs(values[entry]):.3g}; the largest supported is {largest:g}"
         lost.setdefault(row, BadText(complaint, int(starts[row])))
-    rows = Rows(labels[:n_rows].copy(), np.diff(ends, prepend=0), indices[:entries], values, tidy)
+    rows = SvmlightRows(labels[:n_rows].copy(), np.diff(ends, prepend=0), indices[:entries], values, tidy)
     errors = sorted([*errors, *lost.values()], key=lambda error: error.byte)[:MOST_REPORTED]
     bad = np.sort([*bad[:, 1], *(error.byte for error in lost.values())]).astype(np.int64)
     kept = np.ones(n_rows, dtype=bool)
@@ -222,7 +224,7 @@ def svmlight_lines(piece, skip_bad=True, largest=np.inf):
     if not kept.all():
         rows, starts = rows.only(kept), starts[kept]
     rows = rows._replace(indices=narrowed(rows.indices, np.int32), values=narrowed(rows.values, np.float32))
-    return Lines(rows, starts, bad, errors)
+    return SvmlightLines(rows, starts, bad, errors)
 
 
 def _hard_numbers(piece, hard, labels, values, ends):
@@ -254,7 +256,7 @@ def token(piece, byte):
     return word if len(word) <= 40 else word[:37] + "..."
 
 
-def _complaint(wrong, piece, byte):
+def _svmlight_error(wrong, piece, byte):
     """The error message for the word at ``byte``."""
     word = token(piece, byte)
     if wrong == loops.BAD_LABEL:

@@ -23,7 +23,7 @@ MOST_DIGITS = 19  # of an integer that always fits 64 bits
 LARGEST_POWER = 300  # of ten, either way: beyond lie subnormal and infinite numbers
 LARGEST_INDEX = 2**63 - 2  # the number of columns is one more
 LARGEST_TENTH, LARGEST_DIGIT = divmod(LARGEST_INDEX, 10)
-EXACT = np.uint64(2**53)
+EXACT_INTEGERS = np.uint64(2**53)
 TENS = np.array([10.0**q for q in range(23)])  # exact in float64
 U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
 HALF, LOW_NINE, ALL = np.uint64(2**32 - 1), np.uint64(2**9 - 1), np.uint64(2**64 - 1)
@@ -133,7 +133,7 @@ def _number(text, at, end):
         return 0.0, at, HARD
     if digits == 0:
         return sign * 0.0, at, OK
-    if w <= EXACT and -22 <= q <= 22:
+    if w <= EXACT_INTEGERS and -22 <= q <= 22:
         value = np.float64(w)
         return sign * (value / TENS[-q] if q < 0 else value * TENS[q]), at, OK
     value, status = _rounded(w, q)

@@ -8,7 +8,7 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import facts
 from thresher.cli.files import check_bags_agree, check_out, data_of, saved
-from thresher.cli.show import Reporter, counted
+from thresher.cli.show import Reporter, with_noun
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.io.table import Source
@@ -51,12 +51,12 @@ class FitCommand:
         if table.bags is not None:
             check_bags_agree(self.file, table, self.reading.labels)
         rows, columns = table.X.shape
-        bags = "" if table.bags is None else f" in {counted(np.unique(table.bags).size, 'bag')}"
+        bags = "" if table.bags is None else f" in {with_noun(np.unique(table.bags).size, 'bag')}"
         values, counts = np.unique(table.y, return_counts=True)
         shown = ", ".join(f"{value} ({count:,})" for value, count in zip(values[:6], counts[:6], strict=True))
         self.reporter.say(
-            f"{self.file}: {counted(rows, 'row')}{bags}, {counted(columns, 'column')}, "
-            f"{counted(table.entries, 'value')}, labels {shown}{', ...' if values.size > 6 else ''}; "
+            f"{self.file}: {with_noun(rows, 'row')}{bags}, {with_noun(columns, 'column')}, "
+            f"{with_noun(table.entries, 'value')}, labels {shown}{', ...' if values.size > 6 else ''}; "
             f"{time.perf_counter() - begun:.2f} s"
         )
         return table

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names
-from thresher.cli.show import Reporter, add, counted, new_table, number_that_fit
+from thresher.cli.show import Reporter, add, new_table, number_that_fit, with_noun
 from thresher.models import read as read_model
 
 PARAMETER_SHOWN = 100
@@ -72,7 +72,7 @@ def describe(reporter, model, top=None):
     if shown < listing.size:
         reporter.say(f"... and {listing.size - shown} more")
     if n_weights is not None and n_weights < len(heads):
-        reporter.say(f"... and {counted(len(heads) - n_weights, 'more class')} (--json has all)")
+        reporter.say(f"... and {with_noun(len(heads) - n_weights, 'more class')} (--json has all)")
     reporter.say(f"{listing.ranked_by}\n")
     for sentence in [*description.sentences, *filter(None, [description.score])]:
         reporter.say(sentence)

@@ -1,6 +1,7 @@
 """``thresher predict``."""
 
 import sys
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
@@ -9,7 +10,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, refuse, used_columns
 from thresher.cli.options.losses import undefined
-from thresher.cli.show import ERR, OUT, Reporter, add, counted, new_table
+from thresher.cli.show import ERR, OUT, Reporter, add, new_table, with_noun
 from thresher.cli.start import DONE
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.scoring import PrecomputedScores
@@ -20,10 +21,10 @@ from thresher.targets.words import measure_of, title_of
 
 def run(model, file, features, point, predictions, reporting, jobs, data):
     """Predict, write the predictions if asked to, and report their accuracy."""
-    check_usage(model, file, predictions, data.labels, reporting.json)
+    check_predict_options(model, file, predictions, data.labels, reporting.json)
     reporter = Reporter(reporting.quiet, reporting.json, ERR if predictions.out == "-" else OUT)
     with reporter.catching_warnings():
-        loaded = chosen(read(model, file), features, point)
+        loaded = chosen(model_in(model, file), features, point)
     clf = loaded.estimator
     of_bags = not clf.fitted_features_.of_rows
     if predictions.probabilities and not hasattr(clf, "predict_proba"):
@@ -31,8 +32,8 @@ def run(model, file, features, point, predictions, reporting, jobs, data):
     if not of_bags and (predictions.instances or data.bag_column is not None):
         raise WrongUsage("--instances and --bag-column are for models of bags (thresher select --bag-column)")
     table = more_data(reporter, loaded, file, used_columns(clf), data, jobs)
-    own_bags = grouped(table.bags, table.X.shape[0]) if of_bags else None
-    decided, predicted = write(predictions, clf, table, own_bags)
+    own_bags: Any = grouped(table.bags, table.X.shape[0]) if of_bags else None
+    decided, predicted = write_predictions(predictions, clf, table, own_bags)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
     report = {"model": model, "file": file, "rows": table.X.shape[0], "predicted": counts}
     y, known = table.y, np.zeros(1)
@@ -50,12 +51,12 @@ def run(model, file, features, point, predictions, reporting, jobs, data):
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
         noun = "bag" if of_bags else "row"
-        reporter.say(f"{counted(predicted.size, noun)} without known labels; predicted {shown}")
+        reporter.say(f"{with_noun(predicted.size, noun)} without known labels; predicted {shown}")
     reporter.report(**report)
     return DONE
 
 
-def check_usage(model, file, predictions, labels, json):
+def check_predict_options(model, file, predictions, labels, json):
     """Raise an error for options that cannot be combined."""
     out, instances = predictions.out, predictions.instances
     scores = predictions.scores or predictions.probabilities
@@ -72,7 +73,7 @@ def check_usage(model, file, predictions, labels, json):
         check_out(out, model, file, labels)
 
 
-def read(model, file):
+def model_in(model, file):
     """The model; the error message mentions swapped arguments."""
     try:
         return read_model(model)
@@ -85,7 +86,7 @@ def read(model, file):
         raise ModelFileError(f"{error}{hint}") from None
 
 
-def write(predictions, clf, table, own_bags):
+def write_predictions(predictions, clf, table, own_bags):
     """(scores, predicted classes), after they were written to a file or to standard output, if asked to.
 
     There is one line for each row, or bag with its name first: the class, and after tabs the scores.
@@ -159,7 +160,7 @@ def show(reporter, report, classes):
     area = "" if report["roc_area"] is None else f"; area under the ROC curve {report['roc_area']:.4f}"
     of = " (mean over the classes)" if area and len(classes) > 2 else ""
     noun = "bag" if "bags" in report else "row"
-    size = counted(report[f"{noun}s"], noun)
+    size = with_noun(report[f"{noun}s"], noun)
     reporter.say(f"accuracy {report['accuracy']:.4f} on {size}{area}{of}")
     if report.get("value") is not None:
         over = ", the mean over the classes" if len(classes) > 2 else f" of class {classes[1]}"

@@ -11,7 +11,7 @@ from thresher.cli.files import Names, check_bags_agree, known_labels, more_data,
 from thresher.cli.options.group_files import read_groups, read_tree
 from thresher.cli.options.losses import check_at, check_loss, loss_of, undefined
 from thresher.cli.options.predict import NewData
-from thresher.cli.show import Turns, add, counted, new_table, spread
+from thresher.cli.show import Turns, add, new_table, spread, with_noun
 from thresher.cli.start import in_one_line
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.classifier import FGMClassifier
@@ -29,7 +29,7 @@ NUMBERS_SHOWN = 20  # numbers of features on the path
 
 def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_column):
     """Read the data, fit and save the model, and report; ``model`` are its options."""
-    check_usage(model, bag_column, test, test_labels)
+    check_select_options(model, bag_column, test, test_labels)
     loss = loss_of(model.loss, model.at, model.beta)
     check_loss(loss, model.features, fitting.balanced)
     command = FitCommand(file, out, reading, fitting, reporting, bag_column)
@@ -51,7 +51,7 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     return command.finish(fitted, "the model is", "the best model so far is", failed, **scored)
 
 
-def check_usage(model, bag_column, test, test_labels):
+def check_select_options(model, bag_column, test, test_labels):
     """Raise an error for options that cannot be combined, or need others."""
     bags = bag_column is not None
     others = {
@@ -118,13 +118,13 @@ def tested(reporter, model, test, data, jobs):
         raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
     if of_bags:
         check_bags_agree(test, table, data.labels)
-    bags = grouped(table.bags, table.X.shape[0]) if of_bags else None
+    bags: Any = grouped(table.bags, table.X.shape[0]) if of_bags else None
     y, _ = known_labels(reporter, bags.each("y", table.y) if of_bags else table.y, clf.classes_)
     scores = scores_of_path(reporter, clf, table, y)
     accuracies, *measures = scores.values()
     numbers, selection = clf.path_.numbers, clf.selection_
     chosen = (selection.features if selection.units is None else selection.units).size
-    noun, size = "instance" if of_bags else selection.noun, counted(y.size, "bag" if of_bags else "row")
+    noun, size = "instance" if of_bags else selection.noun, with_noun(y.size, "bag" if of_bags else "row")
     show_scores(reporter, scores, numbers, chosen, noun, f"\nScores on {test} ({size})")
     accuracy = accuracies[np.argmax(numbers == chosen)] if of_bags else clf.score(table.X, y)
     report = {"test": test, "path_numbers": numbers, "path_accuracies": accuracies, "accuracy": accuracy}
@@ -133,7 +133,8 @@ def tested(reporter, model, test, data, jobs):
 
 def scores_of_path(reporter, clf, table, y):
     """{name: scores of every model of the path}: accuracy, and the measure that the model was fitted for."""
-    criterion, scorers, scores = criterion_of(clf.loss), {"accuracy": "accuracy"}, {}
+    scorers: dict[str, Any] = {"accuracy": "accuracy"}
+    criterion, scores = criterion_of(clf.loss), {}
     measure = measure_of(criterion)
     if measure is not None:
         scorers[title_of(criterion)] = measure.scorer()

@@ -11,20 +11,20 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.commands.fitting import check_paths, raise_first, where
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe, description_of, facts
 from thresher.cli.files import check_out, not_written, refuse, saved
-from thresher.cli.show import Examples, Reporter, add, counted, new_table
+from thresher.cli.show import Examples, Reporter, add, new_table, with_noun
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.rows.entries import LARGEST
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream.classifier import StreamClassifier
-from thresher.io.svmlight import shown
+from thresher.io.svmlight import path_name
 from thresher.io.table import Source, tidy_labels
 from thresher.io.text import MOST_REPORTED, opened
 from thresher.io.text_stream import TextStream
 from thresher.models import read_checkpoint, save_checkpoint
 
-EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON
-COMMON = (np.array([-1, 1]), np.array([0, 1]))
+EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON_CLASSES
+COMMON_CLASSES = (np.array([-1, 1]), np.array([0, 1]))
 CHECKPOINT_SECONDS = 60.0  # between two checkpoints
 
 
@@ -33,7 +33,7 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
     reporter = Reporter(reporting.quiet, reporting.json)
     checkpoint, resume = checkpoints.checkpoint, checkpoints.resume
     refuse({"--skip-seen needs --resume": checkpoints.skip_seen and resume is None})
-    clf, position = resumed(resume, learning, classes) if resume else (begun(learning), {})
+    clf, position = resumed(resume, learning, classes) if resume else (untrained(learning), {})
     out = out or position.get("out") or "model.json"
     check_paths(out, file)
     check_checkpoint(checkpoint, resume, file, out)
@@ -45,7 +45,7 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
         seen = work.lines if checkpoints.skip_seen else 0
         work.before = work.lines - seen
         stream = TextStream(
-            text, shown(file), skip_bad=skip_bad, live=file == "-", largest=LARGEST, lines_seen=seen
+            text, path_name(file), skip_bad=skip_bad, live=file == "-", largest=LARGEST, lines_seen=seen
         )  # fmt: skip
         try:
             work.learn_all(stream, None if classes is None else named_classes(classes))
@@ -54,8 +54,8 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
         except InvalidDataError as error:  # raised when what was learnt before has been saved
             failed = error
     if not clf.__sklearn_is_fitted__():
-        skipped = f" ({counted(stream.bad, 'bad line')} skipped, first {stream.complaints[0]})" if stream.bad else ""
-        nothing = InvalidDataError(f"{shown(file)}: no rows found{skipped}")
+        skipped = f" ({with_noun(stream.bad, 'bad line')} skipped, first {stream.complaints[0]})" if stream.bad else ""
+        nothing = InvalidDataError(f"{path_name(file)}: no rows found{skipped}")
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
     if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
@@ -68,7 +68,7 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
     return INTERRUPTED if interrupted else DONE
 
 
-def begun(learning):
+def untrained(learning):
     """An untrained classifier; WrongUsage for invalid options."""
     options = vars(learning) | {
         "no_intercept": None, "fit_intercept": False if learning.no_intercept else None,
@@ -233,7 +233,7 @@ def named_classes(given):
 def classes_in(batches, name, at_last=False):
     """All class labels, inferred from the first batches; None if there are too few examples yet."""
     labels = np.unique(np.concatenate([np.zeros(0), *(batch.labels for batch in batches)]))
-    common = [pair for pair in COMMON if np.isin(labels, pair).all() and labels.size]
+    common = [pair for pair in COMMON_CLASSES if np.isin(labels, pair).all() and labels.size]
     if common and (labels.size == 2 or at_last):
         return common[0]
     if not at_last and sum(batch.labels.size for batch in batches) < EXAMPLES_FOR_CLASSES:
@@ -252,11 +252,11 @@ def report(reporter, work, model, progressive, file, lost):
     for complaint in work.complaints:
         reporter.warn(f"skipped: {complaint}")
     reporter.say(
-        f"{shown(file)}: {counted(work.learnt, 'example')}, {speed:,.0f} per second; {clf.n_examples_:,} in total, "
-        f"{counted(clf.n_features_seen_, 'feature')} seen"
+        f"{path_name(file)}: {with_noun(work.learnt, 'example')}, {speed:,.0f} per second; {clf.n_examples_:,} in "
+        f"total, {with_noun(clf.n_features_seen_, 'feature')} seen"
     )
     if work.bad:
-        reporter.say(f"{counted(work.bad, 'bad line')} skipped")
+        reporter.say(f"{with_noun(work.bad, 'bad line')} skipped")
     if progressive:
         show_trace(reporter, clf)
     describe(reporter, model, top=FEATURES_SHOWN)

@@ -18,11 +18,11 @@ from thresher.cli.app import (
     Reading,
     Reporting,
     app,
-    integer,
     later,
-    positive,
+    positive_number,
+    to_integer,
 )  # fmt: skip
-from thresher.cli.docstrings import restored
+from thresher.cli.docstrings import restore
 from thresher.cli.options.path import path  # noqa: F401 (a command)
 from thresher.cli.options.predict import predict  # noqa: F401 (a command)
 from thresher.cli.options.select import select  # noqa: F401 (a command)
@@ -36,7 +36,7 @@ def grid(
     *,
     betas: Annotated[int, Parameter(group=MODEL), Count] = 10,
     alphas: Annotated[int, Parameter(group=MODEL), Count] = 100,
-    cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=validators.Number(gte=2))] = None,
+    cv: Annotated[int | None, Parameter(group=MODEL, converter=to_integer, validator=validators.Number(gte=2))] = None,
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy",
     smoothing: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lt=1))] = 0.5,
     no_intercept: Annotated[bool, Parameter(group=MODEL)] = False,
@@ -44,8 +44,8 @@ def grid(
     screening: Annotated[
         Literal["auto", "sifs+gap", "sifs", "iss", "ifs", "gap", "none"], Parameter(group=MODEL)
     ] = "auto",
-    tol: Annotated[float, Parameter(group=MODEL, validator=positive)] = 1e-6,
-    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
+    tol: Annotated[float, Parameter(group=MODEL, validator=positive_number)] = 1e-6,
+    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None,
     fitting: Fitting = FITTING,
     out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "grid.json",
     reporting: Reporting = REPORTING,
@@ -140,4 +140,4 @@ def demo():
     return later("demo")
 
 
-restored(globals())
+restore()

@@ -13,7 +13,7 @@ GROUPS_HEADER, TREE_HEADER = ["column", "group"], ["node", "parent"]
 def read_groups(path, names, n_columns, ungrouped):
     """The Groups in a file with a line for each column of each group."""
     groups: dict[str, list[int]] = {}
-    for line, (column, group) in lines_of(path, GROUPS_HEADER):
+    for line, (column, group) in lines_of_groups(path, GROUPS_HEADER):
         if not group:
             raise InvalidDataError(f"{path}, line {line}: the group is missing")
         try:
@@ -29,7 +29,7 @@ def read_tree(path, names, n_columns):
     """The Tree in a file with a line for each node; an empty parent means a root, the name of a column that column."""
     parents: dict[str, str] = {}
     found_at: dict[str, int] = {}
-    for line, (node, parent) in lines_of(path, TREE_HEADER):
+    for line, (node, parent) in lines_of_groups(path, TREE_HEADER):
         if not node:
             raise InvalidDataError(f"{path}, line {line}: the node is missing")
         if node in parents:
@@ -58,7 +58,7 @@ def read_tree(path, names, n_columns):
     return Tree(np.array([numbers[parent] for parent in parents.values()]), node_of, names=list(parents))
 
 
-def lines_of(path, header):
+def lines_of_groups(path, header):
     """(line number, two entries) of each line after the header, checked."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:

@@ -20,7 +20,6 @@ from thresher.cli.app import (
     app,
     later,
 )  # fmt: skip
-from thresher.cli.docstrings import restored
 
 
 @Parameter(name="*")
@@ -119,6 +118,3 @@ def predict(
         How the command reports.
     """
     return later("predict", **locals())
-
-
-restored(globals())

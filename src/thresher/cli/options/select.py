@@ -16,11 +16,10 @@ from thresher.cli.app import (
     Reporting,
     Text,
     app,
-    integer,
     later,
-    positive,
+    positive_number,
+    to_integer,
 )  # fmt: skip
-from thresher.cli.docstrings import restored
 
 Losses = Literal[
     "squared_hinge", "logistic", "error", "f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "auc",
@@ -30,7 +29,7 @@ Losses = Literal[
 
 def integer_or_all(kind, tokens):
     """An integer, or the word all."""
-    return "all" if tokens[0].value == "all" else integer(kind, tokens)
+    return "all" if tokens[0].value == "all" else to_integer(kind, tokens)
 
 
 def at_least_one_or_all(kind, value):
@@ -39,7 +38,7 @@ def at_least_one_or_all(kind, value):
         validators.Number(gte=1)(kind, value)
 
 
-def candidates(kind, tokens):
+def number_or_auto(kind, tokens):
     """An integer, a number with a decimal point, or the word auto."""
     text = tokens[0].value
     if text == "auto":
@@ -114,15 +113,15 @@ class ModelOptions:
         int | Literal["all"] | None,
         Parameter(alias="-k", group=MODEL, converter=integer_or_all, validator=at_least_one_or_all),
     ] = None
-    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None
+    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive_number)] = None
     loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge"
     at: Annotated[str | None, Parameter(group=MODEL)] = None
-    beta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None
+    beta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
     per_class: Annotated[bool, Parameter(group=MODEL, negative="")] = False
-    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive)] = None
+    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive_number)] = None
     elimination: Annotated[bool, Parameter(group=MODEL)] = True
     n_candidates: Annotated[
-        Literal["auto"] | int | float, Parameter(group=MODEL, converter=candidates, validator=positive)
+        Literal["auto"] | int | float, Parameter(group=MODEL, converter=number_or_auto, validator=positive_number)
     ] = "auto"
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto"
     feature_map: Annotated[
@@ -135,7 +134,7 @@ class ModelOptions:
     always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None
     exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None
     tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3
-    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None
+    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
 
 
 MODEL_OPTIONS = ModelOptions()
@@ -190,6 +189,3 @@ def select(
         belong to bags, and training rows are selected that explain them.
     """
     return later("select", **locals())
-
-
-restored(globals())

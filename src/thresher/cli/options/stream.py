@@ -16,9 +16,8 @@ from thresher.cli.app import (
     Reporting,
     app,
     later,
-    positive,
+    positive_number,
 )  # fmt: skip
-from thresher.cli.docstrings import restored
 
 
 @Parameter(name="*")
@@ -61,7 +60,7 @@ class Learning:
     l2: Numbers = None
     l1: Numbers = None
     gamma: Numbers = None
-    delta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None
+    delta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
     no_intercept: Annotated[bool, Parameter(group=MODEL)] = False
     balanced: Annotated[bool, Parameter(group=MODEL)] = False
     hash_bits: Annotated[int | None, Parameter(group=MODEL), Count] = None
@@ -138,6 +137,3 @@ def stream(
         How the command reports.
     """
     return later("stream", **locals())
-
-
-restored(globals())
