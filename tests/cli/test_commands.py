@@ -111,6 +111,11 @@ def test_select_finds_what_the_estimator_does(folder, made):
     assert loaded.C_ == report["C"] == 1.0
 
 
+def test_growth_alone_selects_without_elimination(folder):
+    thresh("select", "train.svm", "-k", 5, "--no-elimination", "-o", "alone.json", folder=folder)
+    assert thresher.load(folder / "alone.json").elimination is False
+
+
 @pytest.mark.parametrize(
     ("train", "test", "options"),
     [
@@ -337,7 +342,10 @@ def test_options_that_commands_share_have_plain_names(command):
     listed = options_in(command)
     assert shared <= listed
     assert not [name for name in listed if "." in name or name in ("--reading", "--fitting", "--reporting")]
-    assert not [name for name in listed if name.startswith(("--no-", "--empty-")) and name != "--no-intercept"]
+    assert not {name for name in listed if name.startswith(("--no-", "--empty-"))} - {
+        "--no-intercept",
+        "--no-elimination",
+    }
 
 
 BAD_FILES = {

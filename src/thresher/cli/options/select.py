@@ -117,9 +117,9 @@ class ModelOptions:
     loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge"
     at: Annotated[str | None, Parameter(group=MODEL)] = None
     beta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
-    per_class: Annotated[bool, Parameter(group=MODEL, negative="")] = False
+    per_class: Annotated[bool, Parameter(group=MODEL)] = False
     sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive_number)] = None
-    elimination: Annotated[bool, Parameter(group=MODEL)] = True
+    elimination: Annotated[bool, Parameter(group=MODEL, negative="--no-elimination")] = True
     n_candidates: Annotated[
         Literal["auto"] | int | float, Parameter(group=MODEL, converter=number_or_auto, validator=positive_number)
     ] = "auto"
