@@ -5,6 +5,7 @@ import logging
 import sys
 import warnings
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -39,10 +40,14 @@ class Reporter:
         if self.prints:
             self.console.print(text, markup=False, **options)
 
-    def table(self, table):
-        """Print a table of the report; where it is too wide names are folded, but no numbers."""
-        for column in table.columns:
-            column.min_width = unbroken_width([column.header, *column.cells])
+    def table(self, heads, rows, title=None):
+        """Print a table, its first column aligned left; where it is too wide names are folded, but no numbers."""
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for j, cells in enumerate(zip(heads, *rows, strict=True)):
+            side: Any = "right" if j else "left"
+            table.add_column(cells[0], justify=side, overflow="fold", min_width=unbroken_width(cells))
+        for cells in rows:
+            table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))  # brackets are not markup
         if self.prints:
             self.console.print(table)
 
@@ -160,19 +165,6 @@ class Examples(_Bar):
 def left(turn, share):
     """The estimated remaining time, given the share that is done."""
     return f", {turn.seconds * (1.0 / share - 1.0):.0f} s left" if 0.0 < share < 1.0 else ""
-
-
-def new_table(*heads, title=None):
-    """An empty table; the first column is aligned left, the others right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for j, head in enumerate(heads):
-        table.add_column(head, justify="left" if j == 0 else "right", overflow="fold")
-    return table
-
-
-def add(table, *cells):
-    """Add a row of text, in which brackets are not markup."""
-    table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))
 
 
 def unbroken_width(cells):

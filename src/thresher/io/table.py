@@ -47,7 +47,7 @@ class Source:
 
     def __post_init__(self):
         text = ((str, type(None)), "a string or None")
-        expected = {
+        expected: dict[str, tuple[Any, str]] = {
             "file": text, "label_column": text, "bag_column": text, "open_ended": (bool, "True or False"),
             "left_out": ((list, tuple), "a list of strings"), "notes": (dict, "a dict"),
         }  # fmt: skip

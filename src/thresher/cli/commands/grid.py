@@ -5,7 +5,7 @@ import numpy as np
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.fitting import FitCommand
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
-from thresher.cli.show import Points, add, new_table
+from thresher.cli.show import Points
 from thresher.estimators.sparse_svm.path import SparseSVCPath
 
 
@@ -39,7 +39,7 @@ def show_rows(reporter, path):
     scores = path.describe(str).facts.get("scores")
     if scores is not None:
         heads += ["best score", "at alpha"]
-    table = new_table("beta", *heads, title=f"\n{int(grid.solved.sum()):,} points")
+    rows = []
     for i in np.flatnonzero(grid.solved.any(axis=1)):
         numbers = grid.n_features[i, grid.solved[i]]
         cells = [f"{numbers.min()} to {numbers.max()}"]
@@ -47,8 +47,8 @@ def show_rows(reporter, path):
             cells += shares_removed(grid, i)
         if scores is not None:
             cells += best_score(path, scores[i], i)
-        add(table, f"{grid.betas[i]:.4g}", *cells)
-    reporter.table(table)
+        rows.append([f"{grid.betas[i]:.4g}", *cells])
+    reporter.table(["beta", *heads], rows, f"\n{int(grid.solved.sum()):,} points")
 
 
 def best_score(path, scores, i):

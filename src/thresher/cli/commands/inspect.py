@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names
-from thresher.cli.show import Reporter, add, new_table, number_that_fit, with_noun
+from thresher.cli.show import Reporter, number_that_fit, with_noun
 from thresher.models import read as read_model
 
 PARAMETER_SHOWN = 100
@@ -52,27 +52,21 @@ def describe(reporter, model, top=None):
     listing, classes = description.listing, description.classes
     head = listing.head or Names(model.names, model.source.index_base).head
     shown = listing.size if top is None else min(top, listing.size)
-    heads, n_weights = listing.heads(classes), None
-    known: list[str] = ["importance"] if listing.importance is not None else []
-    before: list[list[str]] = [["rank", head, *known]]
-    weights, after = [heads], [["values"] * (listing.details is not None)]
-    for row in range(shown):
-        importance = [] if listing.importance is None else [f"{listing.importance[row]:.4g}"]
-        before.append([str(row + 1), listing.names[row], *importance])
-        weights.append(listing.cells(row, classes))
-        after.append([] if listing.details is None else [listing.details[row]])
+    left = [["rank", *map(str, range(1, shown + 1))], [head, *listing.names[:shown]]]
+    if listing.importance is not None:
+        left.append(["importance", *(f"{value:.4g}" for value in listing.importance[:shown])])
+    cells = [listing.cells(row, classes) for row in range(shown)]
+    weights = list(zip(listing.heads(classes), *cells, strict=True))
+    right = [] if listing.details is None else [["values", *listing.details[:shown]]]
+    n_weights = len(weights)
     if listing.weights.ndim > 1:
-        others = [*zip(*before, strict=True), *zip(*after, strict=True)]
-        n_weights = number_that_fit(list(zip(*weights, strict=True)), others, reporter.console.width)
-    rows = [[*left, *own[:n_weights], *right] for left, own, right in zip(before, weights, after, strict=True)]
-    table = new_table(*rows[0], title=f"\n{listing.title}")
-    for cells in rows[1:]:
-        add(table, *cells)
-    reporter.table(table)
+        n_weights = number_that_fit(weights, [*left, *right], reporter.console.width)
+    heads, *rows = zip(*left, *weights[:n_weights], *right, strict=True)
+    reporter.table(heads, rows, f"\n{listing.title}")
     if shown < listing.size:
         reporter.say(f"... and {listing.size - shown} more")
-    if n_weights is not None and n_weights < len(heads):
-        reporter.say(f"... and {with_noun(len(heads) - n_weights, 'more class')} (--json has all)")
+    if n_weights < len(weights):
+        reporter.say(f"... and {with_noun(len(weights) - n_weights, 'more class')} (--json has all)")
     reporter.say(f"{listing.ranked_by}\n")
     for sentence in [*description.sentences, *filter(None, [description.score])]:
         reporter.say(sentence)

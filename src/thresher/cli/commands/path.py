@@ -2,7 +2,7 @@
 
 from thresher.cli.commands.fitting import FitCommand
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
-from thresher.cli.show import Points, add, new_table, spread
+from thresher.cli.show import Points, spread
 from thresher.estimators.alignment.classifier import AlignmentPathClassifier
 from thresher.estimators.alignment.kernel_path import KernelPath
 
@@ -44,12 +44,12 @@ def show_points(reporter, clf):
     last = len(path) - 1
     places = sorted(last - place for place in spread(path.n_features[::-1], POINTS_SHOWN, [last - clf.point_]))
     score = [] if path.cv_score is None else ["score"]
-    table = new_table("p", "features", *score, title=f"\n{len(path)} points of the path")
+    rows = []
     for place in places:
         cells = [f"{path.p[place]:.4g}", f"{path.n_features[place]:,}"]
         if path.cv_score is not None:
             cells.append(f"{path.cv_score[place]:.4f}")
         if place == clf.point_:
             cells[-1] += " *"
-        add(table, *cells)
-    reporter.table(table)
+        rows.append(cells)
+    reporter.table(["p", "features", *score], rows, f"\n{len(path)} points of the path")

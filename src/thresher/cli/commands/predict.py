@@ -10,7 +10,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, refuse, used_columns
 from thresher.cli.options.losses import undefined
-from thresher.cli.show import ERR, OUT, Reporter, add, new_table, with_noun
+from thresher.cli.show import ERR, OUT, Reporter, with_noun
 from thresher.cli.start import DONE
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.scoring import PrecomputedScores
@@ -166,8 +166,8 @@ def show(reporter, report, classes):
         over = ", the mean over the classes" if len(classes) > 2 else f" of class {classes[1]}"
         reporter.say(f"{report['measure']} {report['value']:.4f}{over}: what the model was fitted for")
     reporter.say()
-    table = new_table("class", "precision", "recall", "F1", f"{noun}s", "predicted")
+    rows = []
     for label, values in report["by_class"].items():
         shares = (f"{values[measure]:.4f}" for measure in ("precision", "recall", "f1"))
-        add(table, label, *shares, f"{values['rows']:,}", f"{report['predicted'][label]:,}")
-    reporter.table(table)
+        rows.append([label, *shares, f"{values['rows']:,}", f"{report['predicted'][label]:,}"])
+    reporter.table(["class", "precision", "recall", "F1", f"{noun}s", "predicted"], rows)

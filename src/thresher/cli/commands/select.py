@@ -11,7 +11,7 @@ from thresher.cli.files import Names, check_bags_agree, known_labels, more_data,
 from thresher.cli.options.group_files import read_groups, read_tree
 from thresher.cli.options.losses import check_at, check_loss, loss_of, undefined
 from thresher.cli.options.predict import NewData
-from thresher.cli.show import Turns, add, new_table, spread, with_noun
+from thresher.cli.show import Turns, spread, with_noun
 from thresher.cli.start import in_one_line
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.classifier import FGMClassifier
@@ -156,9 +156,9 @@ def scores_of_path(reporter, clf, table, y):
 
 def show_scores(reporter, scores, numbers, chosen, noun, title):
     """Print a table of some models of the path; the best one is best by what the model was fitted for."""
-    table = new_table(f"{noun}s", *scores, title=title)
+    rows = []
     best = int(np.argmax([*scores.values()][-1]))
     for place in spread(numbers, NUMBERS_SHOWN, [best, *np.flatnonzero(numbers == chosen)]):
         mark = "  chosen" if numbers[place] == chosen else "  best" if place == best else ""
-        add(table, f"{numbers[place]}{mark}", *(f"{values[place]:.4f}" for values in scores.values()))
-    reporter.table(table)
+        rows.append([f"{numbers[place]}{mark}", *(f"{values[place]:.4f}" for values in scores.values())])
+    reporter.table([f"{noun}s", *scores], rows, title)

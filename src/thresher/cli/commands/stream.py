@@ -11,7 +11,7 @@ from thresher.cli.app import WrongUsage
 from thresher.cli.commands.fitting import check_paths, raise_first, where
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe, description_of, facts
 from thresher.cli.files import check_out, not_written, refuse, saved
-from thresher.cli.show import Examples, Reporter, add, new_table, with_noun
+from thresher.cli.show import Examples, Reporter, with_noun
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.rows.entries import LARGEST
 from thresher.data.workers import unbroken
@@ -276,10 +276,15 @@ def record_of(clf):
 
 def show_trace(reporter, clf):
     """Print a table with one row for each milestone."""
-    table = new_table("examples", "loss", "accuracy", "features", "truncation error", title="\nProgressive results")
-    for milestone in record_of(clf):
-        add(
-            table, f"{milestone.examples:,}", f"{milestone.loss:.4g}", f"{milestone.accuracy:.4f}", milestone.features,
-            f"{milestone.truncation_error:.3g}",
-        )  # fmt: skip
-    reporter.table(table)
+    rows = [
+        [
+            f"{each.examples:,}",
+            f"{each.loss:.4g}",
+            f"{each.accuracy:.4f}",
+            each.features,
+            f"{each.truncation_error:.3g}",
+        ]
+        for each in record_of(clf)
+    ]
+    heads = ["examples", "loss", "accuracy", "features", "truncation error"]
+    reporter.table(heads, rows, "\nProgressive results")
