@@ -84,12 +84,13 @@ class RowReader:
     def _by_fields(self, piece):
         """Like ``_by_columns``, with all numbers in one column: a column of its own costs as much as 100 fields."""
         mark = self.text.delimiter
-        if b'"' in piece:
+        unquoted = self.text.simple_quotes.sub(rb"\1", piece) if b'"' in piece else piece
+        if b'"' in unquoted:
             rows = csv.reader(io.StringIO(piece.decode(), newline=""), delimiter=mark)
             mark = STAND_IN
             lines = [mark.join(fields).encode() for fields in rows if fields]
         else:
-            lines = [line for line in piece.splitlines() if line.strip(self.text.blank)]
+            lines = [line for line in unquoted.splitlines() if line.strip(self.text.blank)]
         numbers: list[bytearray] = []
         texts: tuple[list[str], list[str]] = ([], [])
         for row in map(bytearray, lines):
