@@ -170,7 +170,7 @@ def test_any_bytes_as_csv_are_read_or_refused(tmp_path_factory, content):
 
 FIELDS = st.sampled_from(
     ["1", "-2.5", "+3e2", " 4", "5 ", '"6"', '" 7"', '"8"9', "", "nan", "inf", "1e999", "x", '"a,b"', '"a\nb"', '""',
-     '"""c"""', '""x', 'd"', ' "e"', '"f" ', '"', "1\r", "a\rb", "\ufeff1", "\xa0"]
+     '"""c"""', '""x', 'd"', ' "e"', '"f" ', '"', "1\r", "a\rb", "\ufeff1", "\xa0", '"t\x1f\nu"']
 )  # fmt: skip
 
 

@@ -88,6 +88,8 @@ class RowReader:
         if b'"' in unquoted:
             rows = csv.reader(io.StringIO(piece.decode(), newline=""), delimiter=mark)
             mark = STAND_IN
+            if mark.encode() in piece:
+                raise ValueError("the stand-in for the delimiter is in the text")
             lines = [mark.join(fields).encode() for fields in rows if fields]
         else:
             lines = [line for line in unquoted.splitlines() if line.strip(self.text.blank)]
