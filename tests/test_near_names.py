@@ -41,7 +41,7 @@ CASES = {
     "exclude": (("--exclude", "mean radios"), f"no feature named '{MEANT}"),
     "always": (("--always", "mean radios"), f"no feature named '{MEANT}"),
     "no name": (("--always", "x"), "expected the name of a column, or a number from 0 to 2"),
-    "groups": (("--groups", "groups.csv"), "groups.csv, line 2: no column 'mean radios' in the data; did you mean"),
+    "groups": (("--groups", "groups.csv"), "groups.csv, line 2: no feature named 'mean radios'; did you mean"),
 }  # fmt: skip
 
 

@@ -111,6 +111,11 @@ def test_select_finds_what_the_estimator_does(folder, made):
     assert loaded.C_ == report["C"] == 1.0
 
 
+def test_growth_alone_selects_without_elimination(folder):
+    thresh("select", "train.svm", "-k", 5, "--no-elimination", "-o", "alone.json", folder=folder)
+    assert thresher.load(folder / "alone.json").elimination is False
+
+
 @pytest.mark.parametrize(
     ("train", "test", "options"),
     [
@@ -337,7 +342,10 @@ def test_options_that_commands_share_have_plain_names(command):
     listed = options_in(command)
     assert shared <= listed
     assert not [name for name in listed if "." in name or name in ("--reading", "--fitting", "--reporting")]
-    assert not [name for name in listed if name.startswith(("--no-", "--empty-")) and name != "--no-intercept"]
+    assert not {name for name in listed if name.startswith(("--no-", "--empty-"))} - {
+        "--no-intercept",
+        "--no-elimination",
+    }
 
 
 BAD_FILES = {
@@ -370,7 +378,7 @@ BAD_FILES = {
     "a model to standard output": (("select", "train.svm", "-o", "-"), 2, "cannot be written to standard output"),
     "no test file": (("select", "train.svm", "--test", "absent.svm"), 1, "absent.svm: no such file"),
     "a fraction": (("select", "train.svm", "-k", "3.5"), 2, "must be an integer, got '3.5'"),
-    "no features": (("select", "train.svm", "-k", "0"), 2, "must be >= 1, got 0"),
+    "no features": (("select", "train.svm", "-k", "0"), 2, "Must be >= 1."),
     "no weight": (("select", "train.svm", "--C", "nan"), 2, "must be a positive finite number, got nan"),
     "not for text": (("select", "train.svm", "--ignore", "5"), 2, "--ignore and --keep need a csv or Parquet file"),
     "not for tables": (("select", "train.csv", "--index-base", "0"), 2, "--index-base needs svmlight text, got csv"),

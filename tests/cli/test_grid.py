@@ -120,7 +120,7 @@ WRONG = {
     "a bad line": (("grid", "bad.svm"), 1, "bad.svm: line 2"),
     "smoothing": (("grid", "train.svm", "--smoothing", 2), 2, "--smoothing"),
     "samples": (("grid", "train.svm", "--screening", "iss"), 2, "tests samples, which needs --no-intercept"),
-    "betas": (("grid", "train.svm", "--betas", 0), 2, "must be >= 1, got 0"),
+    "betas": (("grid", "train.svm", "--betas", 0), 2, "Must be >= 1."),
     "out is the data": (("grid", "train.svm", "-o", "train.svm"), 2, "--out train.svm is an input file"),
     "a point outside": (("predict", "grid.json", "test.svm", "--point", 9, 0), 1, "i=9 is outside the grid"),
     "half a point": (("inspect", "grid.json", "--point", 1), 2, "--point"),

@@ -79,7 +79,7 @@ def test_columns_in_no_group(folder):
 BAD = {
     "other header": ("col,group\n", "--groups", "line 1: the header must be column,group, got 'col,group'"),
     "nothing": ("column,group\n", "--groups", "there are no lines after the header"),
-    "no such column": ("column,group\nc0,a\nx9,a\n", "--groups", "line 3: no column 'x9' in the data"),
+    "no such column": ("column,group\nc0,a\nx9,a\n", "--groups", "line 3: no feature named 'x9'"),
     "no group": ("column,group\nc0,\n", "--groups", "line 2: the group is missing"),
     "three entries": ("column,group\nc0,a,b\n", "--groups", "line 2: expected 2 entries, got 3"),
     "an orphan": (TREE + "z,nowhere\n", "--tree", "line 19: the parent of node 'z', 'nowhere', has no line of its own"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cli.test_commands import as_json, in_child, thresh
-from thresher.cli.show import number_that_fit, unbroken
+from thresher.cli.show import number_that_fit, unbroken_width
 
 NUMBER = re.compile(r"[+-]\d+(\.\d+)?(e[+-]\d+)?")
 
@@ -57,4 +57,4 @@ def test_how_many_columns_fit():
     assert number_that_fit([numbers] * 9, [names], 24 + 12 * 4 - 1) == 3
     assert number_that_fit([numbers] * 9, [names], 10) == 1
     assert number_that_fit([numbers] * 2, [["a", "b"]], 80) == 2
-    assert unbroken(["a long head", "+12.5", "y" * 99]) == 5
+    assert unbroken_width(["a long head", "+12.5", "y" * 99]) == 5

@@ -149,7 +149,7 @@ def test_inspect_tells_the_loss_in_words(loss, words, tmp_path):
         (("--loss", "f1", "--balanced"), "--balanced cannot be combined with --loss f1"),
         (("-k", "all"), "--features all needs the --loss of a measure"),
         (("-k", "some", "--loss", "f1"), "must be an integer, got 'some'"),
-        (("-k", "0", "--loss", "f1"), "must be >= 1"),
+        (("-k", "0", "--loss", "f1"), "Must be >= 1"),
     ],
 )
 def test_bad_options_are_one_line(folder, options, match):

@@ -214,10 +214,9 @@ NOTICE = """
 import logging
 import sys
 from thresher.cli import main, show
-from thresher.cli.commands import grid
+from thresher.cli.commands import fitting
 from thresher.cli.commands import inspect
 from thresher.cli.commands import predict
-from thresher.cli.commands import select
 from thresher.cli.commands import stream
 from thresher.loops.jit import NOTICE
 
@@ -226,7 +225,7 @@ class Compiling(show.Reporter):
         super().__init__(*args)
         logging.getLogger("thresher").warning(NOTICE)
 
-for module in (grid, inspect, predict, select, stream):
+for module in (fitting, inspect, predict, stream):
     module.Reporter = Compiling
 commands = (
     ["select", "cells.csv", "-k", "2", "-o", "n.json"],

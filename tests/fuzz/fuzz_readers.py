@@ -25,7 +25,7 @@ from thresher.estimators.stream.classifier import StreamClassifier
 
 with atheris.instrument_imports(include=["thresher.io", "thresher.models"]):
     from thresher.io import read
-    from thresher.io.text import parsed, svmlight_rows
+    from thresher.io.text import parsed, pieces, svmlight_rows
     from thresher.models import load, read_checkpoint, save_checkpoint
 
 FOLDER = tempfile.mkdtemp(prefix="thresher-fuzz-")
@@ -44,7 +44,8 @@ SEEDS = {
 def svmlight(content):
     """Equal to scikit-learn's reader, or refused."""
     try:
-        parts = list(parsed(svmlight_rows, io.BytesIO(content), "x", SERIAL))
+        jobs = ((line, piece, svmlight_rows) for line, piece in pieces(io.BytesIO(content), "x"))
+        parts = list(parsed(jobs, "x", SERIAL))
     except InvalidDataError:
         return
     try:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.errors import InvalidDataError
-from thresher.io import read
+from thresher.io import delimited, read
 from thresher.io import text as text_module
 
 NOTES = ["plain", "two\nlines", 'a "quote"\nand, a comma', "\n\n", "", "ends\n", '"\n"', "ü\r\nß"]
@@ -105,7 +105,7 @@ def test_quotes_that_are_not_closed(tmp_path, text, message, piece, monkeypatch)
 
 def test_a_quote_that_is_never_closed_does_not_take_the_rest_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(text_module, "PIECE", 1000)
-    monkeypatch.setattr(text_module, "LONGEST_QUOTE", 5000)
+    monkeypatch.setattr(delimited, "LONGEST_QUOTE", 5000)
     path = tmp_path / "data.csv"
     path.write_text('x,label\n1,"a\n' + "1,a\n" * 500_000)
     begun = time.perf_counter()

@@ -221,7 +221,8 @@ TOKENS = st.sampled_from(
 def test_any_bytes_are_read_as_scikit_learn_does_or_refused(content):
     """What both read is equal; where we read and it does not, indices were not sorted."""
     try:
-        parts = list(parsed(svmlight_rows, io.BytesIO(content), "x", Workers(1)))
+        jobs = ((line, piece, svmlight_rows) for line, piece in pieces(io.BytesIO(content), "x"))
+        parts = list(parsed(jobs, "x", Workers(1)))
         theirs, y = load_svmlight_file(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), zero_based=True)
     except (InvalidDataError, OverflowError):  # indices of scikit-learn have 32 bits
         return

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import sys
 import tracemalloc
 import zipfile
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from thresher.errors import InvalidDataError
-from thresher.io import read
+from thresher.io import delimited, delimited_rows, frames, read
 from thresher.io import text as text_module
 from thresher.io.table import Layout
 
@@ -119,7 +120,7 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
         ("a,b,label\n1,,x\n", "line 2: missing value in column 'b'"),
         ("a,b,label\n1,2,\n", "line 2: missing label"),
         ('a,b,label\n1,"2,x\n', "line 2: unclosed quote in column 'b'"),
-        ("a,b,label\n1,1e999,x\n", "line 2: the number '1e999,x' is too large"),
+        ("a,b,label\n1,1e999,x\n", "line 2: the number '1e999' in column 'b' is too large"),
         ("label\nx\n", "no feature columns left"),
         (
             "a,b\n1,2\n",
@@ -165,6 +166,46 @@ def test_any_bytes_as_csv_are_read_or_refused(tmp_path_factory, content):
         return
     assert table.X.shape == (table.y.size, 2)
     assert np.isfinite(table.X).all()
+
+
+FIELDS = st.sampled_from(
+    ["1", "-2.5", "+3e2", " 4", "5 ", '"6"', '" 7"', '"8"9', "", "nan", "inf", "1e999", "x", '"a,b"', '"a\nb"', '""',
+     '"""c"""', '""x', 'd"', ' "e"', '"f" ', '"', "1\r", "a\rb", "\ufeff1", "\xa0", '"t\x1f\nu"']
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.lists(FIELDS, min_size=2, max_size=4).map(",".join), max_size=5).map("\n".join),
+    st.sampled_from([0, 10]),
+    st.booleans(),
+)
+def test_pyarrow_reads_what_is_read_field_by_field(text, wide, may_lack_labels):
+    """The same numbers and labels, and nothing that is refused there; by columns and by fields."""
+    table = delimited.DelimitedText(io.BytesIO(b"a,b,label\n" + text.encode()), "x")
+    columns = frames.file_columns(table.header, frames.ColumnOptions(), "x")
+    reader = delimited_rows.RowReader(table, columns, may_lack_labels=may_lack_labels)
+    for _, piece, plain in table.pieces():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(delimited_rows, "BY_COLUMNS_MOST", wide)
+            outcomes = [outcome(read_piece, piece) for read_piece in (reader.read_serially, reader.read)[: 1 + plain]]
+        assert outcomes[0] == outcomes[-1]
+
+
+def outcome(read_piece, piece):
+    try:
+        rows = read_piece(piece)
+    except text_module.BadText as error:
+        return str(error), error.byte
+    return rows.X.dtype, rows.X.tolist(), rows.labels.tolist(), rows.missing
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+def test_without_pyarrow(tmp_path, name, monkeypatch):
+    (tmp_path / name).write_text("a,label\n1,2\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InvalidDataError, match=rf"{name}: .* pip install 'thresher\[tables\]'"):
+        read(tmp_path / name)
 
 
 def test_npz_and_npy(tmp_path):

@@ -3,16 +3,16 @@
 import gc
 import importlib
 import math
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Annotated, Any, Literal
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, validators
 from rich.console import Console
 
 from thresher._garbage import uncollected
 from thresher._version import __version__
-from thresher.cli.docstrings import restored
 from thresher.cli.postponed import postpone
+from thresher.cli.start import STANDARD_INPUT
 
 EXIT_CODES = """
 Exit codes: 0 success; 1 invalid file or data; 2 invalid options; 130 interrupted (Ctrl-C, SIGTERM): select, grid and
@@ -28,26 +28,14 @@ class Pipe(Console):
         raise BrokenPipeError
 
 
-def integer(_, tokens):
+def to_integer(_, tokens):
     """An integer; floats are not rounded."""
     if not tokens[0].value.lstrip("+-").isdigit():
         raise ValueError(f"must be an integer, got {tokens[0].value!r}")
     return int(tokens[0].value)
 
 
-def at_least_one(_, value):
-    """Require an integer >= 1."""
-    if value is not None and value < 1:
-        raise ValueError(f"must be >= 1, got {value}")
-
-
-def at_least_two(_, value):
-    """Require an integer >= 2."""
-    if value is not None and value < 2:
-        raise ValueError(f"must be >= 2, got {value}")
-
-
-def positive(_, value):
+def positive_number(_, value):
     """Require a positive finite number; strings have been checked."""
     if not (value is None or isinstance(value, str) or (math.isfinite(value) and value > 0)):
         raise ValueError(f"must be a positive finite number, got {value}")
@@ -71,17 +59,15 @@ app = App(
 )
 FILES, MODEL, OUTPUT = Group("Reading", sort_key=1), Group("Model", sort_key=2), Group("Output", sort_key=3)
 
-Kind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Parameter(group=FILES)]
+FileKind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Parameter(group=FILES)]
 Text = Annotated[str | None, Parameter(group=FILES)]
 Words = Annotated[list[str] | None, Parameter(group=FILES, consume_multiple=False)]
 Flag = Annotated[bool, Parameter(group=OUTPUT)]
-Count = Parameter(converter=integer, validator=at_least_one)
-Features = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
+Count = Parameter(converter=to_integer, validator=validators.Number(gte=1))
+FeatureCount = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
 Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_non_negative)]
-Method = Annotated[Literal["b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"] | None, Parameter(group=MODEL)]
-Loss = Annotated[Literal["squared_hinge", "hinge", "logistic"] | None, Parameter(group=MODEL)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 
@@ -109,7 +95,7 @@ class Reading:
         Index of the first feature in svmlight text; if not given, 0 if any index is 0, else 1.
     """
 
-    kind: Kind = None
+    kind: FileKind = None
     labels: Text = None
     label_column: Text = None
     ignore: Words = None
@@ -173,7 +159,12 @@ def later(module, **options):
     with uncollected():
         command = importlib.import_module(f"thresher.cli.commands.{module}")
     gc.freeze()  # what was imported stays: looking through it at exit would take 0.3 s
-    return command.run(**options)
+    return command.run(**{name: with_dashes(value) for name, value in options.items()})
 
 
-restored(globals())
+def with_dashes(value: Any):
+    """An option, or a group of them, with "-" for standard input."""
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {field.name: with_dashes(getattr(value, field.name)) for field in fields(value)}
+        return replace(value, **changed)
+    return value.replace(STANDARD_INPUT, "-") if isinstance(value, str) else value

@@ -4,16 +4,17 @@ import os
 import shutil
 import tempfile
 import warnings
+from functools import cached_property
 
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.start import STANDARD_INPUT, in_one_line
+from thresher.cli.start import in_one_line
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mean
 from thresher.features.instances.bags import grouped
 from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
-from thresher.io.svmlight import shown
+from thresher.io.svmlight import path_name
 from thresher.io.table import Layout
 from thresher.models import read as read_model
 from thresher.models import save, unsaved
@@ -28,31 +29,25 @@ def used_columns(clf):
     return clf.get_support(indices=True).tolist()
 
 
-def path_of(text):
-    """A path as given on the command line; "-" is standard input."""
-    return None if text is None else text.replace(STANDARD_INPUT, "-")
-
-
-def data_of(reporter, file, *, kind=None, label_column=None, ignore=(), keep=(), index_base=None, **options):
-    """The Table of a file; what was corrected or ignored in it becomes a warning."""
-    file = path_of(file)
-    kind = kind or kind_of(file)
-    if kind not in TABLES and (label_column is not None or ignore or keep):
+def data_of(reporter, file, options, jobs, **more):
+    """The Table of a file, read with a group of ``options``; what was corrected or ignored in it becomes a warning."""
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    kind = given.setdefault("kind", kind_of(file))
+    if kind not in TABLES and given.keys() & {"label_column", "ignore", "keep"}:
         raise WrongUsage(f"--label-column, --ignore and --keep need a csv or Parquet file, got {kind}: {file}")
-    if kind != "svmlight" and index_base is not None:
+    if kind != "svmlight" and "index_base" in given:
         raise WrongUsage(f"--index-base needs svmlight text, got {kind}: {file}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnsLeftOutWarning)  # it is among the remarks
-        options |= {"label_column": label_column, "ignore": ignore, "keep": keep, "index_base": index_base}
-        table = read(file, kind=kind, **options)
+        table = read(file, n_jobs=jobs, **more | given)
     for remark in table.remarks:
         reporter.warn(f"{file}: {remark}")
     return table
 
 
-def more_data(reporter, model, file, used, *, kind=None, index_base=None, **options):
+def more_data(reporter, model, file, used, options, jobs):
     """Data for a model that uses the columns ``used``, read as the training data was, so that columns match."""
-    kind, source = kind or kind_of(path_of(file)), model.source
+    kind, source = options.kind or kind_of(file), model.source
     names = None if model.names is None else tuple(model.names)
     layout = Layout(
         int(model.estimator.n_features_in_), names, source.index_base, tuple(used), source.label_column,
@@ -60,17 +55,23 @@ def more_data(reporter, model, file, used, *, kind=None, index_base=None, **opti
     )  # fmt: skip
     if layout.open_ended and kind != "svmlight":
         raise ValueError(
-            f"{path_of(file)}: expected svmlight text, got {kind}: the model was trained on a stream of svmlight text "
-            "and identifies features by their indices"
+            f"{file}: expected svmlight text, got {kind}: the model was trained on a stream of svmlight text and "
+            "identifies features by their indices"
         )
-    if layout.open_ended and index_base is not None:
+    if layout.open_ended and options.index_base is not None:
         raise WrongUsage("--index-base cannot be used with models of thresher stream: indices are used as they are")
-    if kind == "svmlight" and layout.index_base is None and index_base is None:
+    if kind == "svmlight" and layout.index_base is None and options.index_base is None:
         raise ValueError(
-            f"{path_of(file)}: the model was not fitted on svmlight text; set the index of the first column with "
-            "--index-base"
+            f"{file}: the model was not fitted on svmlight text; set the index of the first column with --index-base"
         )
-    return data_of(reporter, file, kind=kind, layout=layout, index_base=index_base, **options)
+    return data_of(reporter, file, options, jobs, layout=layout)
+
+
+def refuse(wrong):
+    """Raise the first of the errors {message: whether options are wrong in this way} that applies."""
+    for message, is_wrong in wrong.items():
+        if is_wrong:
+            raise WrongUsage(message)
 
 
 def check_out(out, *inputs, option="--out"):
@@ -153,8 +154,8 @@ def check_bags_agree(file, table, labels=None):
         places = [f"line {line}" for line in lines_of_rows(file, (conflict.row, conflict.first_row))]
     here, before = repr(conflict.other), repr(conflict.first)
     raise InvalidDataError(
-        f"{shown(file)}: {places[0]}: bag {conflict.bag!r} has the label {here} here, but {before} in {places[1]}; all"
-        " rows of a bag must have the same label"
+        f"{path_name(file)}: {places[0]}: bag {conflict.bag!r} has the label {here} here, but {before} in {places[1]}; "
+        "all rows of a bag must have the same label"
     )
 
 
@@ -163,6 +164,11 @@ class Names:
 
     def __init__(self, names, index_base):
         self.names, self.base = names, index_base
+
+    @cached_property
+    def places(self):
+        """{name: number} of columns with names."""
+        return {str(name): j for j, name in enumerate(self.names or ())}
 
     def of(self, j):
         """The name of column ``j``."""
@@ -175,15 +181,20 @@ class Names:
         """Header of a column of names."""
         return "feature" if self.names is not None else "column" if self.base is None else "index"
 
-    def column(self, name, n_features):
-        """The number of the column with this name."""
-        if self.names is not None and name in self.names:
-            return self.names.index(name)
-        base = self.base or 0
-        if not name.isdigit() or not base <= int(name) < base + n_features:
-            numbers = f"a number from {base} to {base + n_features - 1}"
-            if self.names is None:
-                raise ValueError(f"no feature named {name!r}; expected {numbers}")
-            near = did_you_mean(name, self.names) or f"; expected the name of a column, or {numbers}"
+    def place(self, name, n_columns):
+        """The number of the column with this name, or with this number; None if there is none."""
+        if name in self.places:
+            return self.places[name]
+        number = int(name) - (self.base or 0) if name.isdigit() else -1
+        return number if 0 <= number < n_columns else None
+
+    def column(self, name, n_columns):
+        """The number of the column with this name, or with this number."""
+        place = self.place(name, n_columns)
+        if place is None:
+            base = self.base or 0
+            numbers = f"a number from {base} to {base + n_columns - 1}"
+            expected = numbers if self.names is None else f"the name of a column, or {numbers}"
+            near = did_you_mean(name, self.places) or f"; expected {expected}"
             raise ValueError(f"no feature named {name!r}{near}")
-        return int(name) - base
+        return place

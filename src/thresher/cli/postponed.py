@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 # scikit-learn imports these; most commands never use them, and they take two thirds of its loading time.
-UNUSED = ("pandas", "scipy.stats")
+RARELY_USED = ("pandas", "scipy.stats")
 _LOCK = threading.RLock()
 
 
@@ -27,7 +27,7 @@ class _Postponed(ModuleType):
         return getattr(self, name)
 
 
-def postpone(names: tuple[str, ...] = UNUSED) -> None:
+def postpone(names: tuple[str, ...] = RARELY_USED) -> None:
     """Let ``import name`` load nothing until the module is used; only for a process that is ours alone."""
     for name in names:
         if name in sys.modules or (spec := importlib.util.find_spec(name)) is None:

@@ -5,6 +5,7 @@ import logging
 import sys
 import warnings
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -39,10 +40,14 @@ class Reporter:
         if self.prints:
             self.console.print(text, markup=False, **options)
 
-    def table(self, table):
-        """Print a table of the report; where it is too wide names are folded, but no numbers."""
-        for column in table.columns:
-            column.min_width = unbroken([column.header, *column.cells])
+    def table(self, heads, rows, title=None):
+        """Print a table, its first column aligned left; where it is too wide names are folded, but no numbers."""
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for j, cells in enumerate(zip(heads, *rows, strict=True)):
+            side: Any = "right" if j else "left"
+            table.add_column(cells[0], justify=side, overflow="fold", min_width=unbroken_width(cells))
+        for cells in rows:
+            table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))  # brackets are not markup
         if self.prints:
             self.console.print(table)
 
@@ -54,7 +59,9 @@ class Reporter:
     def report(self, **values):
         """Print the report as JSON."""
         if self.as_json:
-            sys.stdout.write(json.dumps(plain(values | {"warnings": self.warnings}), allow_nan=False) + "\n")
+            text = json.dumps(values | {"warnings": self.warnings}, default=lambda array: array.tolist())
+            finite = json.loads(text, parse_constant=lambda _: None)  # nan and infinities become null
+            sys.stdout.write(json.dumps(finite) + "\n")
 
     @contextmanager
     def catching_warnings(self):
@@ -95,7 +102,9 @@ class _Bar:
 class Turns(_Bar):
     """Progress bar over the turns of a fit, which takes what ``noun`` names."""
 
-    count, noun = 0, "column"
+    def __init__(self, shown, first, noun):
+        super().__init__(shown, first)
+        self.count, self.noun = 0, noun
 
     def __call__(self, turn, target):
         """Show the progress of the fit."""
@@ -116,25 +125,11 @@ class Turns(_Bar):
 
 
 class Points(_Bar):
-    """Progress bar over the points of a grid."""
+    """Progress bar over points of a grid or path, and before over folds that are prepared for cross-validation."""
 
-    def __init__(self, shown):
+    def __init__(self, shown, noun):
         super().__init__(shown, "reading columns")
-
-    def __call__(self, turn, total):
-        """Show the progress of the fit."""
-        state = (
-            f"{turn.taken:,} of {total:,} points, {turn.features} features, gap {turn.gap:.1e}, {rounded(turn.passes)} "
-            f"passes, {turn.seconds:.1f} s{left(turn, turn.taken / total)}"
-        )
-        self.bar.update(self.task, description="grid", total=total, completed=turn.taken, state=state)
-
-
-class Judged(_Bar):
-    """Progress bar over the folds of cross-validation, then over the points of a path that it judges."""
-
-    def __init__(self, shown):
-        super().__init__(shown, "reading columns")
+        self.noun = noun
 
     def folds(self, done, count, seconds):
         """Show how many folds are prepared."""
@@ -143,11 +138,12 @@ class Judged(_Bar):
 
     def __call__(self, turn, total):
         """Show the progress of the fit."""
+        gap = "" if np.isnan(turn.gap) else f"gap {turn.gap:.1e}, "
         state = (
-            f"{turn.taken:,} of {total:,} points, {turn.features} features, {rounded(turn.passes)} passes, "
+            f"{turn.taken:,} of {total:,} points, {turn.features} features, {gap}{rounded(turn.passes)} passes, "
             f"{turn.seconds:.1f} s{left(turn, turn.taken / total)}"
         )
-        self.bar.update(self.task, description="path", total=total, completed=turn.taken, state=state)
+        self.bar.update(self.task, description=self.noun, total=total, completed=turn.taken, state=state)
 
 
 class Examples(_Bar):
@@ -171,20 +167,7 @@ def left(turn, share):
     return f", {turn.seconds * (1.0 / share - 1.0):.0f} s left" if 0.0 < share < 1.0 else ""
 
 
-def new_table(*heads, title=None):
-    """An empty table; the first column is aligned left, the others right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for j, head in enumerate(heads):
-        table.add_column(head, justify="left" if j == 0 else "right", overflow="fold")
-    return table
-
-
-def add(table, *cells):
-    """Add a row of text, in which brackets are not markup."""
-    table.add_row(*(str(cell).replace("[", r"\[") for cell in cells))
-
-
-def unbroken(cells):
+def unbroken_width(cells):
     """The width that a column needs so that no number in it, and no short word, is broken over two lines."""
     lengths = (len(word) for cell in cells for word in str(cell).split())
     return max((length for length in lengths if length <= LONGEST_NUMBER), default=1)
@@ -195,21 +178,14 @@ def number_that_fit(columns, others, width):
 
     Names in ``others`` may be folded.
     """
-    room = width - sum(GAP + max(unbroken(cells), min(FOLDED, max(map(len, map(str, cells))))) for cells in others)
-    ends = np.cumsum([GAP + unbroken(cells) for cells in columns])
+    room = width - sum(
+        GAP + max(unbroken_width(cells), min(FOLDED, max(map(len, map(str, cells))))) for cells in others
+    )
+    ends = np.cumsum([GAP + unbroken_width(cells) for cells in columns])
     return max(1, int(np.count_nonzero(ends <= room + GAP)))  # there is no gap after the last
 
 
-def plain(value):
-    """The value as JSON-serializable numbers, strings, lists and dicts; nan and infinities become null."""
-    if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+def spread(numbers, most, also):
+    """Positions of about ``most`` numbers, evenly spaced in their logarithms, and those of ``also``."""
+    wanted = np.geomspace(max(1, numbers[0]), max(1, numbers[-1]), most)
+    return sorted({int(np.abs(numbers - number).argmin()) for number in wanted} | {int(place) for place in also})

@@ -9,8 +9,8 @@ import threading
 import traceback
 
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
-FITTING = ("select", "grid", "path")
-PARAMETERS = {  # of estimators, as their messages name them
+FITTING_COMMANDS = ("select", "grid", "path")
+OPTION_OF_PARAMETER = {  # of estimators, as their messages name them
     "n_features_to_select": "--features", "n_instances_to_select": "--features", "always_include": "--always",
     "max_features": "--max-features", "n_jobs": "--jobs", "class_weight": "--balanced",
 }  # fmt: skip
@@ -28,7 +28,7 @@ def main(arguments=None):
     except ModuleNotFoundError as error:
         if error.name not in ("cyclopts", "rich"):
             raise
-        return complain("the command line needs two more packages: pip install cyclopts rich", BAD_USAGE)
+        return complain("the command line needs more packages: pip install 'thresher[cli]'", BAD_USAGE)
     try:
         code = app.run(arguments)
         sys.stdout.flush()
@@ -63,7 +63,7 @@ def in_one_line(error):
 
 def with_options(message, arguments):
     """The message of a fit, with the option of the command after each parameter that has another name there."""
-    for name, option in PARAMETERS.items() if arguments[:1] and arguments[0] in FITTING else ():
+    for name, option in OPTION_OF_PARAMETER.items() if arguments[:1] and arguments[0] in FITTING_COMMANDS else ():
         if option not in message:
             message = re.sub(rf"\b{name}\b(=[^\s,;:]+)?", rf"\g<0> ({option})", message, count=1)
     return message

@@ -6,7 +6,7 @@ from thresher.errors import InvalidDataError
 from thresher.io.npz import read_npy, read_npz
 from thresher.io.table import Table, tidy_bags, tidy_labels
 
-COMPRESSED = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+MATRIX_FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 
 
 def read_matrix_npz(path, bag_column=None):
@@ -22,7 +22,7 @@ def read_matrix_npz(path, bag_column=None):
     else:
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: expected a sparse matrix of scipy or an array named X; arrays: {names}")
-    return Table(X, None if y is None else labels_of(path, y), None, "npz", bags=bags)
+    return Table(X, None if y is None else labels_in(path, y), None, "npz", bags=bags)
 
 
 def _bags(path, arrays, name):
@@ -30,11 +30,7 @@ def _bags(path, arrays, name):
     if name not in arrays or name in ("data", "indices", "indptr", "X", "format", "shape"):
         names = ", ".join(sorted(arrays)) or "none"
         raise InvalidDataError(f"{path}: no array of bags named {name!r} (--bag-column); arrays: {names}")
-    bags = arrays.pop(name)
-    if bags.ndim != 1 or bags.dtype.kind not in "biufSU":
-        got = f"{bags.dtype} of shape {bags.shape}"
-        raise InvalidDataError(f"{path}: {name} must be a 1D array with the bag of each row, got {got}")
-    return tidy_bags(bags.astype(str) if bags.dtype.kind == "S" else bags)
+    return tidy_bags(_vector(path, arrays.pop(name), f"{name} must be a 1D array with the bag of each row"))
 
 
 def read_matrix_npy(path):
@@ -42,12 +38,15 @@ def read_matrix_npy(path):
     return Table(_matrix(path, read_npy(path)), None, None, "npy")
 
 
-def labels_of(path, y):
+def labels_in(path, y):
     """Labels from a 1D array."""
-    if y.ndim != 1 or y.dtype.kind not in "biufSU":
-        got = f"{y.dtype} of shape {y.shape}"
-        raise InvalidDataError(f"{path}: labels must be a 1D array of numbers or strings, got {got}")
-    return tidy_labels(y.astype(str) if y.dtype.kind == "S" else y)
+    return tidy_labels(_vector(path, y, "labels must be a 1D array of numbers or strings"))
+
+
+def _vector(path, values, expected):
+    if values.ndim != 1 or values.dtype.kind not in "biufSU":
+        raise InvalidDataError(f"{path}: {expected}, got {values.dtype} of shape {values.shape}")
+    return values.astype(str) if values.dtype.kind == "S" else values
 
 
 def _matrix(path, X):
@@ -64,8 +63,8 @@ def _sparse(path, arrays):
     if len(shape) != 2 or arrays["data"].dtype.kind not in "biuf":
         raise InvalidDataError(f"{path}: not a sparse matrix of numbers")
     try:
-        if form in COMPRESSED:
-            return COMPRESSED[form]((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        if form in MATRIX_FORMATS:
+            return MATRIX_FORMATS[form]((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         if form == "coo":
             return sparse.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape).tocsr()
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from thresher.io.svmlight import shown
+from thresher.io.svmlight import path_name
 from thresher.io.table import tidy_labels
 from thresher.io.text import opened
 from thresher.io.text_stream import TextStream
@@ -46,6 +46,6 @@ def batches(path: str | os.PathLike[str], *, skip_bad: bool = False) -> Iterator
     array([         3, 7000000000])
     """
     with opened(path) as stream:
-        for batch in TextStream(stream, shown(path), skip_bad=skip_bad, live=str(path) == "-"):
+        for batch in TextStream(stream, path_name(path), skip_bad=skip_bad, live=str(path) == "-"):
             if batch.labels.size:
                 yield batch.X, tidy_labels(batch.labels)

@@ -1,93 +1,120 @@
-"""Tables with named columns: what is read of them, and Parquet files."""
+"""Tables with named columns, csv and Parquet: which columns are read, and what was read of them as one Table."""
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from thresher.errors import InvalidDataError, did_you_mean
 from thresher.io.index_columns import (
-    KEEP,
+    KEEP_ADVICE,
     counting_columns,
     found_by_name,
     is_unnamed,
     remarks_on,
     with_names,
-    without_columns,
 )
-from thresher.io.table import Table, in_short, order_of, tidy_bags, tidy_labels
-from thresher.loops import text as loops
+from thresher.io.table import Layout, Table, in_short, order_of, tidy_bags, tidy_labels
 
 EXCLUDE = "exclude non-numeric columns with ignore (--ignore NAME)"
 LABEL = "label"  # name of the label column if none is given
 
 
-class Columns(NamedTuple):
-    """What each column of a file is (see ``loops.text``), its name, the names of the features, and where the label is.
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """What ``read`` was asked for: see there."""
+
+    label_column: str | None = None
+    bag_column: str | None = None
+    ignore: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    layout: Layout | None = None
+
+
+class FileColumns(NamedTuple):
+    """The names of all columns of a file, and the positions of the features, the label and the bag, or None.
 
     ``left_out`` are names of columns that look like an index; ``keep`` names columns that are features all the same.
-    ``bag`` is where the bag of each row is, or None.
+    Without a header (``by_number``) names are positions.
     """
 
-    kinds: np.ndarray
     fields: tuple[str, ...]
-    names: tuple[str, ...]
+    features: np.ndarray
     label: int | None
-    left_out: tuple[str, ...] = ()
-    keep: frozenset[str] = frozenset()
-    bag: int | None = None
+    bag: int | None
+    left_out: tuple[str, ...]
+    keep: tuple[str, ...]
+    by_number: bool
+
+    @property
+    def names(self):
+        """Names of the features."""
+        return tuple(self.fields[j] for j in self.features)
 
 
-def columns_of(header, label_column, ignore, name, layout, *, by_number=False, keep=(), bag_column=None):
-    """The Columns of a table with this header; labels are required unless ``layout`` is given.
+class TableRows(NamedTuple):
+    """Some rows: features, labels and bags, or None without such a column, and how many labels are missing."""
 
-    Columns without a name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
+    X: np.ndarray
+    labels: np.ndarray | None
+    bags: np.ndarray | None
+    missing: int
+
+
+def file_columns(header, options, name, *, by_number=False):
+    """The FileColumns of a table with this header; labels are required unless there is a layout.
+
+    FileColumns without a name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
     """
+    layout = options.layout
     old = layout is not None and "" in (layout.names or ())  # earlier model files may have a column without a name
     fields = list(header) if old else with_names(header)
-    ignore, keep = found_by_name(ignore, header, fields), found_by_name(keep, header, fields)
-    duplicates = [field for field, count in Counter(fields).items() if count > 1]
-    if duplicates:
-        raise InvalidDataError(f"{name}: line 1: duplicate column name {in_short(duplicates)} in the header")
-    unknown = [column for column in ignore if column not in fields]
-    if unknown and layout is None:
-        hint = did_you_mean(unknown[0], fields)
-        raise InvalidDataError(f"{name}: ignore (--ignore): no column named {in_short(unknown)}{hint}")
-    unknown = [column for column in keep if column not in fields]
-    if unknown:
-        hint = did_you_mean(unknown[0], fields)
-        raise InvalidDataError(f"{name}: keep (--keep): no column named {in_short(unknown)}{hint}")
+    ignore, keep = (tuple(found_by_name(wanted, header, fields)) for wanted in (options.ignore, options.keep))
+    _check_column_names(fields, ignore if layout is None else (), keep, name)
     both = sorted(set(keep) & set(ignore))
     if both:
         raise InvalidDataError(f"{name}: {in_short(both)} cannot be in both ignore (--ignore) and keep (--keep)")
-    default = LABEL if layout is None or layout.label_column is None else layout.label_column
+    label, bag = _label_and_bag(fields, options, name, by_number)
+    if label is not None and layout is not None and fields[label] in ignore:
+        label = None
+    others = {*ignore, *(fields[place] for place in (label, bag) if place is not None)}
+    if layout is not None and layout.names is not None and not by_number:
+        index = []
+        wanted = {layout.names[j] for j in layout.used} - others
+    else:
+        index = [field for field in fields if _is_left_out(field, layout, by_number) and field not in keep]
+        wanted = set(fields) - others - set(index)
+    left_out = tuple(field for field in index if field not in others)
+    if not wanted and layout is None:
+        raise InvalidDataError(f"{name}: no feature columns left" + (f"; {KEEP_ADVICE}" if left_out else ""))
+    features = np.array([j for j, field in enumerate(fields) if field in wanted], dtype=np.int64)
+    return FileColumns(tuple(fields), features, label, bag, left_out, keep, by_number)
+
+
+def _check_column_names(fields, ignore, keep, name):
+    """Raise an error for names that two columns have, and for names of options that no column has."""
+    duplicates = [field for field, count in Counter(fields).items() if count > 1]
+    if duplicates:
+        raise InvalidDataError(f"{name}: line 1: duplicate column name {in_short(duplicates)} in the header")
+    for option, given in (("ignore", ignore), ("keep", keep)):
+        unknown = [column for column in given if column not in fields]
+        if unknown:
+            hint = did_you_mean(unknown[0], fields)
+            raise InvalidDataError(f"{name}: {option} (--{option}): no column named {in_short(unknown)}{hint}")
+
+
+def _label_and_bag(fields, options, name, by_number):
+    """Positions of the columns of labels and of bags, or None."""
+    layout, label_column, bag_column = options.layout, options.label_column, options.bag_column
     required = layout is None or label_column is not None
-    place = _place_of(fields, str(label_column or default), name, required, by_number, "label")
-    bag_column = bag_column if layout is None or bag_column is not None else layout.bag_column
+    if layout is not None:
+        label_column = layout.label_column if label_column is None else label_column
+    label = _place_of(fields, str(label_column or LABEL), name, required, by_number, "label")
     bag = None if bag_column is None else _place_of(fields, str(bag_column), name, True, by_number, "bag")
-    if bag is not None and bag == place:
+    if bag is not None and bag == label:
         raise InvalidDataError(f"{name}: column {fields[bag]!r} cannot be both the label and the bag of a row")
-    left_out = set()
-    if layout is None or layout.names is None or by_number:
-        before = () if layout is None else layout.left_out
-        left_out = {field for field in fields if field in before or (is_unnamed(field) and not by_number)} - set(keep)
-        wanted = set(fields) - set(ignore) - left_out
-    else:
-        wanted = {layout.names[j] for j in layout.used} - set(ignore)
-    kinds = np.array([loops.NUMBER if field in wanted else loops.IGNORED for field in fields], dtype=np.int8)
-    if place is not None and not (layout is not None and fields[place] in ignore):
-        kinds[place] = loops.LABEL
-    else:
-        place = None
-    if bag is not None:
-        kinds[bag] = loops.BAG
-    names = tuple(field for field, kind in zip(fields, kinds, strict=True) if kind == loops.NUMBER)
-    label = None if place is None else fields[place]
-    read = (label, None if bag is None else fields[bag], *ignore)
-    unnamed = tuple(field for field in fields if field in left_out and field not in read)
-    if not names and layout is None:
-        raise InvalidDataError(f"{name}: no feature columns left" + (f"; {KEEP}" if unnamed else ""))
-    return Columns(kinds, tuple(fields), names, place, unnamed, frozenset(keep), bag)
+    return label, bag
 
 
 def _place_of(fields, column, name, required, by_number, what):
@@ -106,90 +133,54 @@ def _place_of(fields, column, name, required, by_number, what):
     return None
 
 
-def read_parquet(path, *, label_column=None, bag_column=None, ignore=(), keep=(), layout=None):
-    """Read a Parquet file with pyarrow."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise InvalidDataError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow") from None
-    try:
-        header = parquet.read_schema(path).names
-        columns = columns_of(header, label_column, ignore, str(path), layout, keep=keep, bag_column=bag_column)
-        label, bag = ([] if place is None else [header[place]] for place in (columns.label, columns.bag))
-        written = [header[j] for j in np.flatnonzero(columns.kinds == loops.NUMBER)]  # names as they are in the file
-        frame = parquet.read_table(path, columns=[*written, *label, *bag])
-    except InvalidDataError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InvalidDataError(f"{path}: cannot read the Parquet file: {str(error).splitlines()[0]}") from None
-    types = [frame.schema.field(name).type for name in written]
-    wrong = [name for name, kind in zip(columns.names, types, strict=True) if not _is_numeric(pa, kind)]
-    if wrong:
-        raise InvalidDataError(f"{path}: {in_short(wrong)} must be numeric; {EXCLUDE}")
-    narrow = all(pa.types.is_float32(kind) or pa.types.is_boolean(kind) or kind.bit_width <= 16 for kind in types)
-    X = np.empty((frame.num_rows, len(columns.names)), dtype=np.float32 if narrow else np.float64, order="F")
-    for j, name in enumerate(written):
-        column = frame.column(name)
-        if column.null_count:
-            raise InvalidDataError(
-                f"{path}: column {name!r} has {column.null_count} missing values; fill in or drop missing values first"
-            )
-        X[:, j] = column.to_numpy()
-    y = None
-    if label and not (layout is not None and frame.column(label[0]).null_count == frame.num_rows):
-        labels = frame.column(label[0])
-        if labels.null_count:
-            raise InvalidDataError(f"{path}: {labels.null_count} labels are missing")
-        y = tidy_labels(np.array(labels.to_pylist()))
-    bags = None
-    if bag:
-        missing = frame.column(bag[0]).null_count
-        if missing:
-            raise InvalidDataError(f"{path}: the bag column {bag[0]!r} has {missing} missing values")
-        bags = tidy_bags(np.array(frame.column(bag[0]).to_pylist()))
-    return joined([X], y, columns, "parquet", layout, str(path), bags=bags)
+def _is_left_out(field, layout, by_number):
+    """Whether a column looks like an index by its name, or was left out of the training data of a model."""
+    return (layout is not None and field in layout.left_out) or (is_unnamed(field) and not by_number)
 
 
-def _is_numeric(pa, kind):
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-
-
-def joined(parts, y, columns, kind, layout, name, *, by_number=False, bags=None):
+def table_of(blocks, columns, kind, layout, name):
     """The Table of blocks of rows; without a ``layout``, columns that count the rows are left out."""
+    rows = sum(len(block.X) for block in blocks)
+    missing = sum(block.missing for block in blocks)
+    if missing and (layout is None or missing < rows):
+        raise InvalidDataError(f"{name}: {missing} of {rows} labels are missing")
+    y = None if columns.label is None or missing else tidy_labels(np.concatenate([block.labels for block in blocks]))
+    bags = None if columns.bag is None else tidy_bags(np.concatenate([block.bags for block in blocks]))
+    parts = [block.X for block in blocks]
+    del blocks[:]  # so that each part is freed as soon as it is copied
     names, counting = columns.names, []
     if layout is None:
         counting = [j for j in counting_columns(parts) if names[j] not in columns.keep]
-    unnamed = () if by_number else columns.left_out
-    remarks = remarks_on(unnamed, [names[j] for j in counting], by_number)
-    left_out = (*columns.left_out, *(names[j] for j in counting))
-    if counting:
-        if len(counting) == len(names):
-            raise InvalidDataError(f"{name}: no feature columns left: {'; '.join(remarks)}")
-        parts = [without_columns(part, counting) for part in parts]
-        names = tuple(field for j, field in enumerate(names) if j not in counting)
-    names = None if by_number else names
-    X, names = _stacked(parts, names, layout, name)
-    return Table(X, y, names, kind, remarks=remarks, left_out=left_out, bags=bags)
-
-
-def _stacked(parts, names, layout, name):
-    """(X, names) of blocks of rows, the columns in the order of the ``layout`` if both have names."""
-    rows, width = sum(len(part) for part in parts), parts[0].shape[1]
-    order = None if layout is None or layout.names is None or names is None else order_of(names, layout, name)
-    if order is not None and np.array_equal(order, np.arange(width)):
-        order = None
-    narrow = all(part.dtype == np.float32 for part in parts)
-    if len(parts) == 1 and order is None:
-        X = parts[0]
+    index = [names[j] for j in counting]
+    remarks = remarks_on(() if columns.by_number else columns.left_out, index, columns.by_number)
+    if counting and len(counting) == len(names):
+        raise InvalidDataError(f"{name}: no feature columns left: {'; '.join(remarks)}")
+    order = np.setdiff1d(np.arange(len(names)), counting)
+    if columns.by_number:
+        names = None
+    elif layout is not None and layout.names is not None:
+        order, names = order_of(names, layout, name), layout.names
     else:
-        X = np.zeros((rows, width if order is None else order.size), dtype=np.float32 if narrow else np.float64)
-        first, present = 0, None if order is None else np.flatnonzero(order >= 0)
-        while parts:
-            part = parts.pop(0)
-            if order is None:
-                X[first : first + len(part)] = part
-            else:
-                X[first : first + len(part), present] = part[:, order[present]]
-            first += len(part)
-    return X, names if order is None else layout.names
+        names = tuple(names[j] for j in order)
+    left_out = (*columns.left_out, *index)
+    return Table(_stacked(parts, order), y, names, kind, remarks=remarks, left_out=left_out, bags=bags)
+
+
+def _stacked(parts, order):
+    """X of blocks of rows, with the columns ``order``, where -1 is a column of zeros; one block may be X itself."""
+    rows, width = sum(len(part) for part in parts), parts[0].shape[1]
+    in_place = np.array_equal(order, np.arange(order.size) + order[:1]) and (order >= 0).all()
+    if len(parts) == 1 and in_place and (order.size == width or parts[0].flags.f_contiguous):
+        return parts[0][:, order[0] : order[0] + order.size] if order.size else parts[0]
+    narrow = all(part.dtype == np.float32 for part in parts)
+    X = np.zeros((rows, order.size), dtype=np.float32 if narrow else np.float64)
+    present = np.flatnonzero(order >= 0)
+    first = 0
+    while parts:
+        part = parts.pop(0)
+        if in_place and order.size == width:
+            X[first : first + len(part)] = part
+        else:
+            X[first : first + len(part), present] = part[:, order[present]]
+        first += len(part)
+    return X

@@ -13,7 +13,7 @@ from thresher.io.table import in_short
 FEWEST_ROWS = 10  # fewer rows may rise by one by chance
 # as pandas calls columns without a name when it reads csv, and an index in Parquet
 UNNAMED = re.compile(r"Unnamed: \d+(\.\d+)*(_level_\d+)?|__index_level_\d+__")
-KEEP = "to keep a column, name it with keep (--keep NAME)"
+KEEP_ADVICE = "to keep a column, name it with keep (--keep NAME)"
 
 
 def with_names(fields):
@@ -54,23 +54,15 @@ def counting_columns(parts):
     return places.tolist()
 
 
-def without_columns(X, places):
-    """X without the columns at ``places``; not copied if what is left of an array by columns is contiguous."""
-    kept = np.setdiff1d(np.arange(X.shape[1]), places)
-    if X.flags.f_contiguous and kept.size and kept[-1] - kept[0] + 1 == kept.size:
-        return X[:, kept[0] : kept[-1] + 1]
-    return X[:, kept]
-
-
 def remarks_on(unnamed, counting, numbered):
     """What is said about the columns that were left out."""
     of = " (columns are numbered from 0)" if numbered else ""
     remarks = []
     if unnamed:
         what = "it has no name and looks" if len(unnamed) == 1 else "they have no names and look"
-        remarks.append(f"left out column {in_short(unnamed)}: {what} like an index; {KEEP}")
+        remarks.append(f"left out column {in_short(unnamed)}: {what} like an index; {KEEP_ADVICE}")
     if counting:
         values = "its values rise by one in each row, so it looks"
         values = values if len(counting) == 1 else "their values rise by one in each row, so they look"
-        remarks.append(f"left out column {in_short(counting)}{of}: {values} like an index; {KEEP}")
+        remarks.append(f"left out column {in_short(counting)}{of}: {values} like an index; {KEEP_ADVICE}")
     return remarks

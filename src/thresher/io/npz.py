@@ -15,7 +15,7 @@ from thresher.errors import InvalidDataError
 
 MOST_MEMBERS = 64
 MOST_COMPRESSED = 1100  # the compression ratio of deflate is at most 1032
-REMEDY = "save numbers or strings, for example labels.astype(str)"
+OBJECTS_ADVICE = "save numbers or strings, for example labels.astype(str)"
 # what zipfile and numpy raise for archives that are damaged, encrypted or compressed in an unsupported way
 BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError,
@@ -43,7 +43,7 @@ def read_npy(path):
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except ValueError as error:
-        reason = f"it contains Python objects; {REMEDY}" if "Python objects" in str(error) else _line(error)
+        reason = f"it contains Python objects; {OBJECTS_ADVICE}" if "Python objects" in str(error) else _line(error)
         raise InvalidDataError(f"{path}: cannot read the .npy file: {reason}") from None
     except BROKEN as error:
         raise InvalidDataError(f"{path}: cannot read the .npy file: {_line(error)}") from None
@@ -68,7 +68,7 @@ def _array(archive, member):
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(stream)
         if dtype.hasobject:
-            raise ValueError(f"{member.filename} contains Python objects; {REMEDY}")
+            raise ValueError(f"{member.filename} contains Python objects; {OBJECTS_ADVICE}")
         size = int(np.prod(shape, dtype=object)) * dtype.itemsize
         if size != member.file_size - stream.tell():
             raise ValueError(f"{member.filename} declares {size} bytes, but has {member.file_size - stream.tell()}")

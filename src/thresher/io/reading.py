@@ -11,19 +11,20 @@ import numpy as np
 
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
-from thresher.io.arrays import labels_of, read_matrix_npy, read_matrix_npz
+from thresher.io.arrays import labels_in, read_matrix_npy, read_matrix_npz
 from thresher.io.delimited import read_csv
 from thresher.io.foreign import check_extension, not_utf8
-from thresher.io.frames import read_parquet
+from thresher.io.frames import ColumnOptions
 from thresher.io.npz import read_npy
-from thresher.io.svmlight import read_svmlight, shown
+from thresher.io.parquet import read_parquet
+from thresher.io.svmlight import path_name, read_svmlight
 from thresher.io.table import Layout, Table, in_short, tidy_labels
 
 KINDS = {
     "npz": "npz", "npy": "npy", "csv": "csv", "tsv": "csv", "parquet": "parquet", "pq": "parquet", "t": "svmlight",
     "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "txt": "svmlight", "dat": "svmlight",
 }  # fmt: skip
-COMPRESSED = ("gz", "bz2")
+PACKED_EXTENSIONS = ("gz", "bz2")
 WITH_BAGS = ("npz", "csv", "parquet")
 
 
@@ -91,30 +92,37 @@ def read(
     if kind not in KINDS.values():
         raise ValueError(f"kind must be one of {sorted(set(KINDS.values()))}, got {kind!r}")
     _check_file(path, kind)
-    bag_column = layout.bag_column if bag_column is None and layout is not None else bag_column
+    if layout is not None and bag_column is None:
+        bag_column = layout.bag_column
     if bag_column is not None and kind not in WITH_BAGS:
-        raise InvalidDataError(f"{shown(path)}: bag_column (--bag-column) needs .npz, csv or Parquet, got {kind}")
-    named = {"label_column": label_column, "bag_column": bag_column, "ignore": ignore, "keep": keep, "layout": layout}
+        raise InvalidDataError(f"{path_name(path)}: bag_column (--bag-column) needs .npz, csv or Parquet, got {kind}")
+    options = ColumnOptions(
+        label_column=label_column, bag_column=bag_column, ignore=tuple(ignore), keep=tuple(keep), layout=layout
+    )
     with Workers(count_workers(n_jobs)) as workers:
-        if kind == "svmlight":
-            table = read_svmlight(path, index_base=index_base, layout=layout, workers=workers)
-        elif kind == "csv":
-            table = read_csv(path, workers=workers, **named)
-        elif kind == "parquet":
-            table = read_parquet(path, **named)
-        else:
-            table = read_matrix_npz(path, bag_column) if kind == "npz" else read_matrix_npy(path)
+        table = _read_kind(path, kind, options, index_base, workers)
     if not table.X.shape[0]:
-        raise InvalidDataError(f"{shown(path)}: no rows found")
+        raise InvalidDataError(f"{path_name(path)}: no rows found")
     if layout is None and table.left_out:
         for remark in table.remarks:
-            warnings.warn(f"{shown(path)}: {remark}", ColumnsLeftOutWarning, stacklevel=2)
+            warnings.warn(f"{path_name(path)}: {remark}", ColumnsLeftOutWarning, stacklevel=2)
     table = _completed(table, path, labels, names)
     if layout is not None and not layout.open_ended and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(
-            f"{shown(path)}: X has {table.X.shape[1]} features, but the model expects {layout.n_features}"
+            f"{path_name(path)}: X has {table.X.shape[1]} features, but the model expects {layout.n_features}"
         )
     return table
+
+
+def _read_kind(path, kind, options, index_base, workers):
+    """The Table of a file of this kind."""
+    if kind == "svmlight":
+        return read_svmlight(path, index_base=index_base, layout=options.layout, workers=workers)
+    if kind == "csv":
+        return read_csv(path, options, workers)
+    if kind == "parquet":
+        return read_parquet(path, options)
+    return read_matrix_npz(path, options.bag_column) if kind == "npz" else read_matrix_npy(path)
 
 
 def _completed(table, path, labels, names):
@@ -123,11 +131,11 @@ def _completed(table, path, labels, names):
         table = replace(table, y=read_labels(labels))
     rows, columns = table.X.shape
     if table.y is not None and table.y.size != rows:
-        raise InvalidDataError(f"{shown(labels or path)}: {table.y.size} labels, but X has {rows} rows")
+        raise InvalidDataError(f"{path_name(labels or path)}: {table.y.size} labels, but X has {rows} rows")
     if table.bags is not None and table.bags.size != rows:
-        raise InvalidDataError(f"{shown(path)}: {table.bags.size} bags, but X has {rows} rows: each row has one")
+        raise InvalidDataError(f"{path_name(path)}: {table.bags.size} bags, but X has {rows} rows: each row has one")
     if names is not None:
-        feature_names = tuple(lines_of(names))
+        feature_names = tuple(stripped_lines(names))
         duplicates = [name for name, count in Counter(feature_names).items() if count > 1]
         if duplicates:
             raise InvalidDataError(f"{names}: duplicate feature name {in_short(duplicates)}")
@@ -141,7 +149,7 @@ def _completed(table, path, labels, names):
 def kind_of(path):
     """The kind of a file, inferred from its extension; InvalidDataError for formats that are not read."""
     parts = Path(str(path)).name.lower().split(".")
-    if parts[-1] in COMPRESSED and len(parts) > 1:
+    if parts[-1] in PACKED_EXTENSIONS and len(parts) > 1:
         parts = parts[:-1]
     if len(parts) > 1:
         check_extension(path, parts[-1])
@@ -166,11 +174,11 @@ def read_labels(path):
     """Labels in a separate file: a 1D .npy array, or text with one label per line."""
     _check_file(path, "csv")
     if str(path).endswith(".npy"):
-        return labels_of(path, np.asarray(read_npy(path)))
-    return tidy_labels(np.array(lines_of(path), dtype=str))
+        return labels_in(path, np.asarray(read_npy(path)))
+    return tidy_labels(np.array(stripped_lines(path), dtype=str))
 
 
-def lines_of(path):
+def stripped_lines(path):
     """The stripped lines of a text file; empty lines at its end are ignored."""
     _check_file(path, "csv")
     try:

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from thresher.errors import InvalidDataError
 from thresher.io.table import Table, tidy_labels
-from thresher.io.text import opened, parsed, svmlight_rows
+from thresher.io.text import opened, parsed, pieces, svmlight_rows
 
 
 def read_svmlight(path, *, index_base=None, layout=None, workers):
@@ -14,9 +14,10 @@ def read_svmlight(path, *, index_base=None, layout=None, workers):
     Indices start at 0 if any is 0, else at 1, unless ``index_base`` or the ``layout`` of a model is given. Columns
     beyond that layout are ignored.
     """
-    name, remarks = shown(path), list[str]()
+    name, remarks = path_name(path), list[str]()
     with opened(path) as stream:
-        parts = list(parsed(svmlight_rows, stream, name, workers))
+        jobs = ((line, piece, svmlight_rows) for line, piece in pieces(stream, name))
+        parts = list(parsed(jobs, name, workers))
     labels = np.concatenate([part.labels for part in parts] or [np.zeros(0)])
     if not labels.size:
         raise InvalidDataError(f"{name}: no rows found")
@@ -53,7 +54,7 @@ def _base(lowest, highest, given, layout, name):
     return base
 
 
-def shown(path):
+def path_name(path):
     """The name of a file for messages."""
     return "standard input" if str(path) == "-" else str(path)
 

@@ -46,9 +46,17 @@ class Source:
     bag_column: str | None = None
 
     def __post_init__(self):
-        for name in ("file", "label_column", "bag_column"):
-            if not isinstance(getattr(self, name), (str, type(None))):
-                raise TypeError(f"{name} of a Source must be a string or None, got {getattr(self, name)!r}")
+        text = ((str, type(None)), "a string or None")
+        expected: dict[str, tuple[Any, str]] = {
+            "file": text, "label_column": text, "bag_column": text, "open_ended": (bool, "True or False"),
+            "left_out": ((list, tuple), "a list of strings"), "notes": (dict, "a dict"),
+        }  # fmt: skip
+        for name, (types, what) in expected.items():
+            value = getattr(self, name)
+            if not isinstance(value, types) or (
+                name == "left_out" and not all(isinstance(each, str) for each in value)
+            ):
+                raise TypeError(f"{name} of a Source must be {what}, got {value!r}")
         if self.kind not in (None, *FILE_KINDS):
             raise ValueError(f"kind of a Source must be one of {', '.join(FILE_KINDS)} or None, got {self.kind!r}")
         if self.index_base is not None:
@@ -56,13 +64,7 @@ class Source:
             if not integer or self.index_base not in (0, 1):
                 raise ValueError(f"index_base of a Source must be 0, 1 or None, got {self.index_base!r}")
             object.__setattr__(self, "index_base", int(self.index_base))  # also from numpy's integers
-        if not isinstance(self.open_ended, bool):
-            raise TypeError(f"open_ended of a Source must be True or False, got {self.open_ended!r}")
-        if not isinstance(self.left_out, (list, tuple)) or not all(isinstance(name, str) for name in self.left_out):
-            raise TypeError(f"left_out of a Source must be a list of strings, got {self.left_out!r}")
         object.__setattr__(self, "left_out", list(self.left_out))
-        if not isinstance(self.notes, dict):
-            raise TypeError(f"notes of a Source must be a dict, got {self.notes!r}")
 
     @classmethod
     def takes(cls, name: str, value: Any) -> bool:

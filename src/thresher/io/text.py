@@ -11,8 +11,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +22,6 @@ from thresher.loops import text as loops
 
 PIECE = 1 << 22  # bytes
 LONGEST_LINE = 1 << 30  # bytes
-LONGEST_QUOTE = 1 << 26  # bytes of a row in which a quote is open; more are taken for a quote that was never closed
-NEWLINE = b"\n"
 HEAD = 256  # bytes by which formats and encodings are recognised
 MOST_REPORTED = 5  # bad lines with an error message
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, which some editors put first
@@ -33,7 +30,7 @@ OTHER_KIND = "the file was read as svmlight text: name another format with kind=
 DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 
 
-class Rows(NamedTuple):
+class SvmlightRows(NamedTuple):
     """Rows of svmlight text: ``lengths`` is the number of ``indices`` and ``values`` of each row."""
 
     labels: np.ndarray
@@ -41,6 +38,13 @@ class Rows(NamedTuple):
     indices: np.ndarray
     values: np.ndarray
     tidy: bool
+
+    def only(self, kept):
+        """The rows where ``kept`` is true."""
+        entries = np.repeat(kept, self.lengths)
+        return SvmlightRows(
+            self.labels[kept], self.lengths[kept], self.indices[entries], self.values[entries], self.tidy
+        )
 
 
 @contextmanager
@@ -51,7 +55,7 @@ def opened(path):
         head = stream.peek(4)[:4]
         if 0 < len(head) < 4:  # a pipe gives what it has; wait for the rest
             head = stream.read(4)
-            stream = io.BufferedReader(_Rest(head, stream))
+            stream = continued(head, stream)
         for magic, decompress in DECOMPRESSORS.items():
             if head.startswith(magic):
                 stream = stack.enter_context(decompress(stream))
@@ -64,6 +68,11 @@ def _beginning(stream):
     with suppress(EOFError, OSError, zlib.error):
         return stream.peek(HEAD)[:HEAD]
     return b""
+
+
+def continued(head, stream):
+    """The bytes ``head``, then the rest of the stream."""
+    return io.BufferedReader(_Rest(head, stream))
 
 
 class _Rest(io.RawIOBase):
@@ -131,61 +140,30 @@ def pieces(stream, name, line=1, live=False):
         rest = [block[cut:]] if cut < len(block) else []
 
 
-def parsed(parse, stream, name, workers, line=1):
-    """``parse(piece)`` of every piece, in order, a few pieces ahead on threads; errors get a line number.
+def parsed(jobs, name, workers):
+    """``parse(piece)`` of all jobs (line, piece, parse) in order, a few ahead on threads; errors get line numbers."""
 
-    A piece that ends inside a quoted field raises Unfinished: its last row is parsed again with the next piece. What
-    was parsed ahead of that piece began in the middle of a field, and is thrown away.
-    """
-
-    def attempt(begin, piece):
+    def result(line, piece, parse):
         try:
-            return parse(piece), None
-        except Unfinished as error:
-            return error.result, error
+            return parse(piece)
         except BadText as error:
-            raise numbered(begin, piece, error) from None
+            line += piece.count(b"\n", 0, error.byte)
+            raise InvalidDataError(f"{name}: line {line}: {error}") from None
 
-    def numbered(begin, piece, error):
-        return InvalidDataError(f"{name}: line {begin + piece.count(NEWLINE, 0, error.byte)}: {error}")
-
-    begun, open_row, error = line, b"", None
-    with closing(_ahead(attempt, pieces(stream, name, line), workers)) as attempts:
-        for begin, piece, result in attempts:
-            if open_row:
-                piece = open_row + piece
-                found, error = attempt(begun, piece)
-            else:
-                begun, (found, error) = begin, result()
-            yield found
-            open_row, last, first = b"" if error is None else piece[error.start :], piece, begun
-            if open_row:
-                begun += piece.count(NEWLINE, 0, error.start)
-            if len(open_row) > LONGEST_QUOTE:
-                break
-    if error is not None:
-        raise numbered(first, last, error)
-
-
-def _ahead(attempt, all_pieces, workers):
-    """(line, piece, function that returns ``attempt(line, piece)``), a few pieces ahead on threads."""
     if workers.parallelism == 1:
-        for begin, piece in all_pieces:
-            yield begin, piece, partial(attempt, begin, piece)
+        yield from (result(*job) for job in jobs)
         return
     with ThreadPoolExecutor(workers.parallelism, thread_name_prefix="thresher-text") as pool:
-        ahead: deque[tuple[int, bytes, Future]] = deque()
+        ahead: deque[Future] = deque()
         try:
-            for begin, piece in all_pieces:
-                ahead.append((begin, piece, pool.submit(attempt, begin, piece)))
+            for job in jobs:
+                ahead.append(pool.submit(result, *job))
                 if len(ahead) > workers.parallelism:
-                    begin, piece, future = ahead.popleft()
-                    yield begin, piece, future.result
+                    yield ahead.popleft().result()
             while ahead:
-                begin, piece, future = ahead.popleft()
-                yield begin, piece, future.result
+                yield ahead.popleft().result()
         finally:
-            for _, _, future in ahead:
+            for future in ahead:
                 future.cancel()
 
 
@@ -197,28 +175,9 @@ class BadText(Exception):
         self.byte = byte
 
 
-class Unfinished(BadText):
-    """The last row of a piece, from byte ``start`` on, continues in the next; ``result`` is of the rows before it."""
-
-    def __init__(self, message, byte, result, start):
-        super().__init__(message, byte)
-        self.result, self.start = result, start
-
-
-def with_room(loop, columns):
-    """(hard, what ``loop(hard)`` returns), with room enough for the numbers that the loop leaves to Python."""
-    room = 1024
-    while True:
-        hard = np.empty((room, columns), dtype=np.int64)
-        returned = loop(hard)
-        if returned[0] != loops.FULL:
-            return hard, returned
-        room *= 16
-
-
 def svmlight_rows(piece):
-    """The Rows of a piece of svmlight text."""
-    lines = svmlight_lines(piece, most_bad=0)
+    """The SvmlightRows of a piece of svmlight text."""
+    lines = svmlight_lines(piece)
     if lines.errors:
         error = lines.errors[0]
         no_label = str(error).startswith(NO_LABEL) and "--kind" not in str(error)
@@ -226,43 +185,46 @@ def svmlight_rows(piece):
     return lines.rows
 
 
-class Lines(NamedTuple):
+class SvmlightLines(NamedTuple):
     """Rows, the byte at which each starts, the bytes of errors in bad lines, and a BadText for the first of them."""
 
-    rows: Rows
+    rows: SvmlightRows
     starts: np.ndarray
     bad: np.ndarray
     errors: list[BadText]
 
 
-def svmlight_lines(piece, most_bad=None, largest=np.inf):
-    """The Lines of a piece of svmlight text; lines with values of magnitude above ``largest`` are bad.
+def svmlight_lines(piece, skip_bad=True, largest=np.inf):
+    """The SvmlightLines of a piece of svmlight text; lines with values of magnitude above ``largest`` are bad.
 
-    With ``most_bad`` it ends before the bad line that is one too many, whose error is the last one.
+    Without ``skip_bad`` it ends before the first bad line.
     """
     text = np.frombuffer(piece, dtype=np.uint8)
     lines, pairs = piece.count(b"\n") + 1, piece.count(b":")
     labels, ends, starts = np.empty(lines), np.empty(lines, dtype=np.int64), np.empty(lines, dtype=np.int64)
     indices, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
-    wrong_at = np.empty((lines if most_bad is None else most_bad, 2), dtype=np.int64)
-    hard, returned = with_room(
-        lambda hard: loops.svmlight(text, labels, ends, starts, indices, values, hard, wrong_at), 3
-    )
-    wrong, byte, rows, hards, entries, tidy, bads = returned
-    wrong_at = wrong_at[:bads] if wrong == loops.OK else np.vstack([wrong_at[:bads], [[wrong, byte]]])
-    errors = [BadText(_complaint(what, piece, where), where) for what, where in wrong_at[:MOST_REPORTED].tolist()]
-    lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends[:rows])
-    good = Rows(labels[:rows].copy(), np.diff(ends[:rows], prepend=0), indices[:entries], values[:entries], tidy)
-    result = Lines(good, starts[:rows].copy(), wrong_at[:, 1], errors)
-    for entry in np.flatnonzero(np.abs(result.rows.values) > largest) if np.isfinite(largest) else ():
-        row = int(np.searchsorted(ends[:rows], entry, side="right"))
+    hard = np.empty((lines + pairs, 3), dtype=np.int64)  # of numbers that the loop leaves to Python: mostly not used
+    bad = np.empty((lines, 2), dtype=np.int64)
+    n_rows, hards, entries, tidy, bads = loops.svmlight(text, labels, ends, starts, indices, values, hard, bad)
+    bad, ends, starts, values = bad[:bads], ends[:n_rows], starts[:n_rows].copy(), values[:entries]
+    errors = [BadText(_svmlight_error(what, piece, where), where) for what, where in bad[:MOST_REPORTED].tolist()]
+    lost = _hard_numbers(piece, hard[:hards].tolist(), labels, values, ends)
+    for entry in np.flatnonzero(np.abs(values) > largest) if np.isfinite(largest) else ():
+        row = int(np.searchsorted(ends, entry, side="right"))
         complaint = f"value of magnitude {abs(values[entry]):.3g}; the largest supported is {largest:g}"
         lost.setdefault(row, BadText(complaint, int(starts[row])))
-    if lost:
-        result = _without(result, lost, most_bad)
-    rows = result.rows
+    rows = SvmlightRows(labels[:n_rows].copy(), np.diff(ends, prepend=0), indices[:entries], values, tidy)
+    errors = sorted([*errors, *lost.values()], key=lambda error: error.byte)[:MOST_REPORTED]
+    bad = np.sort([*bad[:, 1], *(error.byte for error in lost.values())]).astype(np.int64)
+    kept = np.ones(n_rows, dtype=bool)
+    kept[list(lost)] = False
+    if errors and not skip_bad:
+        kept &= starts < bad[0]
+        bad = bad[:1]
+    if not kept.all():
+        rows, starts = rows.only(kept), starts[kept]
     rows = rows._replace(indices=narrowed(rows.indices, np.int32), values=narrowed(rows.values, np.float32))
-    return result._replace(rows=rows)
+    return SvmlightLines(rows, starts, bad, errors)
 
 
 def _hard_numbers(piece, hard, labels, values, ends):
@@ -270,30 +232,14 @@ def _hard_numbers(piece, hard, labels, values, ends):
     lost: dict[int, BadText] = {}
     for slot, begun, stop in hard:
         row = -1 - slot if slot < 0 else int(np.searchsorted(ends, slot, side="right"))
-        try:
-            number = hard_number(piece, begun, stop)
-        except BadText as error:
-            lost.setdefault(row, error)
-            continue
-        if slot >= 0:
+        number = float(piece[begun:stop])
+        if np.isinf(number):
+            lost.setdefault(row, BadText(f"the number {token(piece, begun)!r} is too large for float64", begun))
+        elif slot >= 0:
             values[slot] = number
         else:
             labels[row] = number
     return lost
-
-
-def _without(lines, lost, most_bad):
-    """Lines without the rows ``lost``, which become bad lines."""
-    errors = sorted([*lines.errors, *lost.values()], key=lambda error: error.byte)[:MOST_REPORTED]
-    bad = np.sort(np.concatenate([lines.bad, [error.byte for error in lost.values()]])).astype(np.int64)
-    kept = np.ones(lines.starts.size, dtype=bool)
-    kept[list(lost)] = False
-    if most_bad is not None and bad.size > most_bad:
-        bad, errors = bad[: most_bad + 1], errors[: most_bad + 1]
-        kept &= lines.starts < bad[-1]
-    entries, rows = np.repeat(kept, lines.rows.lengths), lines.rows
-    rows = Rows(rows.labels[kept], rows.lengths[kept], rows.indices[entries], rows.values[entries], rows.tidy)
-    return Lines(rows, lines.starts[kept], bad, errors)
 
 
 def narrowed(numbers, dtype):
@@ -303,14 +249,6 @@ def narrowed(numbers, dtype):
     return narrow if np.array_equal(narrow, numbers) else numbers.copy()
 
 
-def hard_number(piece, begun, stop):
-    """A number that the loops leave to Python; BadText if it overflows float64."""
-    value = float(piece[begun:stop])
-    if np.isinf(value):
-        raise BadText(f"the number {token(piece, begun)!r} is too large for float64", begun)
-    return value
-
-
 def token(piece, byte):
     """The word at ``byte``, shortened."""
     words = piece[byte : byte + 60].split(maxsplit=1)
@@ -318,7 +256,7 @@ def token(piece, byte):
     return word if len(word) <= 40 else word[:37] + "..."
 
 
-def _complaint(wrong, piece, byte):
+def _svmlight_error(wrong, piece, byte):
     """The error message for the word at ``byte``."""
     word = token(piece, byte)
     if wrong == loops.BAD_LABEL:

@@ -43,7 +43,7 @@ class TextStream:
                 continue
             if line <= self.lines_seen:
                 piece, line = piece.split(b"\n", self.lines_seen - line + 1)[-1], self.lines_seen + 1
-            rows, starts, bad, errors = svmlight_lines(piece, None if self.skip_bad else 0, self.largest)
+            rows, starts, bad, errors = svmlight_lines(piece, self.skip_bad, self.largest)
             breaks = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n"))
             wrong = line + np.searchsorted(breaks, bad)
             messages = [f"{self.name}: line {number}: {error}" for number, error in zip(wrong, errors, strict=False)]

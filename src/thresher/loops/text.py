@@ -1,4 +1,4 @@
-"""Numbers, svmlight rows and tables out of text: compiled loops over bytes.
+"""Numbers and svmlight rows out of text: compiled loops over bytes.
 
 A number comes out as Python's ``float`` reads it, to the last bit. One of up to 19 digits is an integer w times
 10^q. Where both are exact in float64, one operation rounds right; else w is multiplied by the first 128 bits of 5^q,
@@ -13,11 +13,9 @@ import numpy as np
 from thresher.loops.jit import LIGHT, compiled, helper
 
 OK, HARD, NOT_A_NUMBER = range(3)
-# what is wrong with a text: with a label, an index, the colon after it, a value, the number of fields, quotes
-BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, EMPTY, TOO_FEW, TOO_MANY, OPEN_QUOTE, FULL = range(1, 10)
-NUMBER, LABEL, IGNORED, BAG = range(4)  # kinds of columns of a table
+BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE = range(1, 5)  # what is wrong with a row
 
-TAB, NEWLINE, RETURN, BLANK, QUOTE, HASH, PLUS, COMMA, MINUS, POINT = b'\t\n\r "#+,-.'
+TAB, NEWLINE, RETURN, BLANK, HASH, PLUS, MINUS, POINT = b"\t\n\r #+-."
 ZERO, NINE, COLON, CAPITAL_E, SMALL_E = b"09:Ee"
 QID = np.frombuffer(b"qid:", dtype=np.uint8)
 
@@ -25,7 +23,7 @@ MOST_DIGITS = 19  # of an integer that always fits 64 bits
 LARGEST_POWER = 300  # of ten, either way: beyond lie subnormal and infinite numbers
 LARGEST_INDEX = 2**63 - 2  # the number of columns is one more
 LARGEST_TENTH, LARGEST_DIGIT = divmod(LARGEST_INDEX, 10)
-EXACT = np.uint64(2**53)
+EXACT_INTEGERS = np.uint64(2**53)
 TENS = np.array([10.0**q for q in range(23)])  # exact in float64
 U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
 HALF, LOW_NINE, ALL = np.uint64(2**32 - 1), np.uint64(2**9 - 1), np.uint64(2**64 - 1)
@@ -135,7 +133,7 @@ def _number(text, at, end):
         return 0.0, at, HARD
     if digits == 0:
         return sign * 0.0, at, OK
-    if w <= EXACT and -22 <= q <= 22:
+    if w <= EXACT_INTEGERS and -22 <= q <= 22:
         value = np.float64(w)
         return sign * (value / TENS[-q] if q < 0 else value * TENS[q]), at, OK
     value, status = _rounded(w, q)
@@ -214,8 +212,6 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
         if status == NOT_A_NUMBER or not _ends_token(text, at, end):
             return begun, entries, hards, BAD_VALUE, rising
         if status == HARD:
-            if hards == len(hard):
-                return begun, entries, hards, FULL, rising
             hard[hards, 0], hard[hards, 1], hard[hards, 2] = entries, begun, at
             hards += 1
         rising = rising and index > last
@@ -225,11 +221,11 @@ def _row_of_pairs(text, at, entries, indices, values, hard, hards):
 
 @compiled(config=LIGHT)
 def svmlight(text, labels, ends, starts, indices, values, hard, bad):
-    """Rows of ``label index:value ...``; (what is wrong, where, rows, hards, entries, whether all indices rise, bads).
+    """Rows of ``label index:value ...``; (rows, hards, entries, whether all indices rise, bads).
 
     ``ends`` says at which entry each row ends, ``starts`` at which byte it begins. A line of ``hard`` has the entry, or
-    -1 - row for a label, and where its text begins and ends. As long as there is room in ``bad``, bad rows are left
-    out: a line of it has what is wrong and where.
+    -1 - row for a label, and where its text begins and ends. Bad rows are left out: a line of ``bad`` has what is wrong
+    and where.
     """
     at, entries, hards = START, START, START
     end, rows, tidy, bads = text.size, 0, True, 0
@@ -240,15 +236,11 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
             labels[rows], at, status = _number(text, at, end)
             if status == NOT_A_NUMBER or not _ends_token(text, at, end):
                 at, wrong = begun, BAD_LABEL
-            elif status == HARD and hards == len(hard):
-                wrong = FULL
             else:
                 if status == HARD:
                     hard[hards, 0], hard[hards, 1], hard[hards, 2] = -1 - rows, begun, at
                     hards += 1
                 at, entries, hards, wrong, rising = _row_of_pairs(text, at, entries, indices, values, hard, hards)
-            if wrong == FULL or (wrong != OK and bads == len(bad)):
-                return wrong, at, rows, hards_before, entries_before, tidy, bads
             if wrong != OK:
                 bad[bads, 0], bad[bads, 1] = wrong, at
                 bads, entries, hards = bads + 1, entries_before, hards_before
@@ -257,87 +249,4 @@ def svmlight(text, labels, ends, starts, indices, values, hard, bad):
                 ends[rows], starts[rows] = entries, begun
                 rows += 1
         at = _next_line(text, at, end)
-    return OK, at, rows, hards, entries, tidy, bads
-
-
-@helper
-def _field(text, at, end, delimiter):
-    """(begin, end, next) of the field at ``at`` without quotes; next is -1 where a quote stays open."""
-    if at < end and text[at] == QUOTE:
-        at += 1
-        begun = at
-        while at < end:  # quoted text may contain line breaks
-            if text[at] == QUOTE:
-                if at + 1 < end and text[at + 1] == QUOTE:
-                    at += 1
-                else:
-                    return begun, at, at + 1
-            at += 1
-        return begun, at, -1
-    begun = at
-    while at < end and text[at] != delimiter and text[at] != NEWLINE:
-        at += 1
-    stop = at
-    while stop > begun and _is_blank(text[stop - 1]):
-        stop -= 1
-    return begun, stop, at
-
-
-@helper
-def _skip(text, at, end, delimiter):
-    """Past blanks that are no delimiters."""
-    while at < end and _is_blank(text[at]) and text[at] != delimiter:
-        at += 1
-    return at
-
-
-@compiled(config=LIGHT)
-def table(text, delimiter, kinds, values, spans, hard):
-    """Lines of as many fields as ``kinds``; (what is wrong, where, rows, hards, column, start of the row).
-
-    Numbers go into the rows of ``values``; where the label and the bag begin and end, into ``spans``. A line of
-    ``hard`` has row, column of ``values``, begin and end.
-    """
-    at, start, end, rows, hards = START, START, text.size, 0, 0
-    while at < end:
-        at = _skip(text, at, end, delimiter)
-        if at >= end or text[at] == NEWLINE:
-            at += 1
-            continue
-        place, start = 0, at
-        for column in range(kinds.size):
-            at = _skip(text, at, end, delimiter)
-            begun, stop, at = _field(text, at, end, delimiter)
-            if at < 0:
-                return OPEN_QUOTE, begun, rows, hards, column, start
-            if kinds[column] == LABEL:
-                spans[rows, 0], spans[rows, 1] = begun, stop
-            if kinds[column] == BAG:
-                spans[rows, 2], spans[rows, 3] = begun, stop
-            if kinds[column] == NUMBER:
-                values[rows, place], found, status = _number(text, begun, stop)
-                if stop == begun:
-                    return EMPTY, begun, rows, hards, column, start
-                if status == NOT_A_NUMBER or found != stop:
-                    return BAD_VALUE, begun, rows, hards, column, start
-                if status == HARD:
-                    if hards == len(hard):
-                        return FULL, begun, rows, hards, column, start
-                    hard[hards, 0], hard[hards, 1] = rows, place
-                    hard[hards, 2], hard[hards, 3] = begun, stop
-                    hards += 1
-                place += 1
-            at = _skip(text, at, end, delimiter)
-            last = column == kinds.size - 1
-            if at >= end or text[at] == NEWLINE:
-                if not last:
-                    return TOO_FEW, at, rows, hards, column + 1, start
-            elif text[at] != delimiter:
-                return BAD_VALUE, begun, rows, hards, column, start
-            elif last:
-                return TOO_MANY, at, rows, hards, column, start
-            else:
-                at += 1
-        rows += 1
-        at += 1
-    return OK, at, rows, hards, 0, start
+    return rows, hards, entries, tidy, bads

@@ -231,7 +231,7 @@ def bags():
     say_text(clf.proof())
 
 
-def stream():
+def endless():
     """20 of 2,000 features from a stream that is not stored."""
     say("\n8. A stream: 32,000 examples of 2,000 features, each seen once; budget 20\n")
     first = make_wide(1, 2000, 20, random_state=2)
@@ -267,5 +267,5 @@ def run():
     kernels()
     rare_class()
     bags()
-    stream()
+    endless()
     say(f"\nTotal: {time.perf_counter() - begun:.0f} s.")

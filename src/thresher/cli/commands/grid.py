@@ -3,38 +3,26 @@
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.commands.inspect import describe, facts
-from thresher.cli.commands.select import check_usage, fitted, training_data, where
-from thresher.cli.files import path_of
-from thresher.cli.show import Points, Reporter, add, new_table
-from thresher.cli.start import DONE, INTERRUPTED
+from thresher.cli.commands.fitting import FitCommand
+from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
+from thresher.cli.show import Points
 from thresher.estimators.sparse_svm.path import SparseSVCPath
-
-FEATURES_SHOWN = 20
 
 
 def run(file, betas, alphas, no_intercept, scale, screening, out, reading, fitting, reporting, **options):
     """Read the data, solve all points, save the models, and report; ``options`` are those of SparseSVCPath."""
-    reporter = Reporter(reporting.quiet, reporting.json)
-    file, out = map(path_of, (file, out))
-    check_usage(file, out, None, path_of(reading.labels), None, path_of(reading.names))
     if screening == "iss" and not no_intercept:
         raise WrongUsage("--screening iss tests samples, which needs --no-intercept; ifs and gap test features")
-    table = training_data(reporter, file, reading, fitting.jobs)
+    command = FitCommand(file, out, reading, fitting, reporting)
+    table = command.read()
     path = SparseSVCPath(
         betas, alphas, fit_intercept=not no_intercept, scale=or_none(scale), screening=or_none(screening),
         class_weight="balanced" if fitting.balanced else None, n_jobs=fitting.jobs, **options,
     )  # fmt: skip
-    interrupted, model, lost = fitted(reporter, path, table, Points(reporter.prints), out, file, reading.label_column)
-    show_rows(reporter, path)
-    describe(reporter, model, top=FEATURES_SHOWN)
-    saved = "interrupted; the points solved so far" if interrupted else "the models of all points"
-    if lost is None:
-        reporter.say(f"\n{saved} are in {out}")
-    reporter.report(**where(out, lost), interrupted=interrupted, **facts(model))
-    if lost is not None:
-        raise lost
-    return INTERRUPTED if interrupted else DONE
+    model = command.fit(path, table, Points(command.reporter.prints, "grid"))
+    show_rows(command.reporter, path)
+    describe(command.reporter, model, top=FEATURES_SHOWN)
+    return command.finish(model, "the models of all points are", "the points solved so far are")
 
 
 def or_none(word):
@@ -48,26 +36,26 @@ def show_rows(reporter, path):
     tested = any(grid.tested(rule).any() for rule in ("gap", "iss", "ifs"))
     if tested:
         heads += ["features removed", "samples removed"]
-    if hasattr(path, "scores_"):
+    scores = path.describe(str).facts.get("scores")
+    if scores is not None:
         heads += ["best score", "at alpha"]
-    table = new_table("beta", *heads, title=f"\n{int(grid.solved.sum()):,} points")
+    rows = []
     for i in np.flatnonzero(grid.solved.any(axis=1)):
         numbers = grid.n_features[i, grid.solved[i]]
         cells = [f"{numbers.min()} to {numbers.max()}"]
         if tested:
             cells += shares_removed(grid, i)
-        if hasattr(path, "scores_"):
-            cells += best_score(path, i)
-        add(table, f"{grid.betas[i]:.4g}", *cells)
-    reporter.table(table)
+        if scores is not None:
+            cells += best_score(path, scores[i], i)
+        rows.append([f"{grid.betas[i]:.4g}", *cells])
+    reporter.table(["beta", *heads], rows, f"\n{int(grid.solved.sum()):,} points")
 
 
-def best_score(path, i):
-    """The best mean score of the points of a beta, marked if it is the best of all, and the alpha of that point."""
-    mean = path.scores_[:, i].mean(axis=0)
-    j = int(np.argmax(mean))
+def best_score(path, scores, i):
+    """The best of the mean scores of the points of a beta, marked if it is the best of all, and the alpha of it."""
+    j = int(np.argmax(scores))
     mark = " *" if (i, j) == path.best_index_ else ""
-    return [f"{mean[j]:.4f}{mark}", f"{path.path_.alphas[i, j]:.3g}"]
+    return [f"{scores[j]:.4f}{mark}", f"{path.path_.alphas[i, j]:.3g}"]
 
 
 def shares_removed(grid, i):

@@ -3,12 +3,13 @@
 from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.files import Names, path_of
-from thresher.cli.show import Reporter, add, new_table, number_that_fit
+from thresher.cli.files import Names
+from thresher.cli.show import Reporter, number_that_fit
 from thresher.models import read as read_model
 from thresher.results import counted
 
 PARAMETER_SHOWN = 100
+FEATURES_SHOWN = 20  # by the commands that fit
 
 
 def run(model, features, point, top, names_only, json):
@@ -17,14 +18,14 @@ def run(model, features, point, top, names_only, json):
     if names_only and json:
         raise WrongUsage("--names-only and --json cannot be combined")
     with reporter.catching_warnings():
-        loaded = chosen(read_model(path_of(model)), features, point)
+        loaded = chosen(read_model(model), features, point)
     if names_only:
         for name in description_of(loaded).listing.names[:top]:
             reporter.say(name)
         return 0
     describe(reporter, loaded, top=top)
     origin(reporter, loaded)
-    reporter.report(model=path_of(model), **facts(loaded, top))
+    reporter.report(model=model, **facts(loaded, top))
     return 0
 
 
@@ -56,13 +57,10 @@ def describe(reporter, model, top=None):
     if listing.weights.ndim > 1:
         others = [*zip(*before, strict=True), *zip(*after, strict=True)]
         n_weights = number_that_fit(list(zip(*weights, strict=True)), others, reporter.console.width)
-    rows = [[*left, *own[:n_weights], *right] for left, own, right in zip(before, weights, after, strict=True)]
-    table = new_table(*rows[0], title=f"\n{listing.title}")
-    for cells in rows[1:]:
-        add(table, *cells)
-    reporter.table(table)
-    if len(rows) - 1 < listing.size:
-        reporter.say(f"... and {listing.size - len(rows) + 1} more")
+    heads, *rows = ([*left, *own[:n_weights], *right] for left, own, right in zip(before, weights, after, strict=True))
+    reporter.table(heads, rows, f"\n{listing.title}")
+    if len(rows) < listing.size:
+        reporter.say(f"... and {listing.size - len(rows)} more")
     if n_weights < len(weights[0]):
         reporter.say(f"... and {counted(len(weights[0]) - n_weights, 'more class')} (--json has all)")
     reporter.say(f"{listing.ranked_by}\n")

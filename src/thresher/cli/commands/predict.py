@@ -1,16 +1,17 @@
 """``thresher predict``."""
 
 import sys
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
-from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, path_of, used_columns
+from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, refuse, used_columns
 from thresher.cli.options.losses import undefined
-from thresher.cli.show import ERR, OUT, Reporter, add, new_table
+from thresher.cli.show import ERR, OUT, Reporter
+from thresher.cli.start import DONE
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.cross_validation import PrecomputedScores
 from thresher.features.instances.bags import grouped
@@ -18,42 +19,31 @@ from thresher.models import read as read_model
 from thresher.results import counted
 
 
-def run(
-    model, file, features, point, out, scores, probabilities, instances, reporting, jobs, kind, labels, label_column,
-    bag_column, ignore, index_base,
-):  # fmt: skip
-    """Predict, write the predictions to ``out`` if given, and report their accuracy."""
-    model, file, out, labels = map(path_of, (model, file, out, labels))
-    check_usage(model, file, out, labels, scores, probabilities, instances, reporting.json)
-    reporter = Reporter(reporting.quiet, reporting.json, ERR if out == "-" else OUT)
+def run(model, file, features, point, predictions, reporting, jobs, data):
+    """Predict, write the predictions if asked to, and report their accuracy."""
+    check_predict_options(model, file, predictions, data.labels, reporting.json)
+    reporter = Reporter(reporting.quiet, reporting.json, ERR if predictions.out == "-" else OUT)
     with reporter.catching_warnings():
-        loaded = chosen(read(model, file), features, point)
+        loaded = chosen(model_in(model, file), features, point)
     clf = loaded.estimator
-    if probabilities and not hasattr(clf, "predict_proba"):
-        raise ValueError(f"{model}: --probabilities needs a model fitted with --loss logistic")
     of_bags = not clf.fitted_features_.of_rows
-    if not of_bags and (instances or bag_column is not None):
+    if predictions.probabilities and not hasattr(clf, "predict_proba"):
+        raise ValueError(f"{model}: --probabilities needs a model fitted with --loss logistic")
+    if not of_bags and (predictions.instances or data.bag_column is not None):
         raise WrongUsage("--instances and --bag-column are for models of bags (thresher select --bag-column)")
-    table = more_data(
-        reporter, loaded, file, used_columns(clf), kind=kind, labels=labels, label_column=label_column,
-        bag_column=bag_column, ignore=tuple(ignore or ()), index_base=index_base, n_jobs=jobs,
-    )  # fmt: skip
-    how = {"bags": table.bags} if of_bags else {}
-    decided, predicted = clf.decision_function(table.X, **how), clf.predict(table.X, **how)
-    own = grouped(table.bags, table.X.shape[0]) if of_bags else None
-    if out is not None and instances:
-        write(out, table.bags, clf.predict_instances(table.X, **how))
-    elif out is not None:
-        also = clf.predict_proba(table.X, **how) if probabilities else decided if scores else None
-        write(out, predicted, also, None if own is None else own.names)
+    table = more_data(reporter, loaded, file, used_columns(clf), data, jobs)
+    own_bags: Any = grouped(table.bags, table.X.shape[0]) if of_bags else None
+    decided, predicted = write_predictions(predictions, clf, table, own_bags)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
     report = {"model": model, "file": file, "rows": table.X.shape[0], "predicted": counts}
-    if own is not None:
+    y, known = table.y, np.zeros(1)
+    if of_bags:
         report["bags"] = predicted.size
-        if table.y is not None:
-            check_bags_agree(file, table, labels)
-        table = replace(table, y=None if table.y is None else own.each("y", table.y))
-    y, known = (None, np.zeros(1)) if table.y is None else known_labels(reporter, table.y, clf.classes_)
+    if y is not None and of_bags:
+        check_bags_agree(file, table, data.labels)
+        y = own_bags.each("y", y)
+    if y is not None:
+        y, known = known_labels(reporter, y, clf.classes_)
     if known.any():
         report |= measures(y, known, predicted, decided, clf.classes_)
         report |= of_loss(reporter, clf, decided, y)
@@ -63,28 +53,27 @@ def run(
         noun = "bag" if of_bags else "row"
         reporter.say(f"{counted(predicted.size, noun)} without known labels; predicted {shown}")
     reporter.report(**report)
-    return 0
+    return DONE
 
 
-def check_usage(model, file, out, labels, scores, probabilities, instances, json):
+def check_predict_options(model, file, predictions, labels, json):
     """Raise an error for options that cannot be combined."""
-    if out == "-" and json:
-        raise WrongUsage("--out - and --json would both write to standard output")
-    if out is None and (scores or probabilities):
-        raise WrongUsage("--scores and --probabilities need --out, where they are written")
-    if scores and probabilities:
-        raise WrongUsage("--scores and --probabilities cannot be combined")
-    if instances and out is None:
-        raise WrongUsage("--instances needs --out, where they are written")
-    if instances and (scores or probabilities):
-        raise WrongUsage("--instances cannot be combined with --scores or --probabilities")
-    if (model, file, labels).count("-") > 1:
-        raise WrongUsage("standard input can be read only once")
+    out, instances = predictions.out, predictions.instances
+    scores = predictions.scores or predictions.probabilities
+    wrong = {
+        "--out - and --json would both write to standard output": out == "-" and json,
+        "--scores and --probabilities need --out, where they are written": out is None and scores,
+        "--scores and --probabilities cannot be combined": predictions.scores and predictions.probabilities,
+        "--instances needs --out, where they are written": instances and out is None,
+        "--instances cannot be combined with --scores or --probabilities": instances and scores,
+        "standard input can be read only once": (model, file, labels).count("-") > 1,
+    }
+    refuse(wrong)
     if out not in (None, "-"):
         check_out(out, model, file, labels)
 
 
-def read(model, file):
+def model_in(model, file):
     """The model; the error message mentions swapped arguments."""
     try:
         return read_model(model)
@@ -97,23 +86,38 @@ def read(model, file):
         raise ModelFileError(f"{error}{hint}") from None
 
 
-def write(out, predicted, decided, bags=None):
-    """One line for each row: the class, and the scores after tabs; or for each of ``bags``, which then come first."""
-    lines = [str(label) for label in predicted]
-    if bags is not None:
-        lines = [f"{bag}\t{line}" for bag, line in zip(bags.tolist(), lines, strict=True)]
-    if decided is not None:
-        columns = decided.reshape(len(lines), -1)
-        lines = ["\t".join([line, *(repr(float(s)) for s in row)]) for line, row in zip(lines, columns, strict=True)]
-    text = "".join(line + "\n" for line in lines)
-    if out == "-":
+def write_predictions(predictions, clf, table, own_bags):
+    """(scores, predicted classes), after they were written to a file or to standard output, if asked to.
+
+    There is one line for each row, or bag with its name first: the class, and after tabs the scores.
+    """
+    options = {} if own_bags is None else {"bags": table.bags}
+    decided, predicted = clf.decision_function(table.X, **options), clf.predict(table.X, **options)
+    if predictions.out is None:
+        return decided, predicted
+    names, classes, columns = None if own_bags is None else own_bags.names, predicted, None
+    if predictions.instances:
+        names, classes = table.bags, clf.predict_instances(table.X, **options)
+    elif predictions.probabilities:
+        columns = clf.predict_proba(table.X, **options)
+    elif predictions.scores:
+        columns = decided
+    cells = [[str(label)] for label in classes]
+    if names is not None:
+        cells = [[str(name), *line] for name, line in zip(names.tolist(), cells, strict=True)]
+    if columns is not None:
+        columns = columns.reshape(len(cells), -1).astype(float).tolist()
+        cells = [[*line, *map(repr, row)] for line, row in zip(cells, columns, strict=True)]
+    text = "".join("\t".join(line) + "\n" for line in cells)
+    if predictions.out == "-":
         sys.stdout.write(text)
-    else:
-        try:
-            with open(out, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise not_written(out, error, "free some space or name another file with --out") from None
+        return decided, predicted
+    try:
+        with open(predictions.out, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise not_written(predictions.out, error, "free some space or name another file with --out") from None
+    return decided, predicted
 
 
 def measures(y, known, predicted, decided, classes):
@@ -161,8 +165,8 @@ def show(reporter, report, classes):
         over = ", the mean over the classes" if len(classes) > 2 else f" of class {classes[1]}"
         reporter.say(f"{report['measure']} {report['value']:.4f}{over}: what the model was fitted for")
     reporter.say()
-    table = new_table("class", "precision", "recall", "F1", f"{noun}s", "predicted")
+    rows = []
     for label, values in report["by_class"].items():
         shares = (f"{values[measure]:.4f}" for measure in ("precision", "recall", "f1"))
-        add(table, label, *shares, f"{values['rows']:,}", f"{report['predicted'][label]:,}")
-    reporter.table(table)
+        rows.append([label, *shares, f"{values['rows']:,}", f"{report['predicted'][label]:,}"])
+    reporter.table(["class", "precision", "recall", "F1", f"{noun}s", "predicted"], rows)

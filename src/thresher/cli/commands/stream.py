@@ -8,70 +8,55 @@ import time
 import numpy as np
 
 from thresher.cli.app import WrongUsage
-from thresher.cli.commands.inspect import describe, description_of, facts
-from thresher.cli.commands.select import check_usage, where
-from thresher.cli.files import check_out, not_written, path_of, saved
-from thresher.cli.show import Examples, Reporter, add, new_table
+from thresher.cli.commands.fitting import check_paths, raise_first, where
+from thresher.cli.commands.inspect import FEATURES_SHOWN, describe, description_of, facts
+from thresher.cli.files import check_out, not_written, refuse, saved
+from thresher.cli.show import Examples, Reporter
 from thresher.cli.start import DONE, INTERRUPTED
 from thresher.data.rows.entries import LARGEST
 from thresher.data.workers import unbroken
 from thresher.errors import InvalidDataError, ModelFileError
 from thresher.estimators.stream.classifier import StreamClassifier
-from thresher.io.svmlight import shown
+from thresher.io.svmlight import path_name
 from thresher.io.table import Source, tidy_labels
 from thresher.io.text import MOST_REPORTED, opened
 from thresher.io.text_stream import TextStream
 from thresher.models import read_checkpoint, save_checkpoint
 from thresher.results import counted
 
-FEATURES_SHOWN = 20
-EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON
-COMMON = (np.array([-1, 1]), np.array([0, 1]))
+EXAMPLES_FOR_CLASSES = 10_000  # examples whose labels are taken for all classes, unless they are among COMMON_CLASSES
+COMMON_CLASSES = (np.array([-1, 1]), np.array([0, 1]))
 CHECKPOINT_SECONDS = 60.0  # between two checkpoints
 
 
-def run(
-    file, budget, method, loss, step_size, l2, l1, gamma, delta, no_intercept, balanced, hash_bits, classes, skip_bad,
-    checkpoint, every, resume, skip_seen, out, progressive, reporting,
-):  # fmt: skip
+def run(file, learning, classes, skip_bad, checkpoints, out, progressive, reporting):
     """Learn from the stream, save checkpoints and the model, and report."""
     reporter = Reporter(reporting.quiet, reporting.json)
-    file, checkpoint, resume, out = map(path_of, (file, checkpoint, resume, out))
-    given = {
-        "budget": budget, "method": method, "loss": loss, "step_size": step_size, "l2": l2, "l1": l1, "gamma": gamma,
-        "delta": delta, "hash_bits": hash_bits, "fit_intercept": False if no_intercept else None,
-        "class_weight": "balanced" if balanced else None,
-    }  # fmt: skip
-    given = {key: value for key, value in given.items() if value is not None}
-    if skip_seen and resume is None:
-        raise WrongUsage("--skip-seen needs --resume")
-    clf, position = resumed(resume, given, classes) if resume else (begun(given), {})
+    checkpoint, resume = checkpoints.checkpoint, checkpoints.resume
+    refuse({"--skip-seen needs --resume": checkpoints.skip_seen and resume is None})
+    clf, position = resumed(resume, learning, classes) if resume else (untrained(learning), {})
     out = out or position.get("out") or "model.json"
-    check_usage(file, out, None, None, None, None)
+    check_paths(out, file)
     check_checkpoint(checkpoint, resume, file, out)
-    work = Work(clf, position, out, checkpoint or resume, every, reporter.warn)
+    work = Work(clf, position, out, checkpoint or resume, checkpoints.every, reporter.warn)
     interrupted, failed = False, None
     list(TextStream(io.BytesIO(b"1 1:1\n"), ""))  # compiles the loops of the reader, or loads them
     with reporter.catching_warnings(), opened(file) as text, Examples(reporter.prints) as bar:
         clf.verbose, work.tell = bar if bar.shown else 0, bar.tell
+        seen = work.lines if checkpoints.skip_seen else 0
+        work.before = work.lines - seen
         stream = TextStream(
-            text,
-            shown(file),
-            skip_bad=skip_bad,
-            live=file == "-",
-            largest=LARGEST,
-            lines_seen=work.lines if skip_seen else 0,
-        )
-        work.before = 0 if skip_seen else work.lines
+            text, path_name(file), skip_bad=skip_bad, live=file == "-", largest=LARGEST, lines_seen=seen
+        )  # fmt: skip
         try:
-            work.learn_all(stream, classes)
+            work.learn_all(stream, None if classes is None else named_classes(classes))
         except KeyboardInterrupt:
             interrupted = True
         except InvalidDataError as error:  # raised when what was learnt before has been saved
             failed = error
-    if not hasattr(clf, "classes_"):
+    if not clf.__sklearn_is_fitted__():
         skipped = f" ({counted(stream.bad, 'bad line')} skipped, first {stream.complaints[0]})" if stream.bad else ""
-        nothing = InvalidDataError(f"{shown(file)}: no rows found{skipped}")
+        nothing = InvalidDataError(f"{path_name(file)}: no rows found{skipped}")
         raise failed or (KeyboardInterrupt() if interrupted else nothing)
     if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
@@ -80,15 +65,18 @@ def run(
     ended = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
     if lost is None:
         reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
-    for problem in (lost, failed, work.failed):
-        if problem is not None:
-            raise problem
+    raise_first(lost, failed, work.failed)
     return INTERRUPTED if interrupted else DONE
 
 
-def begun(given):
+def untrained(learning):
     """An untrained classifier; WrongUsage for invalid options."""
-    clf = StreamClassifier(open_ended=True, **{key: one_or_several(value) for key, value in given.items()})
+    options = vars(learning) | {
+        "no_intercept": None, "fit_intercept": False if learning.no_intercept else None,
+        "balanced": None, "class_weight": "balanced" if learning.balanced else None,
+    }  # fmt: skip
+    given = {name: one_or_several(value) for name, value in options.items() if value is not None}
+    clf = StreamClassifier(open_ended=True, **given)
     try:
         clf._checked_options()
     except ValueError as error:
@@ -101,11 +89,12 @@ def one_or_several(value):
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def resumed(resume, given, classes):
+def resumed(resume, learning, classes):
     """(classifier, position) of a checkpoint, which contains the options."""
-    if given or classes is not None:
-        name = next(iter(given), "classes")
-        raise WrongUsage(f"--{name.replace('_', '-')} cannot be combined with --resume: the checkpoint contains it")
+    given = [name for name, value in {**vars(learning), "classes": classes}.items() if value not in (None, False)]
+    if given:
+        option = given[0].replace("_", "-")
+        raise WrongUsage(f"--{option} cannot be combined with --resume: the checkpoint contains it")
     clf, position = read_checkpoint(resume)
     counts = [position.get(name, 0) for name in ("lines", "bad")]
     if not all(type(count) is int and count >= 0 for count in counts) or not isinstance(position.get("out", ""), str):
@@ -136,15 +125,13 @@ class Work:
         self.lines, self.bad = int(position.get("lines", 0)), int(position.get("bad", 0))
         self.before, self.bad_before, self.complaints = 0, self.bad, []
         self.seconds, self.learnt = 0.0, 0
-        begun = hasattr(clf, "classes_")
+        begun = clf.__sklearn_is_fitted__()
         self.advice = "skip bad lines with --skip-bad" if begun else "list all labels with --classes"
-        self.saved_at, self.saved = time.monotonic(), getattr(clf, "n_examples_", 0)
+        self.saved_at, self.saved = time.monotonic(), clf.n_examples_ if begun else 0
 
     def learn_all(self, stream, classes):
         """Learn from the whole stream, once all class labels are known."""
-        waiting, known = [], getattr(self.clf, "classes_", None)
-        if classes is not None:
-            known = named_classes(classes)
+        waiting, known = [], self.clf.classes_ if self.clf.__sklearn_is_fitted__() else classes
         try:
             for batch in stream:
                 waiting.append(batch)
@@ -247,7 +234,7 @@ def named_classes(given):
 def classes_in(batches, name, at_last=False):
     """All class labels, inferred from the first batches; None if there are too few examples yet."""
     labels = np.unique(np.concatenate([np.zeros(0), *(batch.labels for batch in batches)]))
-    common = [pair for pair in COMMON if np.isin(labels, pair).all() and labels.size]
+    common = [pair for pair in COMMON_CLASSES if np.isin(labels, pair).all() and labels.size]
     if common and (labels.size == 2 or at_last):
         return common[0]
     if not at_last and sum(batch.labels.size for batch in batches) < EXAMPLES_FOR_CLASSES:
@@ -266,8 +253,8 @@ def report(reporter, work, model, progressive, file, lost):
     for complaint in work.complaints:
         reporter.warn(f"skipped: {complaint}")
     reporter.say(
-        f"{shown(file)}: {counted(work.learnt, 'example')}, {speed:,.0f} per second; {clf.n_examples_:,} in total, "
-        f"{counted(clf.n_features_seen_, 'feature')} seen"
+        f"{path_name(file)}: {counted(work.learnt, 'example')}, {speed:,.0f} per second; {clf.n_examples_:,} in "
+        f"total, {counted(clf.n_features_seen_, 'feature')} seen"
     )
     if work.bad:
         reporter.say(f"{counted(work.bad, 'bad line')} skipped")
@@ -290,10 +277,15 @@ def record_of(clf):
 
 def show_trace(reporter, clf):
     """Print a table with one row for each milestone."""
-    table = new_table("examples", "loss", "accuracy", "features", "truncation error", title="\nProgressive results")
-    for milestone in record_of(clf):
-        add(
-            table, f"{milestone.examples:,}", f"{milestone.loss:.4g}", f"{milestone.accuracy:.4f}", milestone.features,
-            f"{milestone.truncation_error:.3g}",
-        )  # fmt: skip
-    reporter.table(table)
+    rows = [
+        [
+            f"{each.examples:,}",
+            f"{each.loss:.4g}",
+            f"{each.accuracy:.4f}",
+            each.features,
+            f"{each.truncation_error:.3g}",
+        ]
+        for each in record_of(clf)
+    ]
+    heads = ["examples", "loss", "accuracy", "features", "truncation error"]
+    reporter.table(heads, rows, "\nProgressive results")

@@ -16,14 +16,12 @@ from thresher.cli.app import (
     Reading,
     Reporting,
     app,
-    at_least_two,
-    integer,
     later,
-    positive,
+    positive_number,
+    to_integer,
 )  # fmt: skip
-from thresher.cli.docstrings import restored
 
-Positive = Annotated[float | None, Parameter(group=MODEL, validator=positive)]
+Positive = Annotated[float | None, Parameter(group=MODEL, validator=positive_number)]
 
 
 @Parameter(name="*")
@@ -52,7 +50,7 @@ class KernelOptions:
     gamma: Positive = None
     divergence: Annotated[Literal["euclidean", "kl"], Parameter(group=MODEL)] = "euclidean"
     lambda2: Positive = None
-    eps: Annotated[float, Parameter(group=MODEL, validator=positive)] = 1e-4
+    eps: Annotated[float, Parameter(group=MODEL, validator=positive_number)] = 1e-4
     step: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gt=0, lte=1))] = 0.01
 
 
@@ -78,8 +76,8 @@ class SvmOptions:
         Time limit in seconds, after which the best point judged so far is used.
     """
 
-    C: Annotated[float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None
-    cv: Annotated[int | None, Parameter(group=MODEL, converter=integer, validator=at_least_two)] = None
+    C: Annotated[float | None, Parameter(name="--C", group=MODEL, validator=positive_number)] = None
+    cv: Annotated[int | None, Parameter(group=MODEL, converter=to_integer, validator=validators.Number(gte=2))] = None
     scoring: Annotated[str, Parameter(group=MODEL)] = "accuracy"
     max_features: Annotated[int | None, Parameter(group=MODEL), Count] = None
     svm: Annotated[Literal["kernel", "linear"], Parameter(group=MODEL)] = "kernel"
@@ -133,6 +131,3 @@ def path(
         How the file is read.
     """
     return later("path", **locals())
-
-
-restored(globals())

@@ -1,5 +1,6 @@
 """The command ``select`` and its options; see ``options``."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cyclopts import Parameter, validators
@@ -15,12 +16,10 @@ from thresher.cli.app import (
     Reporting,
     Text,
     app,
-    at_least_one,
-    integer,
     later,
-    positive,
+    positive_number,
+    to_integer,
 )  # fmt: skip
-from thresher.cli.docstrings import restored
 
 Losses = Literal[
     "squared_hinge", "logistic", "error", "f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "auc",
@@ -30,16 +29,16 @@ Losses = Literal[
 
 def integer_or_all(kind, tokens):
     """An integer, or the word all."""
-    return "all" if tokens[0].value == "all" else integer(kind, tokens)
+    return "all" if tokens[0].value == "all" else to_integer(kind, tokens)
 
 
 def at_least_one_or_all(kind, value):
     """Require an integer >= 1, or the word all."""
     if value != "all":
-        at_least_one(kind, value)
+        validators.Number(gte=1)(kind, value)
 
 
-def candidates(kind, tokens):
+def number_or_auto(kind, tokens):
     """An integer, a number with a decimal point, or the word auto."""
     text = tokens[0].value
     if text == "auto":
@@ -47,61 +46,13 @@ def candidates(kind, tokens):
     return int(text) if text.isdigit() else float(text)
 
 
-@app.command
-def select(
-    file: str,
-    /,
-    *,
-    features: Annotated[
-        int | Literal["all"] | None,
-        Parameter(alias="-k", group=MODEL, converter=integer_or_all, validator=at_least_one_or_all),
-    ] = None,
-    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive)] = None,
-    loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge",
-    at: Annotated[str | None, Parameter(group=MODEL)] = None,
-    beta: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
-    per_class: Annotated[bool, Parameter(group=MODEL, negative="")] = False,
-    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive)] = None,
-    elimination: Annotated[bool, Parameter(group=MODEL)] = True,
-    n_candidates: Annotated[
-        Literal["auto"] | int | float, Parameter(group=MODEL, converter=candidates, validator=positive)
-    ] = "auto",
-    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto",
-    feature_map: Annotated[
-        Literal["columns", "polynomial", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
-    ] = "columns",
-    heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none",
-    groups: Annotated[str | None, Parameter(group=MODEL)] = None,
-    tree: Annotated[str | None, Parameter(group=MODEL)] = None,
-    ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error",
-    always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
-    exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None,
-    tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3,
-    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive)] = None,
-    fitting: Fitting = FITTING,
-    out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "model.json",
-    test: Annotated[str | None, Parameter(group=OUTPUT)] = None,
-    test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
-    reporting: Reporting = REPORTING,
-    reading: Reading = READING,
-    bag_column: Text = None,
-):
-    """Select features, fit a linear classifier on them, and save both to a model file.
-
-    FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
-
-    ```
-    thresher select train.svm --features 300 --out model.json
-    thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
-    thresher select rare.svm -k 100 --loss recall_at_k --at 2p
-    zcat clicks.gz | thresher select - -k 100 --C auto --json
-    thresher select regions.csv --bag-column image -k 50
-    ```
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """The model to fit.
 
     Parameters
     ----------
-    file
-        Training data.
     features
         Number of features to select (of groups with --groups or --tree, of training rows with --bag-column); if not
         given, growth stops when the duality gap is within --tol. all: no selection, for the --loss of a measure, to
@@ -156,6 +107,71 @@ def select(
         Duality gap at which a model has converged, relative to the objective without features.
     max_time
         Time limit in seconds, after which the best model so far is saved.
+    """
+
+    features: Annotated[
+        int | Literal["all"] | None,
+        Parameter(alias="-k", group=MODEL, converter=integer_or_all, validator=at_least_one_or_all),
+    ] = None
+    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive_number)] = None
+    loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge"
+    at: Annotated[str | None, Parameter(group=MODEL)] = None
+    beta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
+    per_class: Annotated[bool, Parameter(group=MODEL)] = False
+    sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive_number)] = None
+    elimination: Annotated[bool, Parameter(group=MODEL, negative="--no-elimination")] = True
+    n_candidates: Annotated[
+        Literal["auto"] | int | float, Parameter(group=MODEL, converter=number_or_auto, validator=positive_number)
+    ] = "auto"
+    scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto"
+    feature_map: Annotated[
+        Literal["columns", "polynomial", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
+    ] = "columns"
+    heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none"
+    groups: Annotated[str | None, Parameter(group=MODEL)] = None
+    tree: Annotated[str | None, Parameter(group=MODEL)] = None
+    ungrouped: Annotated[Literal["error", "single", "drop"], Parameter(group=MODEL)] = "error"
+    always: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None
+    exclude: Annotated[list[str] | None, Parameter(group=MODEL, consume_multiple=False)] = None
+    tol: Annotated[float, Parameter(group=MODEL, validator=validators.Number(gte=0))] = 1e-3
+    max_time: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
+
+
+MODEL_OPTIONS = ModelOptions()
+
+
+@app.command
+def select(
+    file: str,
+    /,
+    *,
+    model: ModelOptions = MODEL_OPTIONS,
+    fitting: Fitting = FITTING,
+    out: Annotated[str, Parameter(alias="-o", group=OUTPUT)] = "model.json",
+    test: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+    test_labels: Annotated[str | None, Parameter(group=OUTPUT)] = None,
+    reporting: Reporting = REPORTING,
+    reading: Reading = READING,
+    bag_column: Text = None,
+):
+    """Select features, fit a linear classifier on them, and save both to a model file.
+
+    FILE is svmlight/LIBSVM text (plain, .gz, .bz2, or - for standard input), .npz, .npy, .csv, .tsv or .parquet.
+
+    ```
+    thresher select train.svm --features 300 --out model.json
+    thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
+    thresher select rare.svm -k 100 --loss recall_at_k --at 2p
+    zcat clicks.gz | thresher select - -k 100 --C auto --json
+    thresher select regions.csv --bag-column image -k 50
+    ```
+
+    Parameters
+    ----------
+    file
+        Training data.
+    model
+        The model to fit.
     out
         Model file to write.
     test
@@ -173,6 +189,3 @@ def select(
         belong to bags, and training rows are selected that explain them.
     """
     return later("select", **locals())
-
-
-restored(globals())
