@@ -78,7 +78,7 @@ class DelimitedText:
         field = f'{blanks}(?:"{quoted}"{text}|(?!"){text})'
         # quotes around a whole field, without blanks next to them, or in the text of a field without quotes
         plain = rf'(?<![^{delimiter}\n])"(?![ \t]){quoted}(?<![ \t])"(?=[{delimiter}\r\n])|(?<=[^{delimiter}\s])"'
-        self.simple_quotes = re.compile(rf'"(?<![^{delimiter}\n]")([^"{delimiter}\n]*+)"(?=[{delimiter}\r\n])'.encode())
+        self.simple_quotes = re.compile(rf'"(?<![^{delimiter}\n]")([^"{delimiter}\n]++)"(?=[{delimiter}\r\n])'.encode())
         self.field: Any = re.compile(f'{blanks}(?:"({quoted})("?){blanks}|({text}))'.encode())
         self.blank_lines: Any = re.compile(rf"(?:{blanks}\n)*+".encode())
         self.row = re.compile(rf"(?:{field}{delimiter})*+{field}\n".encode())

@@ -105,7 +105,9 @@ class RowReader:
             numbers += [row[begins[first] : ends[last]] for first, last in self.runs]
             for found, j in zip(texts, (self.columns.label, self.columns.bag), strict=True):
                 found += [] if j is None else [row[begins[j] : ends[j]].decode()]
-        frame = self._frame(b"\n".join(numbers), ["value"], {"value": self.pa.float64()}, ignore_empty_lines=False)
+        frame = self._frame(
+            b"\n".join([*numbers, b""]), ["value"], {"value": self.pa.float64()}, ignore_empty_lines=False
+        )
         return frame.column(0).to_numpy().reshape(len(lines), len(self.columns.features)), *texts
 
     def _rows(self, values, labels, bags):
