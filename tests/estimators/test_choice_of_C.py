@@ -9,8 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSpl
 
 from tests.problems import fold_scores, many_classes, problem
 from thresher import FGMClassifier
-from thresher.engine import growing as machines
-from thresher.engine import growth, threshing
+from thresher.engine import growing, growth, threshing
 from thresher.estimators.fgm.base import CS
 
 X, y, _ = problem(90, 40, 8)
@@ -37,7 +36,7 @@ def assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds, *, samp
 
 def solve_folds_well(monkeypatch):
     """Solve the models of the folds as those of a fit are solved."""
-    monkeypatch.setattr(machines, "COARSE_TOL", 1e-7)
+    monkeypatch.setattr(growing, "COARSE_TOL", 1e-7)
     monkeypatch.setattr(threshing, "LARGE_TOL", 1e-9)
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tests.problems import watch_solves
 from thresher import FGMClassifier
-from thresher.data.input import validation as door
+from thresher.data.input import validation
 from thresher.errors import FewerFeaturesWarning, InvalidDataError, InvalidDataTypeError
 from thresher.optim.solvers import newton
 from thresher.results import StopReason, reached_text
@@ -242,7 +242,7 @@ def test_passes_of_validation_count_the_look_at_the_indices_and_the_copy_by_colu
     assert passes(X) == [1.0]
     assert passes(columns) == pytest.approx([1 + share(columns)])
     assert passes(rows) == pytest.approx([2 + share(columns)])
-    monkeypatch.setattr(door, "REORDER_LIMIT", 0)
+    monkeypatch.setattr(validation, "REORDER_LIMIT", 0)
     assert passes(rows) == pytest.approx([1 + share(rows)])
 
 
@@ -253,7 +253,7 @@ def test_large_matrices_by_rows_are_not_copied_and_give_the_same(width, monkeypa
     )
     S.resize(60, width)
     turned = FGMClassifier(3, scale="unit").fit(S, y)
-    monkeypatch.setattr(door, "REORDER_LIMIT", 0)
+    monkeypatch.setattr(validation, "REORDER_LIMIT", 0)
     monkeypatch.setattr(sparse.csr_array, "tocsc", None)
     plain = FGMClassifier(3, scale="unit").fit(S, y)
     assert np.array_equal(plain.selection_.features, turned.selection_.features)

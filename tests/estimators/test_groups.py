@@ -85,12 +85,12 @@ def test_exactly_as_many_groups_as_asked_for(name):
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_a_pool_of_many_columns_leaves_the_path_for_later(name, monkeypatch):
     """A tenth of the groups leaves at a time; all other numbers are there when they are asked for."""
-    monkeypatch.setattr("thresher.families.fgm.model.MOST_COLUMNS", 8)
+    monkeypatch.setattr("thresher.families.fgm.fitted_problem.MOST_COLUMNS", 8)
     clf = FGMClassifier(4, groups=STRUCTURES[name]).fit(X, y)
     assert clf.selection_.groups.size == 4
     for number in range(1, 6):  # the pool has five
         assert clf.at(number).selection_.groups.size == number
-    monkeypatch.setattr("thresher.families.fgm.model.MOST_COLUMNS", 1)
+    monkeypatch.setattr("thresher.families.fgm.fitted_problem.MOST_COLUMNS", 1)
     wide = FGMClassifier(4, groups=STRUCTURES[name], n_candidates=2.0).fit(X, y)
     assert [wide.at(number).selection_.groups.size for number in range(1, 9)] == list(range(1, 9))
     assert wide.selection_.groups.size == 4

@@ -11,8 +11,7 @@ from tests.families.growing import held_out
 from tests.problems import fold_scores, many_classes, tried
 from thresher import F1, PRBEP, ErrorRate, PrecisionAtK, RecallAtK, RocArea
 from thresher.data.input.validation import as_design
-from thresher.engine import growing as machines
-from thresher.engine import threshing
+from thresher.engine import growing, threshing
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm import base
 from thresher.optim.measures import base as measures
@@ -39,8 +38,8 @@ def test_C_is_chosen_by_the_measure(loss):
 )
 def test_scores_equal_fits_on_the_training_rows(loss, measure, monkeypatch):
     """Each fold and C against a fit without the held-out rows, where the models of the folds are solved well."""
-    monkeypatch.setattr(machines, "COMPARED_TOL", 1e-7)
-    monkeypatch.setattr(machines, "COARSE_TOL", 1e-7)
+    monkeypatch.setattr(growing, "COMPARED_TOL", 1e-7)
+    monkeypatch.setattr(growing, "COARSE_TOL", 1e-7)
     monkeypatch.setattr(threshing, "LARGE_TOL", 1e-9)
     given = CutProblem.__init__.__defaults__
     monkeypatch.setattr(CutProblem.__init__, "__defaults__", (*given[:-1], 1e-9))

@@ -11,7 +11,7 @@ import pytest
 import thresher
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier
-from thresher.engine import growing as machines
+from thresher.engine import growing
 from thresher.families.fgm import model as fgm_model
 from thresher.families.fgm import path as fgm_path
 from thresher.optim import dispatch as solvers
@@ -134,7 +134,7 @@ def test_ctrl_c_while_a_large_rest_is_computed_keeps_the_model(data, monkeypatch
 
 def test_large_blocks_skip_stations_on_the_way_to_the_pick(data, stations_made, monkeypatch):
     """Where a station is expensive, some units leave at a time; the numbers between come when they are asked for."""
-    monkeypatch.setattr(machines, "LARGE_BLOCK", 100)
+    monkeypatch.setattr(growing, "LARGE_BLOCK", 100)
     monkeypatch.setattr(fgm_model, "STRIDE", 0.4)
     clf = FGMClassifier(8, n_candidates=2.0).fit(*data)
     assert stations_made == [16, 14, 11, 8]

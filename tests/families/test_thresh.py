@@ -10,8 +10,7 @@ from tests.families.growing import fgm, growth_target
 from tests.oracles import convex, subsets
 from tests.problems import many_classes, problem
 from thresher.data.input.validation import as_design
-from thresher.engine import growing as machines_module
-from thresher.engine import threshing
+from thresher.engine import growing, threshing
 from thresher.optim.penalties.norms import KSupport
 from thresher.optim.problems.losses import LOSSES
 from thresher.optim.problems.margins import MarginProblem
@@ -398,15 +397,15 @@ def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
 def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
     """Never above the dual value with the scores of all columns, and equal to it for as many as were kept."""
     X, y, cost = problem(60, 80, 4)
-    one, machines, record = MarginProblem(y, cost, LOSSES["squared_hinge"]), [], machines_module.Machine.record_scan
+    one, scans, record = MarginProblem(y, cost, LOSSES["squared_hinge"]), [], growing.GrowingModel.record_scan
 
-    def noting(machine, result, eligible):
-        record(machine, result, eligible)
-        machines.append((machine.last_scan, machine.kept))
+    def noting(model, result, eligible):
+        record(model, result, eligible)
+        scans.append((model.last_scan, model.kept))
 
-    monkeypatch.setattr(machines_module.Machine, "record_scan", noting)
+    monkeypatch.setattr(growing.GrowingModel, "record_scan", noting)
     fgm(as_design(X), [one], Trace(), wanted=3, overshoot=2.0)
-    for scan, kept in machines:
+    for scan, kept in scans:
         squares = np.sort((X.T @ scan.dual.vector) ** 2)[::-1]
         for number in range(1, 81):
             exact = scan.dual.bound(float(squares[:number].sum()))

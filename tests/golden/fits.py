@@ -32,7 +32,7 @@ from thresher import (
     StreamClassifier,
     Tree,
 )
-from thresher.data.input import validation as door
+from thresher.data.input import validation
 
 FGM = {
     "C": 1.0, "cv": 3, "per_class": False, "elimination": True, "n_candidates": "auto",
@@ -177,11 +177,11 @@ def stream(data, store=np.asarray, *, whole=False, **changed):
 
 def by_rows(fit):
     """The same without a copy by columns."""
-    before, door.REORDER_LIMIT = door.REORDER_LIMIT, 0
+    before, validation.REORDER_LIMIT = validation.REORDER_LIMIT, 0
     try:
         return fit()
     finally:
-        door.REORDER_LIMIT = before
+        validation.REORDER_LIMIT = before
 
 
 def selected(selection):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from thresher.data.rows.entries import entries_of
-from thresher.data.rows.slots import FIRST, Slots, hashed
+from thresher.data.rows.slots import FIRST_SIZE, Slots, hashed
 
 
 def dictionary(ids):
@@ -65,7 +65,7 @@ def test_looking_up_without_insertion_changes_nothing():
     assert slots.find(np.zeros(0, dtype=np.int64), insert=True).size == 0
 
 
-@pytest.mark.parametrize("count", [1, FIRST - 1, FIRST, FIRST + 1, 5 * FIRST])
+@pytest.mark.parametrize("count", [1, FIRST_SIZE - 1, FIRST_SIZE, FIRST_SIZE + 1, 5 * FIRST_SIZE])
 def test_slots_made_from_ids_are_those_that_grew(count):
     ids = np.random.default_rng(1).permutation(10**6)[:count] * 10**9
     grown, made = Slots(), Slots(ids)

@@ -26,7 +26,6 @@ from thresher import (
     StreamClassifier,
     Tree,
 )
-from thresher.engine import growing as machines
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -42,7 +41,7 @@ COARSE = KernelPath(step=0.25)
 
 def interrupted():
     """A fit that was ended by Ctrl-C in its third solve."""
-    original, calls = machines.solver_for, []
+    original, calls = growing.solver_for, []
 
     def counting(*args):
         calls.append(1)
@@ -50,13 +49,13 @@ def interrupted():
             raise KeyboardInterrupt
         return original(*args)
 
-    clf, machines.solver_for = FGMClassifier(5), counting
+    clf, growing.solver_for = FGMClassifier(5), counting
     try:
         clf.fit(X, Y)
     except KeyboardInterrupt:
         return clf
     finally:
-        machines.solver_for = original
+        growing.solver_for = original
     raise AssertionError("it was not interrupted")
 
 

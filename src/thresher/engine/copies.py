@@ -9,7 +9,7 @@ and only these are compared entry by entry.
 import numpy as np
 
 from thresher.data.blocks.base import Block
-from thresher.engine.working_set import Taken
+from thresher.engine.working_set import WorkingSet
 
 EQUAL_TOL = 1e-12  # largest difference of equal columns, relative to their largest entry: rounding of the scaling
 FINGERPRINT_TOL = 1e-8  # relative difference of the fingerprints of columns that are compared
@@ -30,7 +30,7 @@ def fingerprints(block: Block, rows: np.ndarray | None) -> np.ndarray:
 
 
 class Copies:
-    """The copies that one machine knows: ``units``, and the unit ``of`` which each is a copy.
+    """The copies that one model knows: ``units``, and the unit ``of`` which each is a copy.
 
     ``allowed``: copies are taken as other columns are, since no others are left or units are groups. ``extra`` more
     candidates than needed should be looked at, because many were copies in the last turn.
@@ -41,7 +41,7 @@ class Copies:
         self.units, self.of, self.extra, self.allowed = NONE, NONE, 0, allowed
         self._seen, self._prints = NONE, np.zeros(0)  # fingerprints of the units that were taken, by unit
 
-    def left_out(self, taken: Taken) -> tuple[np.ndarray, np.ndarray]:
+    def left_out(self, taken: WorkingSet) -> tuple[np.ndarray, np.ndarray]:
         """(copies of units that are taken now, positions of these units); the others may be taken."""
         if self.allowed or not self.units.size or not taken.units.size:
             return NONE, NONE
@@ -68,7 +68,7 @@ class Copies:
         seen, first = np.unique(np.concatenate([self._seen, units]), return_index=True)
         self._seen, self._prints = seen, np.concatenate([self._prints, prints])[first]
 
-    def distinct(self, units: np.ndarray, block: Block, taken: Taken, number: int) -> np.ndarray:
+    def distinct(self, units: np.ndarray, block: Block, taken: WorkingSet, number: int) -> np.ndarray:
         """Positions of at most ``number`` of ``units``, best first, without copies; ``block`` has their columns.
 
         Of equal ones that with the lowest id stands at the place of the best; the others are remembered as its copies.
@@ -94,7 +94,7 @@ class Copies:
         self.note(units[keep], prints[keep])
         return keep
 
-    def _groups(self, prints: np.ndarray, block: Block, taken: Taken) -> list[np.ndarray]:
+    def _groups(self, prints: np.ndarray, block: Block, taken: WorkingSet) -> list[np.ndarray]:
         """Places of equal columns, ascending: those in ``taken`` first, then those in the block."""
         before = self._prints[np.searchsorted(self._seen, taken.units)]
         all_prints = np.concatenate([before, prints])
@@ -108,7 +108,7 @@ class Copies:
                     groups += self._compared(np.sort(run), block, taken)
         return groups
 
-    def _compared(self, run: np.ndarray, block: Block, taken: Taken) -> list[np.ndarray]:
+    def _compared(self, run: np.ndarray, block: Block, taken: WorkingSet) -> list[np.ndarray]:
         """The groups of equal columns among those of equal fingerprints."""
         groups: list[tuple[np.ndarray, list[int]]] = []  # a column, and the places of all that are equal to it
         for place in run.tolist():

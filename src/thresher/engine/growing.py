@@ -12,7 +12,7 @@ from thresher.data.designs.units import RankingRequest
 from thresher.data.scan.reducers import Ranked
 from thresher.engine.copies import MARGIN, NONE, Copies, fingerprints
 from thresher.engine.plans import Plan
-from thresher.engine.working_set import ScanResult, Taken
+from thresher.engine.working_set import ScanResult, WorkingSet
 from thresher.features.base import Earlier
 from thresher.optim.dispatch import solver_for
 from thresher.optim.problems.margins import Problem
@@ -36,8 +36,8 @@ class Grown:
     """
 
     plan: Plan
-    taken: Taken
-    turns: tuple[Taken, ...]
+    taken: WorkingSet
+    turns: tuple[WorkingSet, ...]
     budget: int
     lower_bound: float
     pick_bound: Callable[[int], float]
@@ -65,7 +65,7 @@ def is_large(block: Block) -> bool:
     return block.shape[0] * block.shape[1] > LARGE_BLOCK
 
 
-class Machine(ABC):
+class GrowingModel(ABC):
     """What both strategies share: what is taken, the budget, the best bounds so far, and the steps of a turn."""
 
     def __init__(self, design: Design, problem: Problem, plan: Plan, trace: Trace):
@@ -73,11 +73,11 @@ class Machine(ABC):
         self.budget = plan.budget
         self.at_zero = problem.at_zero()
         self.lower_bound, self.best_pick_bound, self.gap = 0.0, 0.0, np.inf
-        self.taken = Taken.nothing(problem, grouped=plan.units.grouped)
+        self.taken = WorkingSet.nothing(problem, grouped=plan.units.grouped)
         self.last_scan: ScanResult  # once there was one: see ``has_scanned``
         self.has_scanned = False
         self.stop: Stop | None = None
-        self.turns: list[Taken] = []
+        self.turns: list[WorkingSet] = []
         self.copies, self.filled_with = Copies(problem.samples_that_count(), allowed=plan.units.grouped), NONE
         self._number, self.has_grown = 0, True  # units to be taken, whether any were
 
@@ -161,7 +161,7 @@ class Machine(ABC):
         """Solve the problem on all units taken."""
 
     def finish(self) -> None:  # noqa: B027 (optional for a strategy)
-        """Called when all machines have stopped."""
+        """Called when all models have stopped."""
 
     # helpers of the steps
 
@@ -206,7 +206,7 @@ class Machine(ABC):
             return StopReason.NO_LOSS
         return StopReason.NO_SCORE if self.last_scan.best.size == 0 else None
 
-    def is_rough(self, taken: Taken) -> bool:
+    def is_rough(self, taken: WorkingSet) -> bool:
         """Whether a coarse solution is sufficient."""
         return self.plan.rough
 
@@ -240,7 +240,7 @@ class Machine(ABC):
         with self.trace.step("take", *self.design.take_cost(self.plan.units.members(units).columns)):
             return self.plan.units.take(self.design, units)
 
-    def solve(self, taken: Taken | None = None, *, final: bool = False) -> None:
+    def solve(self, taken: WorkingSet | None = None, *, final: bool = False) -> None:
         """Solve the problem on the units taken (or on ``taken``), from where the last solve ended.
 
         ``final`` is the accuracy of the model that is returned. When the deadline has passed, a model that there is
@@ -259,7 +259,7 @@ class Machine(ABC):
             solution = solver.solve(block, self.problem, penalty, start, tol=tol, deadline=self.plan.deadline)
         self.taken = replace(taken, solution=solution)
 
-    def inner_tol(self, taken: Taken, *, final: bool) -> float:
+    def inner_tol(self, taken: WorkingSet, *, final: bool) -> float:
         """The accuracy to which the problem on ``taken`` is solved: of its objective, or of that without units."""
         plan, accuracy = self.plan, self.problem.accuracy
         scale = max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
@@ -272,7 +272,7 @@ class Machine(ABC):
         return tol if final else max(tol, min(accuracy, WITHIN * plan.tol) * self.at_zero)
 
     def result(self) -> Grown:
-        """The result of this machine, when it has stopped."""
+        """The result of this model, when it has stopped."""
         return Grown(
             self.plan,
             self.taken,

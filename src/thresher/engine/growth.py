@@ -17,9 +17,9 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.scan.reducers import Ranked, Reducer, Split
 from thresher.data.scan.scores import Correlation, Score
-from thresher.engine.growing import Earlier, Grown, Machine, is_large
+from thresher.engine.growing import Earlier, GrowingModel, Grown, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan, Plan
-from thresher.engine.working_set import Taken
+from thresher.engine.working_set import WorkingSet
 from thresher.optim.penalties.layout import Layout
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
@@ -45,63 +45,63 @@ def grow(
     weights (columns, classes)) of an earlier fit to start from, or None.
     """
     plans = [plans] * len(problems) if isinstance(plans, Plan) else plans
-    kinds: list[type[Machine]] = [Gatherer if isinstance(plan, GatherPlan) else Grower for plan in plans]
+    kinds: list[type[GrowingModel]] = [Gatherer if isinstance(plan, GatherPlan) else Grower for plan in plans]
     asked = zip(kinds, problems, plans, strict=True)
-    machines = [kind(design, problem, plan, trace) for kind, problem, plan in asked]
-    traced = [machine for machine in machines if machine.plan is plans[-1]]
+    models = [kind(design, problem, plan, trace) for kind, problem, plan in asked]
+    traced = [model for model in models if model.plan is plans[-1]]
     try:
-        for machine, start in zip(machines, starts or [None] * len(machines), strict=True):
-            machine.begin(start)
-        growing = machines
+        for model, start in zip(models, starts or [None] * len(models), strict=True):
+            model.begin(start)
+        growing = models
         while growing:
             scan_and_certify(design, growing, trace)
             watch(recorded(traced, trace))
-            for machine in growing:
-                if not machine.stop:
-                    machine.judge()
+            for model in growing:
+                if not model.stop:
+                    model.judge()
             take(design, growing, trace)
-            growing = [machine for machine in growing if not machine.stop]
+            growing = [model for model in growing if not model.stop]
             solve_all(growing, plans[-1])
-            growing = [machine for machine in growing if not machine.stop]
-        for machine in machines:
-            machine.finish()
+            growing = [model for model in growing if not model.stop]
+        for model in models:
+            model.finish()
     except KeyboardInterrupt:
-        if not all(machine.has_scanned for machine in machines):
+        if not all(model.has_scanned for model in models):
             raise
-        for machine in machines:
-            machine.stop = Stop(StopReason.INTERRUPTED)
-    return [machine.result() for machine in machines]
+        for model in models:
+            model.stop = Stop(StopReason.INTERRUPTED)
+    return [model.result() for model in models]
 
 
-def scan_and_certify(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
+def scan_and_certify(design: Design, models: Sequence[GrowingModel], trace: Trace) -> None:
     """A scan and the certificates that follow from it; when the deadline passes, all end with what they have."""
     try:
-        scan(design, machines, trace)
+        scan(design, models, trace)
     except OutOfTime:
-        for machine in machines:
-            machine.cut_short()
+        for model in models:
+            model.cut_short()
         return
     with trace.step("certify"):
-        for machine in machines:
-            machine.certify()
+        for model in models:
+            model.certify()
 
 
-def scan(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
+def scan(design: Design, models: Sequence[GrowingModel], trace: Trace) -> None:
     """One pass over X for all: the best units that each has not yet taken, and the scores for the certificates.
 
-    Units that need others are found by further scans, again for all. Once each machine has a model, any scan may be
+    Units that need others are found by further scans, again for all. Once each model has been solved, any scan may be
     stopped by a deadline.
     """
-    units, deadline = machines[0].plan.units, machines[0].plan.deadline
-    requests = [machine.ranking_request() for machine in machines]
+    units, deadline = models[0].plan.units, models[0].plan.deadline
+    requests = [model.ranking_request() for model in models]
     reducers = [units.reducer(request.size, request.exclude) for request in requests]
-    has_models = all(machine.has_model for machine in machines)
+    has_models = all(model.has_model for model in models)
     read = functools.partial(scan_on_record, trace, deadline if has_models else None)
     vectors = np.concatenate([request.V for request in requests])
     results = read(design, Correlation(vectors.T), Split(reducers, [len(request.V) for request in requests]))
-    eligible: Sequence[Ranked | None] = units.eligible(design, requests, read) or [None] * len(machines)
-    for machine, request, result, best in zip(machines, requests, results, eligible, strict=True):
-        machine.record_scan(units.ranked(result, request.size, request.exclude), best)
+    eligible: Sequence[Ranked | None] = units.eligible(design, requests, read) or [None] * len(models)
+    for model, request, result, best in zip(models, requests, results, eligible, strict=True):
+        model.record_scan(units.ranked(result, request.size, request.exclude), best)
 
 
 def scan_on_record(trace: Trace, deadline: float | None, design: Design, score: Score, reducer: Reducer) -> Any:
@@ -116,54 +116,54 @@ def scan_on_record(trace: Trace, deadline: float | None, design: Design, score: 
         raise
 
 
-def take(design: Design, machines: Sequence[Machine], trace: Trace) -> None:
-    """Load the units that each machine requests into memory; those that several request are read once.
+def take(design: Design, models: Sequence[GrowingModel], trace: Trace) -> None:
+    """Load the units that each model requests into memory; those that several request are read once.
 
     Copies of other columns are then not taken, see ``copies``.
     """
-    requests = [machine.requested() for machine in machines]
+    requests = [model.requested() for model in models]
     wanted = [units for units in requests if units.size]
     if not wanted:
         return
-    all_units = machines[0].plan.units
+    all_units = models[0].plan.units
     union = wanted[0] if len(wanted) == 1 else np.unique(np.concatenate(wanted))
     columns, sizes = all_units.members(union)
     with trace.step("take", *design.take_cost(columns)):
         block = all_units.take(design, union)
-        for machine, units in zip(machines, requests, strict=True):
+        for model, units in zip(models, requests, strict=True):
             if units.size:
                 part = block if units is union else block.take(Layout(sizes).columns(np.searchsorted(union, units)))
-                machine.accept(units, part)
+                model.accept(units, part)
 
 
-def solve_all(machines: Sequence[Machine], last: Plan) -> None:
+def solve_all(models: Sequence[GrowingModel], last: Plan) -> None:
     """Solve on what was taken. There may be hundreds: when the deadline passes, only those without a model go on.
 
     The pick comes from the models of the ``last`` plan, unless others are better: those are solved first, and the
     others are not needed at all.
     """
-    for machine in sorted(machines, key=lambda machine: machine.plan is not last):
-        if out_of_time(machine.plan.deadline) and (machine.has_model or machine.plan is not last):
-            machine.cut_short()
+    for model in sorted(models, key=lambda model: model.plan is not last):
+        if out_of_time(model.plan.deadline) and (model.has_model or model.plan is not last):
+            model.cut_short()
         else:
-            machine.grown()
+            model.grown()
 
 
-def recorded(machines: Sequence[Machine], trace: Trace) -> Turn:
-    """The recorded turn: sums over the machines."""
+def recorded(models: Sequence[GrowingModel], trace: Trace) -> Turn:
+    """The recorded turn: sums over the models."""
     return trace.record_turn(
-        sum(machine.taken.used for machine in machines),
-        sum(machine.taken.units.size for machine in machines),
-        sum(machine.taken.solution.objective for machine in machines),
-        sum(machine.lower_bound for machine in machines),
-        sum(machine.at_zero for machine in machines),
-        machines[0].design.visited_share,
-        sum(machine.taken.solution.cuts for machine in machines),
-        max(relative(machine.taken.solution.gap, machine.at_zero) for machine in machines),
+        sum(model.taken.used for model in models),
+        sum(model.taken.units.size for model in models),
+        sum(model.taken.solution.objective for model in models),
+        sum(model.lower_bound for model in models),
+        sum(model.at_zero for model in models),
+        models[0].design.visited_share,
+        sum(model.taken.solution.cuts for model in models),
+        max(relative(model.taken.solution.gap, model.at_zero) for model in models),
     )
 
 
-class Gatherer(Machine):
+class Gatherer(GrowingModel):
     """Gathers units for thresh(): see GatherPlan."""
 
     plan: GatherPlan
@@ -171,7 +171,7 @@ class Gatherer(Machine):
 
     @property
     def kept(self) -> int:
-        """See Machine; includes the units that are added in the end."""
+        """See GrowingModel; includes the units that are added in the end."""
         missing = self.taken.units.size if self.design.prunes else 0  # those that are taken need not be added
         return max(super().kept, self.plan.at_least - missing)
 
@@ -185,12 +185,12 @@ class Gatherer(Machine):
         """Whether further units would be noise."""
         return self.taken.units.size >= self.plan.wanted and self.gap <= GATHERED * self.plan.tol
 
-    def is_rough(self, taken: Taken) -> bool:
-        """See Machine; where accuracy is expensive, as for large blocks, it does not improve the picks."""
+    def is_rough(self, taken: WorkingSet) -> bool:
+        """See GrowingModel; where accuracy is expensive, as for large blocks, it does not improve the picks."""
         return self.plan.rough or is_large(taken.in_memory) or self.problem.accuracy > 0.0
 
     def candidates(self) -> tuple[np.ndarray, int]:
-        """See Machine; after the last turn those up to ``at_least``."""
+        """See GrowingModel; after the last turn those up to ``at_least``."""
         best, taken = self.last_scan.best, self.taken.units
         if self.stop:
             known = np.concatenate([taken, self.copies.units])
@@ -199,7 +199,7 @@ class Gatherer(Machine):
         return np.arange(best.size), max(0, min(self.budget, self.plan.reach - taken.size))
 
     def finish(self) -> None:
-        """See Machine; where too few columns have a score, copies of them fill the rest."""
+        """See GrowingModel; where too few columns have a score, copies of them fill the rest."""
         copies = np.sort(self.copies.left_out(self.taken)[0])
         copies = copies[: max(0, self.plan.wanted - self.taken.units.size)]
         if copies.size:
@@ -207,11 +207,11 @@ class Gatherer(Machine):
             self.filled_with = copies
 
     def grown(self) -> None:
-        """See Machine."""
+        """See GrowingModel."""
         self.solve()
 
 
-class Grower(Machine):
+class Grower(GrowingModel):
     """Grows to the end: see GrowthPlan."""
 
     plan: GrowthPlan
@@ -232,7 +232,7 @@ class Grower(Machine):
         return self.gap <= self.plan.tol and not (self.plan.wanted is not None and self.plan.may_raise)
 
     def reason_to_stop(self) -> Stop | None:
-        """See Machine; if ``wanted`` is None, also stops when the objective hardly decreases."""
+        """See GrowingModel; if ``wanted`` is None, also stops when the objective hardly decreases."""
         stop, plan = super().reason_to_stop(), self.plan
         decrease = self.last_objective - self.taken.solution.objective
         # a turn whose candidates are all copies takes nothing, which says nothing about the next one
@@ -255,20 +255,20 @@ class Grower(Machine):
             super().judge()
 
     def candidates(self) -> tuple[np.ndarray, int]:
-        """See Machine."""
+        """See GrowingModel."""
         if self.stop:
             return np.arange(0), 0
         missing = np.inf if self.plan.wanted is None else self.plan.wanted - self.taken.used
         return np.arange(self.last_scan.best.size), int(min(self.budget, max(missing, 0)))
 
     def begin(self, start: Earlier | None) -> None:
-        """See Machine."""
+        """See GrowingModel."""
         super().begin(start)
         if self.has_reached and self.taken.units.size:
             self.settle()
 
     def grown(self) -> None:
-        """See Machine; as soon as enough units have weight, the model is solved to the final accuracy."""
+        """See GrowingModel; as soon as enough units have weight, the model is solved to the final accuracy."""
         self.last_objective = self.taken.solution.objective
         near = self.gap <= self.plan.tol
         self.solve(final=near)
@@ -278,7 +278,7 @@ class Grower(Machine):
             self.misses += self.taken.used < wanted
 
     def finish(self) -> None:
-        """See Machine; where nothing was left to take, the final accuracy may be what the gap still needed."""
+        """See GrowingModel; where nothing was left to take, the final accuracy may be what the gap still needed."""
         if self.plan.wanted is None and not out_of_time(self.plan.deadline):
             self.settle()
             self.gap = relative(self.taken.solution.objective - self.lower_bound, self.at_zero)
@@ -343,6 +343,6 @@ class Grower(Machine):
         self.solve(self.taken.restricted(self.problem, keep), final=True)
 
     def result(self) -> Grown:
-        """See Machine; if ``wanted`` is None, the final model is the last turn."""
+        """See GrowingModel; if ``wanted`` is None, the final model is the last turn."""
         grown = super().result()
         return grown if self.plan.wanted is not None else replace(grown, turns=(*grown.turns, self.taken))

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.data.designs.units import Units
-from thresher.engine.working_set import Taken
+from thresher.engine.working_set import WorkingSet
 from thresher.optim.penalties.norms import GroupSum, KSupport, Penalty
 
-PenaltyRule = Callable[[Taken, int], Penalty]
+PenaltyRule = Callable[[WorkingSet, int], Penalty]
 
 
-def k_support(taken: Taken, budget: int) -> Penalty:
+def k_support(taken: WorkingSet, budget: int) -> Penalty:
     """The k-support norm of the units taken: the converged problem with this budget."""
     return KSupport(budget, taken.forced, taken.layout)
 
 
-def turn_groups(taken: Taken, budget: int) -> Penalty:
+def turn_groups(taken: WorkingSet, budget: int) -> Penalty:
     """The paper's sub-problem (30): the units of one turn are a group. It may stall above the tolerance."""
     if not taken.layout.is_plain:
         raise ValueError(

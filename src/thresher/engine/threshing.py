@@ -9,7 +9,7 @@ import numpy as np
 
 from thresher.engine.growing import is_large
 from thresher.engine.plans import Plan
-from thresher.engine.working_set import Taken
+from thresher.engine.working_set import WorkingSet
 from thresher.optim.dispatch import eliminator_for, solver_for
 from thresher.optim.elimination.rules import Needs, Rules
 from thresher.optim.penalties.layout import Layout
@@ -40,7 +40,7 @@ class Elimination:
     ``exact`` units is solved up to rounding, the others to the tolerances above.
     """
 
-    taken: Taken
+    taken: WorkingSet
     problem: Problem
     at_zero: float
     plan: Plan
@@ -49,8 +49,8 @@ class Elimination:
     exact: int | None = None
 
 
-def thresh(task: Elimination, trace: Trace, deadline: float | None = None) -> Iterator[Taken]:
-    """Yield what is left at each of the counts: a Taken without block and scores.
+def thresh(task: Elimination, trace: Trace, deadline: float | None = None) -> Iterator[WorkingSet]:
+    """Yield what is left at each of the counts: a WorkingSet without block and scores.
 
     Stops early when ``deadline`` passes: if it has already passed, nothing is yielded.
     """
@@ -74,7 +74,7 @@ def thresh(task: Elimination, trace: Trace, deadline: float | None = None) -> It
     stations = eliminator_for(problem).eliminate(block, problem.per_class(), starts, task.counts, rules)
     with trace.step("thresh"), suppress(DeadlinePassed):
         for station in stations:
-            left = replace(taken.fewer(station.units), solution=end_to_end(station.solutions))
+            left = replace(taken.fewer(station.units), solution=joined_solutions(station.solutions))
             if station.units.size == task.exact and not out_of_time(deadline):
                 left = refitted(replace(left, block=block.take(station.kept)), problem, deadline)
             nothing = np.zeros(0)  # vectors of all stations would take more memory than the columns
@@ -82,7 +82,7 @@ def thresh(task: Elimination, trace: Trace, deadline: float | None = None) -> It
             yield replace(left, block=None, solution=solution)
 
 
-def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> Taken:
+def refitted(taken: WorkingSet, problem: Problem, deadline: float | None = None) -> WorkingSet:
     """A copy solved up to rounding under the plain penalty, which does not couple the classes.
 
     Classes that the deadline leaves no time for keep their weights.
@@ -94,7 +94,7 @@ def refitted(taken: Taken, problem: Problem, deadline: float | None = None) -> T
             continue
         solver = solver_for(part, penalty)
         solutions.append(solver.solve(taken.in_memory, part, penalty, old.start, tol=-np.inf, deadline=deadline))
-    return replace(taken, solution=end_to_end(solutions))
+    return replace(taken, solution=joined_solutions(solutions))
 
 
 def apart(solution: Solution, classes: int) -> list[Solution]:
@@ -108,7 +108,7 @@ def apart(solution: Solution, classes: int) -> list[Solution]:
     return [replace(solution, w=w, z=z, b=float(b), memory=kept) for w, z, b, kept in rows]
 
 
-def end_to_end(solutions: Sequence[Solution]) -> Solution:
+def joined_solutions(solutions: Sequence[Solution]) -> Solution:
     """The solutions of single classes as one, concatenated."""
     if len(solutions) == 1:
         return solutions[0]

@@ -14,7 +14,7 @@ from thresher.optim.solvers.solution import Divisible, Solution
 
 
 @dataclass(frozen=True)
-class Taken:
+class WorkingSet:
     """The units taken so far, in order of taking (forced ones first), their columns, and the solution on them.
 
     ``turn`` is the turn in which each unit was taken. The columns of a unit are adjacent; ``layout`` has the units.
@@ -29,7 +29,7 @@ class Taken:
     forced: int = 0
 
     @classmethod
-    def nothing(cls, problem: Problem, *, grouped: bool = False) -> "Taken":
+    def nothing(cls, problem: Problem, *, grouped: bool = False) -> "WorkingSet":
         """The model without units; ``grouped``: units may have several columns."""
         b, loss, dual = problem.at(np.zeros(problem.size))
         none = np.zeros(0, dtype=np.int64)
@@ -73,7 +73,7 @@ class Taken:
         """The columns as the solvers of this problem see them."""
         return for_classes(self.in_memory, self.layout.classes)
 
-    def joined(self, units: np.ndarray, members: Members, block: Block) -> "Taken":
+    def joined(self, units: np.ndarray, members: Members, block: Block) -> "WorkingSet":
         """A copy with more units, at weight zero."""
         W = np.concatenate([self.weights, np.zeros((members.columns.size, self.layout.classes))])
         return replace(
@@ -91,12 +91,12 @@ class Taken:
         order = np.argsort(self.units)
         return order[np.searchsorted(self.units[order], units)]
 
-    def at(self, W: np.ndarray) -> "Taken":
+    def at(self, W: np.ndarray) -> "WorkingSet":
         """A copy with the weights W (columns, classes)."""
         w = np.ascontiguousarray(W.T).ravel()
         return replace(self, solution=replace(self.solution, w=w, z=self.columns_of_classes.combine(w)))
 
-    def fewer(self, keep: np.ndarray, block: Block | None = None) -> "Taken":
+    def fewer(self, keep: np.ndarray, block: Block | None = None) -> "WorkingSet":
         """Only the units at positions ``keep``, with this block; the solution is still that of all."""
         return replace(
             self,
@@ -107,7 +107,7 @@ class Taken:
             layout=self.layout.take(keep),
         )
 
-    def restricted(self, problem: Problem, keep: np.ndarray) -> "Taken":
+    def restricted(self, problem: Problem, keep: np.ndarray) -> "WorkingSet":
         """Only the units at positions ``keep``, from memory."""
         columns = self.layout.columns(keep)
         memory = self.solution.memory
@@ -117,14 +117,14 @@ class Taken:
         b, loss, dual = problem.at(fewer.solution.z, self.solution.b)
         return replace(fewer, solution=replace(fewer.solution, b=b, loss=loss, dual=dual))
 
-    def heaviest(self, problem: Problem, n_units: int) -> "Taken":
+    def heaviest(self, problem: Problem, n_units: int) -> "WorkingSet":
         """At most ``n_units`` units: the forced ones and those with the largest non-zero weights."""
         size = self.lengths
         size[: self.forced] = np.inf
         keep = np.sort(np.argsort(-size, kind="stable")[: min(n_units, self.used)])
         return self if keep.size == size.size else self.restricted(problem, keep)
 
-    def like(self, other: "Taken") -> "Taken":
+    def like(self, other: "WorkingSet") -> "WorkingSet":
         """``other``, which has a subset of these units without block and scores, with both filled in."""
         columns = self.layout.columns(self.places(other.units))
         return replace(other, block=self.in_memory.take(columns)).at(other.weights)

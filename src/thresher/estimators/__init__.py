@@ -1,1 +1,1 @@
-"""scikit-learn shells: parameters, validation at the door, fitted attributes. The work is done below."""
+"""scikit-learn shells: parameters, validation of X and y, fitted attributes. The work is done below."""

@@ -1,6 +1,6 @@
 """Products with a compressed sparse array: CSR by rows, or CSC by columns, which is CSR transposed.
 
-Indices within a row are sorted and occur once (the door sees to it). Sums are float64 and run in the order of
+Indices within a row are sorted and occur once (input validation sees to it). Sums are float64 and run in the order of
 storage, so no cut into ranges can change them. Indices are used as unsigned numbers: Numba then leaves out the code
 for negative ones, which costs a fifth of the time.
 """

@@ -25,7 +25,7 @@ from thresher.state import (
 
 PHASES = ("grow", "thresh")
 CERTIFICATE_FIELDS = required(*(field.name for field in dataclasses.fields(Certificate)))
-PATH_FIELDS = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
+STATION_FIELDS = required("phase", "number", "begins", "features", "weights", "intercept", "objective", "bound") | {
     "unit_begins": None,
     "units": None,
 }
@@ -143,7 +143,7 @@ def _put_path(writer, path, across):
 
 
 def _path(reader, value, fitted, width, across):
-    value = fields(value, PATH_FIELDS, "path")
+    value = fields(value, STATION_FIELDS, "path")
     numbers = reader.get(value["number"], "<i8", (None,), "numbers of the path")
     count = numbers.size
     phases = get_strings(reader, value["phase"], count, "phases of the path")

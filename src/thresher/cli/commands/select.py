@@ -9,7 +9,7 @@ from thresher.cli.commands.fitting import FitCommand
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
 from thresher.cli.files import Names, check_bags_agree, known_labels, more_data, refuse, used_columns
 from thresher.cli.options.group_files import read_groups, read_tree
-from thresher.cli.options.losses import check_at, check_loss, loss_of, undefined
+from thresher.cli.options.losses import check_at, check_loss_options, loss_of, undefined
 from thresher.cli.options.predict import NewData
 from thresher.cli.show import Turns, spread
 from thresher.cli.start import in_one_line
@@ -30,7 +30,7 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     """Read the data, fit and save the model, and report; ``model`` are its options."""
     check_select_options(model, bag_column, test, test_labels)
     loss = loss_of(model.loss, model.at, model.beta)
-    check_loss(loss, model.features, fitting.balanced)
+    check_loss_options(loss, model.features, fitting.balanced)
     command = FitCommand(file, out, reading, fitting, reporting, bag_column)
     table = command.read(test, test_labels, model.groups, model.tree)
     samples = np.arange(table.X.shape[0]) if bag_column is None else np.unique(table.bags)

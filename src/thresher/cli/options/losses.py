@@ -56,7 +56,7 @@ def check_at(loss, count, noun, file):
         )
 
 
-def check_loss(loss, features, balanced):
+def check_loss_options(loss, features, balanced):
     """Raise an error for other options that the loss does not allow."""
     minimised = as_loss(loss)
     if features == "all" and not minimised.selects_all:

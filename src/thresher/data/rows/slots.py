@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from thresher.data.workers import unbroken
 from thresher.loops import slots as loops
 
-FIRST = 1024
+FIRST_SIZE = 1024
 AT_ONCE = 1 << 16  # ids that are looked up at a time: a copy of all would weigh as much as their values
 MOST = 2**30  # slots have 32 bits
 
@@ -17,7 +17,7 @@ class Slots:
     def __init__(self, ids: ArrayLike = ()):
         ids = np.asarray(ids, dtype=np.int64)
         self.count, self._ids = ids.size, ids
-        self._make_room(max(FIRST, ids.size))
+        self._make_room(max(FIRST_SIZE, ids.size))
 
     @property
     def ids(self) -> np.ndarray:

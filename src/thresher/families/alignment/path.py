@@ -12,7 +12,7 @@ from thresher.families.alignment.divergences import SMALLEST_WEIGHT
 from thresher.families.alignment.formulation import Formulation
 from thresher.results import AlignmentPath, AlignmentPoint
 
-NEWTON_STEPS = 100
+PATH_NEWTON_STEPS = 100
 NEWTON_TOLERANCE = 1e-13  # in ln eta
 
 
@@ -62,7 +62,7 @@ def _roots(formulation: Formulation, a: np.ndarray, p: float, guess: np.ndarray 
     logs = high.copy() if guess is None else np.log(np.maximum(guess, SMALLEST_WEIGHT))
     logs = np.where((logs > low) & (logs <= high), logs, high)
     unsolved = np.arange(a.size)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(PATH_NEWTON_STEPS):
         if not unsolved.size:
             break
         before = logs[unsolved]

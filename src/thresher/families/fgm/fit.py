@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.engine.growth import grow
 from thresher.families.fgm.all_features import fit_all, held_out_scores_of_all
-from thresher.families.fgm.model import Model
+from thresher.families.fgm.fitted_problem import FittedProblem
 from thresher.families.fgm.path import InX, Later, forced_columns, members, path, rest_of_path, station, translation
 from thresher.families.fgm.spec import FitPlan
 from thresher.features.base import Earlier, Features
@@ -39,7 +39,7 @@ def select(
     begins = None if starts is None else [start for growth in growths for start in starts(growth.reach)]
     plans = [growth for growth in growths for _ in problems]
     grown = grow(features.design, list(problems) * len(growths), plans, trace, begins, watch)
-    models = [Model(problem, grown[index :: len(problems)], trace) for index, problem in enumerate(problems)]
+    models = [FittedProblem(problem, grown[index :: len(problems)], trace) for index, problem in enumerate(problems)]
     interrupted = grown[0].stop.reason is StopReason.INTERRUPTED
     in_X = translation(features, models, trace)
     more: list[Station] = []
@@ -76,7 +76,7 @@ def held_out_scores(
     if grown[0].stop.reason is StopReason.INTERRUPTED:  # nothing is selected yet, so there is no model to return
         raise KeyboardInterrupt
     for problem, result in zip(problems, grown, strict=True):
-        model = Model(problem, [result], apart)
+        model = FittedProblem(problem, [result], apart)
         if plan.gathers:
             model.thresh_to_pick()
         elif plan.spec.debias:
@@ -84,7 +84,7 @@ def held_out_scores(
         yield model.scores
 
 
-def selection(in_X: InX, models: Sequence[Model], trace: Trace, path: Path, *, interrupted: bool) -> Selection:
+def selection(in_X: InX, models: Sequence[FittedProblem], trace: Trace, path: Path, *, interrupted: bool) -> Selection:
     """The picks of all models as one Selection."""
     grown = [model.grown for model in models]
     pick = station(in_X, members(models), "pick", [model.pick for model in models])

@@ -13,8 +13,8 @@ from thresher.data.designs.units import Units
 from thresher.data.workers import ONE_BLAS_THREAD
 from thresher.engine.plans import Plan
 from thresher.engine.threshing import thresh
-from thresher.engine.working_set import Taken
-from thresher.families.fgm.model import Model
+from thresher.engine.working_set import WorkingSet
+from thresher.families.fgm.fitted_problem import FittedProblem
 from thresher.features.base import Features
 from thresher.features.fitted import FittedFeatures
 from thresher.results import Path, Station, Trace
@@ -48,7 +48,7 @@ class Member:
         return max(bound(number) for bound in self.bounds)
 
 
-def translation(features: Features, models: Sequence[Model], trace: Trace) -> InX:
+def translation(features: Features, models: Sequence[FittedProblem], trace: Trace) -> InX:
     """The translation of a design to X, with what new data needs of the columns that models on it can have."""
     turns = [turn for model in models for grown in model.candidates for turn in (grown.taken, *grown.turns)]
     ids = np.unique(np.concatenate([turn.columns for turn in turns]))
@@ -79,7 +79,7 @@ def without_design(in_X: InX, ids: np.ndarray) -> InX:
 class Later:
     """Computes the stations of elimination that a fit left out, when called."""
 
-    def __init__(self, design: InX, models: Sequence[Model]):
+    def __init__(self, design: InX, models: Sequence[FittedProblem]):
         self.members = members(models)
         self.rests, self.known = [model.rest() for model in models], [model.stations for model in models]
         takens = [rest.taken for rests in self.rests for rest in rests]
@@ -98,7 +98,7 @@ class Later:
         """The stations that all models have and the fit has not."""
         found = []
         for rests, known in zip(self.rests, self.known, strict=True):
-            stations: dict[int, Taken] = {}
+            stations: dict[int, WorkingSet] = {}
             for rest in rests:
                 with rest.taken.in_memory.workers, ONE_BLAS_THREAD:
                     stations |= {left.units.size: left for left in thresh(rest, Trace(), deadline)}
@@ -108,18 +108,20 @@ class Later:
         return [station(self.in_X, self.members, "thresh", [stations[n] for stations in found]) for n in numbers]
 
 
-def rest_of_path(in_X: InX, models: Sequence[Model], deadline: float | None) -> tuple[list[Station], Later | None]:
+def rest_of_path(
+    in_X: InX, models: Sequence[FittedProblem], deadline: float | None
+) -> tuple[list[Station], Later | None]:
     """(stations that elimination left out, how to compute them later): only small columns are kept until then."""
     later = Later(in_X, models)
     return ([], later) if later.nbytes <= KEEP else (later(deadline), None)
 
 
-def members(models: Sequence[Model]) -> list[Member]:
+def members(models: Sequence[FittedProblem]) -> list[Member]:
     """The Member of each model."""
     return [Member(model.plan.units, tuple(grown.pick_bound for grown in model.candidates)) for model in models]
 
 
-def path(design: InX, models: Sequence[Model], more: Sequence[Station], later: Later | None) -> Path:
+def path(design: InX, models: Sequence[FittedProblem], more: Sequence[Station], later: Later | None) -> Path:
     """The turns of growth, then the stations of elimination that all models have, and ``more``; others ``later``."""
     turns = max(len(model.grown.turns) for model in models)
     growth = ([model.grown.turns[min(t, len(model.grown.turns) - 1)] for model in models] for t in range(turns))
@@ -137,8 +139,8 @@ def forced_columns(design: InX, plan: Plan) -> np.ndarray:
     return np.unique(design.ids_in_X(columns))
 
 
-def station(in_X: InX, members: Sequence[Member], phase: str, parts: Sequence[Taken]) -> Station:
-    """The Taken of each model in ``parts`` as one Station, in the units and columns of X.
+def station(in_X: InX, members: Sequence[Member], phase: str, parts: Sequence[WorkingSet]) -> Station:
+    """The WorkingSet of each model in ``parts`` as one Station, in the units and columns of X.
 
     The weight of a column that several units share is the sum of its weights in them.
     """

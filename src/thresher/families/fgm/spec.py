@@ -12,7 +12,9 @@ from thresher.targets.base import Target
 
 POOL = 400  # columns that the larger pool has, less twice the number wanted
 MOST_COLUMNS = 1000  # of the groups in the larger pool, or in one whose every number of groups is a station
-MOST_WORK = 5e9  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
+MOST_ELIMINATION_WORK = (
+    5e9  # rows x columns x the smaller of both, of a pool of groups, above which nothing is eliminated
+)
 FEWER = 1.2  # times the number wanted: the smaller pool
 ALL = "all"
 
@@ -222,11 +224,11 @@ def is_too_much_work(wanted: int, features: Features) -> bool:
     """Whether elimination of groups, or inputs of a kernel, would be too much work even from the smaller pool.
 
     That is so where rows times columns times the smaller of both, which one of many factorisations takes, is above
-    MOST_WORK.
+    MOST_ELIMINATION_WORK.
     """
     mean_size = features.units.mean_size
     if mean_size <= 1.0:
         return False
     n_rows = features.design.shape[0]
     columns = math.ceil(FEWER * wanted) * mean_size
-    return columns * n_rows * min(columns, n_rows) > MOST_WORK
+    return columns * n_rows * min(columns, n_rows) > MOST_ELIMINATION_WORK

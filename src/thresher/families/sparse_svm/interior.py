@@ -41,7 +41,7 @@ def interior_point(
 ) -> SvmPoint:
     """The point at (alpha, beta) by the interior point method, and a few steps of Newton's method from there."""
     begun = svm.monitor.steps
-    ids, weights, b, theta = WorkingSet(svm, start, alpha, beta).solved(INNER_GAP * svm.at_zero)
+    ids, weights, b, theta = KnownColumns(svm, start, alpha, beta).solved(INNER_GAP * svm.at_zero)
     steps = svm.monitor.steps - begun
     z = svm.y * (svm.sides.combine(ids, weights) + b)
     v = svm.sides.correlate(svm.signed * theta)
@@ -51,7 +51,7 @@ def interior_point(
     return replace(point, steps=point.steps + steps)
 
 
-class WorkingSet:
+class KnownColumns:
     """The columns that the method knows of, those with the largest |v| at ``start`` first."""
 
     def __init__(self, svm: Svm, start: SvmPoint, alpha: float, beta: float):

@@ -21,7 +21,7 @@ from thresher.loops import dense
 WIDEST, LARGEST = 512, 1 << 23  # columns and entries of a tile
 TILE_CHUNK = 2048  # rows that are summed in single precision
 ERROR = 1.01 * (TILE_CHUNK + 16) * 2.0**-24  # of such a sum, relative to the sum of |terms|
-UNDERFLOW = 1e-36  # what underflow may take away for each row, relative to the lengths
+TILE_UNDERFLOW = 1e-36  # what underflow may take away for each row, relative to the lengths
 SURELY = 2048  # pairs that are scored first where more may be above the bar
 MOST_ROUNDED = 1 << 30  # bytes of columns in single precision that are kept from scan to scan
 TILES_WORK = 1 << 33  # multiplications of a piece: about a quarter of a second
@@ -97,7 +97,7 @@ class Gram:
                 total = total + ((A[:, chunk] * v[chunk]) @ B[:, chunk].T).astype(np.float64)
             sums.append(total)
         roots = self.roots[:, first], self.roots[:, second]
-        return Rough(sums, (long_a, long_b), roots, self.factor * self.unit, ERROR * self.factor, UNDERFLOW * n)
+        return Rough(sums, (long_a, long_b), roots, self.factor * self.unit, ERROR * self.factor, TILE_UNDERFLOW * n)
 
     def pairs(self, a: int, b: int) -> np.ndarray:
         """Which places of two tiles are pairs: all, of a tile with itself those below the diagonal."""

@@ -7,7 +7,7 @@ import numpy as np
 from thresher.engine.growing import Grown, is_large
 from thresher.engine.plans import Plan
 from thresher.engine.threshing import Elimination, refitted, stops, thresh
-from thresher.engine.working_set import Taken
+from thresher.engine.working_set import WorkingSet
 from thresher.families.fgm.spec import MOST_COLUMNS
 from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
@@ -18,7 +18,7 @@ STRIDE = 0.01  # of the number wanted: units that leave at a time where a statio
 FINE = 100  # if no number is requested, the path has every number of features up to this one
 
 
-class Model:
+class FittedProblem:
     """One problem during a fit: the turns of growth, the stations of elimination, and its pick.
 
     ``candidates`` are the results of growth under each plan; the pick comes from ``grown``; ``last`` is where
@@ -28,7 +28,7 @@ class Model:
     def __init__(self, problem: Problem, candidates: Sequence[Grown], trace: Trace):
         self.problem, self.candidates, self.trace = problem, candidates, trace
         self.grown = candidates[-1]
-        self.stations: dict[int, Taken] = {}  # of elimination, by number of units
+        self.stations: dict[int, WorkingSet] = {}  # of elimination, by number of units
         self.stop, self.untried = self.grown.stop, False  # untried: the deadline passed before all candidates were
         taken = self.last = self.grown.taken
         self.pick = taken.heaviest(problem, taken.used if self.plan.wanted is None else self.plan.wanted)
@@ -62,7 +62,7 @@ class Model:
             if out_of_time(grown.plan.deadline):
                 self.untried = True
                 return
-            trial = Model(self.problem, [grown], self.trace)
+            trial = FittedProblem(self.problem, [grown], self.trace)
             trial.thresh_to_pick()
             self.untried = trial.stop.reason is StopReason.MAX_TIME
             if trial.pick.used == self.pick.used and trial.objective < (1.0 - CLEARLY) * self.objective:
@@ -80,7 +80,7 @@ class Model:
         return 0.5 * float(solution.w @ solution.w) + solution.loss
 
     @property
-    def pool(self) -> Taken:
+    def pool(self) -> WorkingSet:
         """The units that the pick comes from: those beyond the plan's reach are for the path alone."""
         taken, size = self.grown.taken, self.plan.reach
         return taken if size is None or size >= taken.units.size else taken.restricted(self.problem, np.arange(size))
@@ -114,7 +114,7 @@ class Model:
         """Whether the pool has so many columns that not every number of groups is a station."""
         return self.plan.units.grouped and self.pool.columns.size > MOST_COLUMNS
 
-    def eliminate(self, pool: Taken, counts: Sequence[int], exact: int | None = None) -> None:
+    def eliminate(self, pool: WorkingSet, counts: Sequence[int], exact: int | None = None) -> None:
         """Eliminate to each of ``counts``; the pick is the last station."""
         number = None
         for left in thresh(self._elimination(pool, counts, exact=exact), self.trace, self.plan.deadline):
@@ -146,7 +146,7 @@ class Model:
         return rests
 
     def _elimination(
-        self, taken: Taken, counts: Sequence[int], pool: int | None = None, exact: int | None = None
+        self, taken: WorkingSet, counts: Sequence[int], pool: int | None = None, exact: int | None = None
     ) -> Elimination:
         return Elimination(taken, self.problem, self.grown.at_zero, self.plan, counts, pool, exact)
 

@@ -87,15 +87,15 @@ CHILD = textwrap.dedent("""
     warnings.simplefilter("ignore")
     import numpy as np
     sys.path.insert(0, {root!r})
-    from tests.laws import test_door as door
+    from tests.laws import test_validation as validation_laws
     from thresher import FGMClassifier
-    y = np.arange(door.N) % 2
-    fitted = FGMClassifier(5).fit(door.sound(), y)
+    y = np.arange(validation_laws.N) % 2
+    fitted = FGMClassifier(5).fit(validation_laws.sound(), y)
     for kind in ("csr", "csc"):
         for index in (np.int32, np.int64):
-            for change in door.CHANGES:
-                X = door.broken(kind, index, change)
-                for entry in door.ENTRIES:
+            for change in validation_laws.CHANGES:
+                X = validation_laws.broken(kind, index, change)
+                for entry in validation_laws.ENTRIES:
                     print("begin", kind, index.__name__, change, entry, flush=True)
                     try:
                         if entry in ("fit", "fit_transform"):
@@ -138,11 +138,11 @@ ODD_CHILD = textwrap.dedent("""
     warnings.simplefilter("ignore")
     sys.path.insert(0, {root!r})
     import numpy as np
-    from tests.laws import test_door as door
+    from tests.laws import test_validation as validation_laws
     from thresher import FGMClassifier
-    fitted = FGMClassifier(5).fit(door.sound().toarray(), np.arange(door.N) % 2)
-    for name, (X, y, parameters) in door.odd_input().items():
-        entries = ("fit", "fit_transform") if name.startswith("only_fit") else door.ENTRIES
+    fitted = FGMClassifier(5).fit(validation_laws.sound().toarray(), np.arange(validation_laws.N) % 2)
+    for name, (X, y, parameters) in validation_laws.odd_input().items():
+        entries = ("fit", "fit_transform") if name.startswith("only_fit") else validation_laws.ENTRIES
         for entry in entries:
             print("begin", name, entry, flush=True)
             try:
