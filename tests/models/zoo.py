@@ -26,6 +26,7 @@ from thresher import (
     StreamClassifier,
     Tree,
 )
+from thresher.engine import growing
 
 X, Y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
