@@ -250,13 +250,13 @@ def test_the_rule_of_pools():
     assert not is_too_much_work(83, features(10.0, 5000))  # 100 inputs of 10: 5 x 10^9
     assert is_too_much_work(84, features(10.0, 5000))
     assert not is_too_much_work(300, features(1.0, 10**9))  # single columns: always
-    large, plain = features(100.0, 10**6), SimpleNamespace(overshoot=None)
+    large, plain = features(100.0, 10**6), SimpleNamespace(candidate_factor=None)
     assert FitSpec(number=34).pools(34, large, plain) == [None]
     assert FitSpec(number=34, n_candidates=1.5).pools(34, large, plain) == [51]
     assert FitSpec(number=34, n_candidates=51).pools(34, large, plain) == [51]
     assert FitSpec(number=34, elimination=False).pools(34, features(1.0, 10), plain) == [None]
     assert FitSpec(number=None).pools(None, features(1.0, 10), plain) == [None]
-    assert FitSpec(number=34).pools(34, features(1.0, 10), SimpleNamespace(overshoot=1.2)) == [41]
+    assert FitSpec(number=34).pools(34, features(1.0, 10), SimpleNamespace(candidate_factor=1.2)) == [41]
     rng = np.random.default_rng(0)
     A, label = rng.random((4001, 6)), rng.random(4001) < 0.5
     clf = FGMClassifier(2, feature_map=Intersection(2000), features_per_turn=2).fit(A, label)

@@ -61,7 +61,7 @@ def test_held_out_rows_change_nothing_but_their_own_scores(measure):
     spoilt[::4] = np.random.default_rng(5).standard_normal(spoilt[::4].shape)
     other[::4] = -1.0
     scores = [
-        next(held_out(as_design(A), [CutProblem(labels, cost, measure)], Trace(), wanted=3, overshoot=2.0))
+        next(held_out(as_design(A), [CutProblem(labels, cost, measure)], Trace(), wanted=3, candidate_factor=2.0))
         for A, labels in ((X, signs), (spoilt, other))
     ]
     np.testing.assert_array_equal(scores[0][cost > 0.0], scores[1][cost > 0.0])

@@ -21,38 +21,38 @@ def bare(design, units=None, forced=(), exclude=()):
     )  # fmt: skip
 
 
-def plan_of(features, wanted, overshoot=None, per_turn=None, *, every=False, **spec):
-    """The FitPlan for ``wanted`` units: growth alone, or elimination from ``overshoot`` times as many, or "auto"."""
+def plan_of(features, wanted, candidate_factor=None, per_turn=None, *, every=False, **spec):
+    """The FitPlan for ``wanted`` units: growth alone, or elimination from a multiple of it, or "auto"."""
     number = ALL if every else wanted
-    spec = FitSpec(number=number, elimination=overshoot is not None, features_per_turn=per_turn, **spec)
+    spec = FitSpec(number=number, elimination=candidate_factor is not None, features_per_turn=per_turn, **spec)
     pools = [None]
-    if wanted is not None and overshoot is not None:
+    if wanted is not None and candidate_factor is not None:
         by_rule = pool_sizes(wanted, features.units.mean_size)
-        pools = by_rule if overshoot == "auto" else [math.ceil(overshoot * wanted)]
+        pools = by_rule if candidate_factor == "auto" else [math.ceil(candidate_factor * wanted)]
     return FitPlan(spec, features.units, features.forced, features.excluded, wanted, tuple(pools))
 
 
 def fgm(
-    design, problems, trace, *, wanted, overshoot=None, units=None, forced=(), exclude=(), starts=None,
+    design, problems, trace, *, wanted, candidate_factor=None, units=None, forced=(), exclude=(), starts=None,
     watch=lambda turn: None, **spec,
 ):  # fmt: skip
     """The Selection of ``wanted`` units of ``design``."""
     features = bare(design, units, forced, exclude)
-    return select(features, problems, plan_of(features, wanted, overshoot, **spec), trace, starts, watch)
+    return select(features, problems, plan_of(features, wanted, candidate_factor, **spec), trace, starts, watch)
 
 
-def held_out(design, problems, trace, *, wanted, overshoot=None, units=None, excludes=None, **spec):
+def held_out(design, problems, trace, *, wanted, candidate_factor=None, units=None, excludes=None, **spec):
     """Scores of the pick of each problem, on all samples."""
     features = bare(design, units)
     excludes = [()] * len(problems) if excludes is None else excludes
-    return held_out_scores(features, problems, plan_of(features, wanted, overshoot, **spec), trace, excludes)
+    return held_out_scores(features, problems, plan_of(features, wanted, candidate_factor, **spec), trace, excludes)
 
 
-def growth_target(wanted, overshoot, n_units, mean_size=1.0):
+def growth_target(wanted, candidate_factor, n_units, mean_size=1.0):
     """The number of units that growth takes, or None if there is no target."""
-    if wanted is None or overshoot is None:
+    if wanted is None or candidate_factor is None:
         return wanted
-    pools = pool_sizes(wanted, mean_size) if overshoot == "auto" else [math.ceil(overshoot * wanted)]
+    pools = pool_sizes(wanted, mean_size) if candidate_factor == "auto" else [math.ceil(candidate_factor * wanted)]
     return min(n_units, pools[-1])
 
 

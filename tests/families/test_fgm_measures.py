@@ -61,7 +61,7 @@ def test_growth_arrives_at_the_optimum_over_all_columns(measure):
 def test_bounds_of_picks_hold_for_every_subset(measure, forced):
     """That of the pick and those of the path; the objective of a pick is that of its own columns."""
     X, known, problem = pose(measure, 1)
-    found = fgm(as_design(X), [problem], Trace(), wanted=2, overshoot=2.0, forced=forced)
+    found = fgm(as_design(X), [problem], Trace(), wanted=2, candidate_factor=2.0, forced=forced)
     shifted = measure in FREE
     best = best_subset(known, 2, 7, shifted=shifted, forced=forced)
     own = oracle.optimum(on(known, found.features), 2, shifted=shifted)[0]
@@ -84,7 +84,7 @@ def test_three_classes_share_their_columns(measure):
     """One budget for all classes, and a bound that holds for every set of columns they could share."""
     X, known, problem = pose(measure, 2, p=5, classes=3)
     shifted = measure in FREE
-    found = fgm(as_design(X), [problem], Trace(), wanted=2, overshoot=2.0)
+    found = fgm(as_design(X), [problem], Trace(), wanted=2, candidate_factor=2.0)
     best = best_subset(known, 2, 5, shifted=shifted)
     own = oracle.optimum(on(known, found.features), 2, shifted=shifted)[0]
     assert found.certificate.pick_bound <= best * (1.0 + 1e-6)
@@ -99,8 +99,8 @@ def test_three_classes_share_their_columns(measure):
 def test_each_class_with_columns_of_its_own(measure):
     """As if each were alone."""
     X, _, problem = pose(measure, 3, classes=3)
-    together = fgm(as_design(X), problem.per_class(), Trace(), wanted=2, overshoot=2.0)
-    alone = [fgm(as_design(X), [each], Trace(), wanted=2, overshoot=2.0) for each in problem.per_class()]
+    together = fgm(as_design(X), problem.per_class(), Trace(), wanted=2, candidate_factor=2.0)
+    alone = [fgm(as_design(X), [each], Trace(), wanted=2, candidate_factor=2.0) for each in problem.per_class()]
     assert together.certificate.pick_bound == pytest.approx(
         sum(each.certificate.pick_bound for each in alone), rel=1e-9
     )
@@ -146,5 +146,7 @@ def test_the_first_scan_ranks_by_use_not_by_frequency(measure):
     X[:, 4] = rng.random(60) < 0.9
     X[:, 7] = y > 0
     X[0, 7] = 0.0
-    found = fgm(as_design(X), [CutProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, overshoot=None, per_turn=1)
+    found = fgm(
+        as_design(X), [CutProblem(y, np.full(60, 1.0), measure)], Trace(), wanted=1, candidate_factor=None, per_turn=1
+    )
     assert found.features.tolist() == [7]

@@ -144,7 +144,7 @@ def test_a_cutting_plane_loss_goes_through_grow(monkeypatch):
     with pytest.raises(TypeError, match="features of ErrorRate cannot be eliminated"):
         eliminator_for(posed)
     with pytest.raises(TypeError, match="cannot be eliminated"):  # before any scan, not after growth
-        fgm(as_design(X), [posed], trace, wanted=3, overshoot=2.0)
+        fgm(as_design(X), [posed], trace, wanted=3, candidate_factor=2.0)
     assert not trace.steps
     monkeypatch.setattr(solvers, "SOLVERS", (*solvers.SOLVERS, toy))
     plan = GrowthPlan(units=EachColumn(24), wanted=None, budget=3, tol=1e-4, inner_tol=1e-6)
@@ -249,7 +249,7 @@ def test_exactly_as_many_groups_as_asked_come_out_of_thresh(classes, forced):
     """Columns of a group leave together, each station is solved, and weights on a shared column are added up."""
     X, Y, cost, posed = posed_groups(classes)
     units = toy_groups()
-    found = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0, units=units, forced=forced)
+    found = fgm(as_design(X), [posed], Trace(), wanted=3, candidate_factor=2.0, units=units, forced=forced)
     found.check()
     assert found.units.size == 3
     assert found.at(2).units.size == 2
@@ -273,8 +273,8 @@ def test_groups_of_one_column_and_weight_one_are_columns():
     """The same numbers, bit for bit, as without units: many small units are a case of the same code."""
     X, _, _, posed = posed_groups(1)
     single = Groups([[j] for j in range(24)], np.ones(24), 24)
-    plain = fgm(as_design(X), [posed], Trace(), wanted=4, overshoot=2.0)
-    grouped = fgm(as_design(X), [posed], Trace(), wanted=4, overshoot=2.0, units=single)
+    plain = fgm(as_design(X), [posed], Trace(), wanted=4, candidate_factor=2.0)
+    grouped = fgm(as_design(X), [posed], Trace(), wanted=4, candidate_factor=2.0, units=single)
     np.testing.assert_array_equal(plain.features, grouped.features)
     np.testing.assert_allclose(plain.weights, grouped.weights, rtol=1e-9)
     assert plain.certificate.pick_bound == pytest.approx(grouped.certificate.pick_bound, rel=1e-9)
@@ -289,10 +289,10 @@ def test_sub_problem_30_is_for_single_columns_only():
 def test_excluded_units_are_never_taken_and_the_bound_is_that_of_the_others():
     """``Plan.exclude``: instances of held-out bags, columns that a user rules out."""
     X, _, _, posed = posed_groups(1)
-    first = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0)
+    first = fgm(as_design(X), [posed], Trace(), wanted=3, candidate_factor=2.0)
     left = np.setdiff1d(np.arange(24), first.features)
-    again = fgm(as_design(X), [posed], Trace(), wanted=3, overshoot=2.0, exclude=tuple(first.features))
-    alone = fgm(as_design(X[:, left]), [posed], Trace(), wanted=3, overshoot=2.0)
+    again = fgm(as_design(X), [posed], Trace(), wanted=3, candidate_factor=2.0, exclude=tuple(first.features))
+    alone = fgm(as_design(X[:, left]), [posed], Trace(), wanted=3, candidate_factor=2.0)
     np.testing.assert_array_equal(again.features, left[alone.features])
     np.testing.assert_allclose(again.weights, alone.weights, rtol=1e-9)
     assert again.certificate.pick_bound == pytest.approx(alone.certificate.pick_bound, rel=1e-9)

@@ -12,7 +12,7 @@ import thresher
 from tests.problems import many_classes, problem
 from thresher import FGMClassifier
 from thresher.engine import growing
-from thresher.families.fgm import model as fgm_model
+from thresher.families.fgm import fitted_problem as fgm_model
 from thresher.families.fgm import path as fgm_path
 from thresher.optim import dispatch as solvers
 from thresher.optim.elimination import by_curvature as elimination

@@ -28,8 +28,10 @@ def apart(Y, cost, loss="squared_hinge", *, shift=True):
     return [MarginProblem(y, cost, LOSSES[loss], shift) for y in np.atleast_2d(Y.T)]
 
 
-def run(X, problems, *, wanted=None, overshoot="auto", **options):
-    selection = fgm(as_design(np.asarray(X)), problems, Trace(), wanted=wanted, overshoot=overshoot, **options)
+def run(X, problems, *, wanted=None, candidate_factor="auto", **options):
+    selection = fgm(
+        as_design(np.asarray(X)), problems, Trace(), wanted=wanted, candidate_factor=candidate_factor, **options
+    )
     selection.check()
     return selection
 
@@ -57,11 +59,11 @@ POSED = {
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("posed", POSED)
 @pytest.mark.parametrize("k", [1, 6, 25, 40])
-@pytest.mark.parametrize("overshoot", ["auto", 1.0, 3.0])
-def test_exactly_k_and_a_path_of_every_number_up_to_twice_k(loss, posed, k, overshoot):
+@pytest.mark.parametrize("candidate_factor", ["auto", 1.0, 3.0])
+def test_exactly_k_and_a_path_of_every_number_up_to_twice_k(loss, posed, k, candidate_factor):
     """Also where the pool is smaller than twice k, and where X has no more than that. No gap ends growth here."""
     X, problems = POSED[posed](loss)
-    found = run(X, problems, wanted=k, overshoot=overshoot, tol=0.0)
+    found = run(X, problems, wanted=k, candidate_factor=candidate_factor, tol=0.0)
     assert found.stop_reason == reached_text(k)
     stations = threshed(found)
     assert set(range(1, min(2 * k, 40) + 1)) <= set(stations)
@@ -126,14 +128,14 @@ def test_every_station_is_the_optimum_on_its_columns(loss, posed):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shift", [True, False])
-@pytest.mark.parametrize("overshoot", ["auto", 1.0, 2.0, None])
-def test_bounds_lie_below_every_subset(loss, shift, overshoot):
+@pytest.mark.parametrize("candidate_factor", ["auto", 1.0, 2.0, None])
+def test_bounds_lie_below_every_subset(loss, shift, candidate_factor):
     """The pick's bound, and that of every station for its own number of features, whatever the phase."""
     for seed in range(2):
         X, y, cost = problem(25, 7, seed, C=[0.3, 5.0][seed])
         best = {k: subsets.best_subset(X, y, cost, k, loss, shift=shift)[0] for k in range(1, 8)}
         for k in (1, 2, 4):
-            found = run(X, apart(y[:, None], cost, loss, shift=shift), wanted=k, overshoot=overshoot)
+            found = run(X, apart(y[:, None], cost, loss, shift=shift), wanted=k, candidate_factor=candidate_factor)
             assert found.features.size == k
             assert found.certificate.pick_bound <= found.certificate.pick_objective
             assert found.certificate.pick_bound <= best[k] * (1 + 1e-8)
@@ -172,11 +174,11 @@ def test_bounds_of_a_shared_support_lie_below_every_subset():
             assert station.objective >= best[station.number] * (1 - 1e-8)
 
 
-@pytest.mark.parametrize("overshoot", ["auto", None])
-def test_bounds_of_classes_apart_lie_below_every_subset(overshoot):
+@pytest.mark.parametrize("candidate_factor", ["auto", None])
+def test_bounds_of_classes_apart_lie_below_every_subset(candidate_factor):
     X, _, Y, cost = many_classes(30, 6, 3, seed=1)
     best = {k: sum(subsets.best_subset(X, y, cost, k, "squared_hinge")[0] for y in Y.T) for k in range(1, 7)}
-    found = run(X, apart(Y, cost), wanted=3, overshoot=overshoot)
+    found = run(X, apart(Y, cost), wanted=3, candidate_factor=candidate_factor)
     for station in found.path:
         assert station.bound <= best[station.number] * (1 + 1e-8), (station.phase, station.number)
 
@@ -185,7 +187,7 @@ def test_bounds_of_classes_that_have_grown_to_different_numbers_lie_below_every_
     """A station with 5 columns of one class and 4 of the other has number 5: its bound must hold for 5 of each."""
     X, _, Y, cost = many_classes(30, 6, 3, seed=7, C=0.1)
     Y = np.column_stack([Y[:, 0], np.where(np.random.default_rng(7).random(30) > 0.5, 1.0, -1.0)])
-    found = run(X, apart(Y, cost), wanted=5, overshoot=None)
+    found = run(X, apart(Y, cost), wanted=5, candidate_factor=None)
     numbers = {tuple(np.count_nonzero(station.weights, axis=0)) for station in found.path}
     assert any(len(set(each)) > 1 for each in numbers)
     for station in found.path:
@@ -201,7 +203,7 @@ def test_shared_growth_reaches_the_optimum_over_all_columns(loss, shift, shape, 
     monkeypatch.setattr(convex, "ACCURACIES", (1e-10, 1e-8, 1e-7, 1e-6))  # it often fails at the first two here
     X, _, Y, cost = many_classes(*shape, seed=2)
     optimum, W, b, _ = convex.shared_scaling(X, Y, cost, 3, loss, shift=shift)
-    found = run(X, shared(Y, cost, loss, shift=shift), overshoot=None, per_turn=3, tol=1e-9, inner_tol=1e-12)
+    found = run(X, shared(Y, cost, loss, shift=shift), candidate_factor=None, per_turn=3, tol=1e-9, inner_tol=1e-12)
     slack = 1e-6 * found.certificate.at_zero
     assert found.certificate.objective == pytest.approx(optimum, abs=slack)
     assert found.certificate.lower_bound <= optimum + slack
@@ -215,7 +217,7 @@ def test_shared_growth_reaches_the_optimum_over_all_columns(loss, shift, shape, 
 def test_shared_growth_with_forced_columns_reaches_the_optimum():
     X, _, Y, cost = many_classes(40, 15, seed=3)
     optimum = convex.shared_scaling(X, Y, cost, 2, "logistic", forced=(13, 14))[0]
-    found = run(X, shared(Y, cost, "logistic"), overshoot=None, per_turn=2, tol=1e-9, forced=(14, 13))
+    found = run(X, shared(Y, cost, "logistic"), candidate_factor=None, per_turn=2, tol=1e-9, forced=(14, 13))
     assert found.certificate.objective == pytest.approx(optimum, abs=1e-6 * found.certificate.at_zero)
     assert {13, 14} <= set(found.features.tolist())
 
@@ -230,15 +232,15 @@ def same(one, other, *, classes=slice(None)):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("overshoot", ["auto", 2.0, None])
+@pytest.mark.parametrize("candidate_factor", ["auto", 2.0, None])
 @pytest.mark.parametrize("wanted", [5, None])
-def test_models_grown_together_equal_those_grown_alone(loss, overshoot, wanted):
+def test_models_grown_together_equal_those_grown_alone(loss, candidate_factor, wanted):
     """Same features and weights, for the pick and for each station; scans are shared, so they do not add up."""
     X, _, Y, cost = many_classes(50, 30, seed=6)
     costs = [cost, 0.05 * cost, 4.0 * cost]
     problems = [MarginProblem(y, c, LOSSES[loss]) for y, c in zip(Y.T, costs, strict=True)]
-    together = run(X, problems, wanted=wanted, overshoot=overshoot)
-    alone = [run(X, [one], wanted=wanted, overshoot=overshoot) for one in problems]
+    together = run(X, problems, wanted=wanted, candidate_factor=candidate_factor)
+    alone = [run(X, [one], wanted=wanted, candidate_factor=candidate_factor) for one in problems]
     scans = [sum(step.kind == "scan" for step in each.trace.steps) for each in (together, *alone)]
     assert scans[0] == max(scans[1:]) < sum(scans[1:])
     for c, single in enumerate(alone):
@@ -270,19 +272,19 @@ def test_the_order_of_classes_does_not_matter():
 
 
 @pytest.mark.parametrize("posed", POSED)
-@pytest.mark.parametrize("overshoot", ["auto", 1.5, None])
-def test_forced_columns_are_in_every_station(posed, overshoot):
+@pytest.mark.parametrize("candidate_factor", ["auto", 1.5, None])
+def test_forced_columns_are_in_every_station(posed, candidate_factor):
     """Noise, far down in weight: it stays, also in the smallest models, and counts in the numbers."""
     X, problems = POSED[posed]("squared_hinge")
     X = np.concatenate([X, 1e-3 * np.random.default_rng(0).standard_normal((60, 2))], axis=1)
-    found = run(X, problems, wanted=6, overshoot=overshoot, forced=(41, 40))
+    found = run(X, problems, wanted=6, candidate_factor=candidate_factor, forced=(41, 40))
     assert len(found.path) > 1
     for station in found.path:
         assert {40, 41} <= set(station.features.tolist())
         assert station.number >= 2
     assert found.forced.tolist() == [40, 41]
     assert {40, 41} <= set(found.features.tolist())
-    if overshoot is not None:
+    if candidate_factor is not None:
         assert set(threshed(found)) >= set(range(2, 13))
 
 
@@ -290,7 +292,7 @@ def test_forced_columns_are_in_every_station(posed, overshoot):
 @pytest.mark.parametrize("posed", POSED)
 def test_without_a_number_the_grown_model_is_the_pick_and_the_path_leads_down_from_it(loss, posed):
     X, problems = POSED[posed](loss)
-    found, grown = run(X, problems, tol=1e-4), run(X, problems, tol=1e-4, overshoot=None)
+    found, grown = run(X, problems, tol=1e-4), run(X, problems, tol=1e-4, candidate_factor=None)
     same(found, grown)
     assert found.certificate == grown.certificate
     assert found.certificate.gap <= 1e-4
@@ -305,7 +307,7 @@ def test_without_a_number_the_grown_model_is_the_pick_and_the_path_leads_down_fr
 
 def test_growth_alone_has_stations_of_growth_alone():
     X, y, cost = problem(60, 40, 4)
-    found = run(X, apart(y[:, None], cost), wanted=10, overshoot=None)
+    found = run(X, apart(y[:, None], cost), wanted=10, candidate_factor=None)
     assert {station.phase for station in found.path} == {"grow"}
     assert len(found.path) == len(found.trace.turns) - 1  # the first turn has no features
     np.testing.assert_array_equal(found.path[-1].features, found.features)
@@ -314,7 +316,7 @@ def test_growth_alone_has_stations_of_growth_alone():
 def test_elimination_looks_at_X_no_more():
     """Scans are those of growth to the same number of columns; thresh and debias read nothing."""
     X, y, cost = problem(60, 80, 4)
-    found = run(X, apart(y[:, None], cost), wanted=10, overshoot=3.0)
+    found = run(X, apart(y[:, None], cost), wanted=10, candidate_factor=3.0)
     scans = [step for step in found.trace.steps if step.kind == "scan"]
     assert len(scans) == len(found.trace.turns)
     assert found.trace.turns[-1].taken == 30
@@ -323,9 +325,9 @@ def test_elimination_looks_at_X_no_more():
 
 
 def test_the_pick_comes_out_of_the_pool_and_not_of_the_spare_columns():
-    """With overshoot=1 there is nothing to eliminate above k: the pick is what was grown, the path only adds to it."""
+    """With a factor of 1 nothing is eliminated above k: the pick is what was grown, the path only adds to it."""
     X, y, cost = problem(60, 40, 4)
-    found = run(X, apart(y[:, None], cost), wanted=8, overshoot=1.0)
+    found = run(X, apart(y[:, None], cost), wanted=8, candidate_factor=1.0)
     assert found.trace.turns[-1].taken == 8
     assert max(threshed(found)) == 16
     grown = set(found.features.tolist())
@@ -336,7 +338,7 @@ def test_the_pick_comes_out_of_the_pool_and_not_of_the_spare_columns():
 def test_where_the_gap_ends_growth_early_the_path_still_reaches_twice_k(C, k, loss):
     """The gap may be within tol as soon as there are k columns."""
     X, y, cost = problem(60, 80, 4, C=C)
-    found = run(X, apart(y[:, None], cost, loss), wanted=k, overshoot=2.0)
+    found = run(X, apart(y[:, None], cost, loss), wanted=k, candidate_factor=2.0)
     assert found.features.size == k
     assert set(threshed(found)) == set(range(1, 2 * k + 1))
 
@@ -344,7 +346,7 @@ def test_where_the_gap_ends_growth_early_the_path_still_reaches_twice_k(C, k, lo
 def test_a_deadline_in_the_past_returns_what_there_is():
     for posed in POSED:
         X, problems = POSED[posed]("squared_hinge")
-        found = run(X, problems, wanted=20, overshoot=2.0, deadline=time.perf_counter())
+        found = run(X, problems, wanted=20, candidate_factor=2.0, deadline=time.perf_counter())
         assert found.stop_reason == "stopped early: max_time reached"
         assert found.features.size >= 1
         assert max(np.count_nonzero(w) for w in np.atleast_2d(found.weights.T)) <= 20
@@ -353,7 +355,7 @@ def test_a_deadline_in_the_past_returns_what_there_is():
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.parametrize("posed", POSED)
 def test_interrupted_in_elimination_the_model_so_far_comes_back(at, posed, monkeypatch):
-    from thresher.families.fgm import model as module
+    from thresher.families.fgm import fitted_problem as module
 
     def interrupted(*args, **options):
         for number, station in enumerate(real(*args, **options), 1):
@@ -389,7 +391,7 @@ def test_a_pick_does_not_hang_on_the_accuracy_of_the_solver(loss, monkeypatch):
     one, design, picks = MarginProblem(y, np.full(48, 10.0), LOSSES[loss]), as_design(X), []
     for tol in (threshing.STATION_TOL, 1e-13):
         monkeypatch.setattr(threshing, "STATION_TOL", tol)
-        path = fgm(design, [one], Trace(), wanted=10, overshoot="auto").path
+        path = fgm(design, [one], Trace(), wanted=10, candidate_factor="auto").path
         picks.append([path.at(number).features.tolist() for number in path.numbers])
     assert picks[0] == picks[1]
 
@@ -404,7 +406,7 @@ def test_bounds_hold_for_more_columns_than_a_scan_kept_scores_of(monkeypatch):
         scans.append((model.last_scan, model.kept))
 
     monkeypatch.setattr(growing.GrowingModel, "record_scan", noting)
-    fgm(as_design(X), [one], Trace(), wanted=3, overshoot=2.0)
+    fgm(as_design(X), [one], Trace(), wanted=3, candidate_factor=2.0)
     for scan, kept in scans:
         squares = np.sort((X.T @ scan.dual.vector) ** 2)[::-1]
         for number in range(1, 81):

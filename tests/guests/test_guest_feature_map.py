@@ -47,6 +47,14 @@ def test_names_transform_support_and_path(fitted):
     assert "no 2 of the 14 inputs" in fitted.proof()
 
 
+def test_importance_is_that_of_the_written_matrix(fitted):
+    """|weight| times the standard deviation of the sign, or of the logarithm; the commands rank by it."""
+    selection = fitted.selection_
+    written = pairs(X)[:, selection.features]
+    np.testing.assert_allclose(selection.importance, np.abs(selection.weights) * written.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(fitted.describe().listing.importance, selection.importance[selection.ranking])
+
+
 @pytest.mark.parametrize(
     "options", [{"C": "auto", "cv": 3}, {"elimination": False}, {"loss": "f1"}, {"loss": "logistic"}]
 )

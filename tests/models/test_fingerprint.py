@@ -7,6 +7,8 @@ import pytest
 from scipy import sparse
 
 from thresher import FGMClassifier
+from thresher.data.input.fingerprint import fingerprint
+from thresher.data.input.validation import as_design
 
 RNG = np.random.default_rng(3)
 X = np.where(RNG.random((60, 50)) < 0.3, np.round(RNG.standard_normal((60, 50)) * 64) / 64, 0.0)
@@ -65,3 +67,12 @@ def test_columns_without_entries_do_not_matter_where_they_are_left_out():
     assert of(wide(X)) != of(wide(np.roll(X, 1, axis=1)))
     tall = sparse.csr_array((wide(X).data, wide(X).indices // 10**9, wide(X).indptr), shape=(60, 50_000))
     assert of(tall) == of(tall.tocsc())
+
+
+def test_real_labels_are_not_cut_to_integers():
+    """For targets of real values: labels that differ behind the point are other data."""
+    design = as_design(X)
+    table = design.statistics(np.ones(60))[1]
+    first, second = (fingerprint(design, table, labels, 50)["digest"] for labels in (y + 0.25, y + 0.75))
+    assert first != second
+    assert fingerprint(design, table, y, 50)["digest"] == fingerprint(design, table, y.astype(np.int64), 50)["digest"]

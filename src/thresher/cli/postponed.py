@@ -22,7 +22,7 @@ class _Postponed(ModuleType):
                 try:
                     loader.exec_module(self)
                 except BaseException:
-                    sys.modules.pop(self.__name__, None)  # so that the next import says again what is wrong
+                    sys.modules.pop(self.__name__, None)  # so that the next import raises the same error
                     raise
         return getattr(self, name)
 

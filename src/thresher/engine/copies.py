@@ -1,9 +1,9 @@
 """Copies: columns that are equal or opposite to one that is taken.
 
-A copy says nothing new, it only lowers the penalty, since two columns share the weight of one. So, as a rule beside the
-objective, only one of such columns is taken, that with the lowest id, as long as any other column has a score. Columns
-that are never taken need not be compared: a product with one random vector tells which of those taken may be equal,
-and only these are compared entry by entry.
+A copy adds no information, it only lowers the penalty, since two columns share the weight of one. So, as a rule
+beside the objective, only one of such columns is taken, that with the lowest id, as long as any other column has a
+score. Columns that are never taken need not be compared: a product with one random vector tells which of those
+taken may be equal, and only these are compared entry by entry.
 """
 
 import numpy as np

@@ -193,7 +193,7 @@ class GrowingModel(ABC):
         return None if exhausted is None else Stop(exhausted, self._said(exhausted))
 
     def _said(self, reason: StopReason) -> str:
-        """The text of a reason, of what is selected here."""
+        """The stop reason, with the noun of the units."""
         text = reason.value
         if reason is StopReason.NO_LOSS and self.at_zero == 0.0:
             text = "zero loss without any feature, so none is needed"

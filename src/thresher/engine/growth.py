@@ -235,7 +235,7 @@ class Grower(GrowingModel):
         """See GrowingModel; if ``wanted`` is None, also stops when the objective hardly decreases."""
         stop, plan = super().reason_to_stop(), self.plan
         decrease = self.last_objective - self.taken.solution.objective
-        # a turn whose candidates are all copies takes nothing, which says nothing about the next one
+        # a turn whose candidates are all copies takes nothing, which does not predict the next one
         stalled = self.has_grown and decrease <= plan.min_decrease * self.at_zero
         if stop is None and plan.wanted is None and self.taken.used and stalled:
             text = f"converged: the objective decreased by less than {plan.min_decrease:g} of its value at zero weights"

@@ -50,6 +50,9 @@ class Features:
         Units that must not be, sorted.
     labels : ndarray of shape (n_units,), default=None
         Labels of all units; None: units are columns of the design, which have a number.
+    weights : ndarray of shape (n_samples,), default=None
+        Weights of the samples, over which the standard deviations of features are measured; None: these are unknown, and
+        so is the importance of features.
     """
 
     design: Design
@@ -62,6 +65,7 @@ class Features:
     forced: tuple[int, ...] = ()
     excluded: tuple[int, ...] = ()
     labels: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def candidates_text(self) -> str:
@@ -89,11 +93,11 @@ class Features:
 
     def parts(self, ids: np.ndarray) -> dict[str, Any]:
         """What ``fitted`` knows of the features ``ids`` of the design besides: fields of ``fitted_type``."""
-        return {}
+        return {} if self.weights is None else {"spread": measured_spread(self.design, ids, self.weights)}
 
     def fitted_cost(self, ids: np.ndarray) -> Cost:
-        """What ``fitted`` reads of X besides what the fit has read; by default nothing."""
-        return Cost(0.0, 0)
+        """What ``fitted`` reads of X besides what the fit has read; by default what ``parts`` takes."""
+        return Cost(0.0, 0) if self.weights is None else self.design.take_cost(ids)
 
     def barred(self, held_out: np.ndarray) -> tuple[int, ...]:
         """Units that a model must not select for which the samples ``held_out`` are unknown."""

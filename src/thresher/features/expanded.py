@@ -155,7 +155,7 @@ class ExpandedUnits(Units):
 def expanded_units(base: Base, design: ExpandedDesign, restrictions: Restrictions) -> dict[str, Any]:
     """As ``column_units``, where all numbers of a column are selected together."""
     fields = column_units(base, design.base, restrictions, EachInput(design.base.width))
-    return fields | {"units": ExpandedUnits(fields["units"], design.size)}
+    return fields | {"units": ExpandedUnits(fields["units"], design.size), "weights": base.weights}
 
 
 class ExpandedFeatures(MadeFeatures):

@@ -149,7 +149,7 @@ class MadeFeatures(FittedFeatures):
         return [label(int(j)) for j in inputs]
 
     def check_inputs(self, columns: Any, shown_name: Callable[[int], str]) -> None:
-        """Raise InvalidDataError for values that nothing can be made of; ``shown_name`` names one of the columns."""
+        """Raise InvalidDataError for values that features cannot be computed from; ``shown_name`` names a column."""
         check_columns(columns, shown_name)
 
     def columns(self, X: Any, ids: np.ndarray) -> Any:

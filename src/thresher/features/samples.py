@@ -90,7 +90,7 @@ class Restrictions:
 
 @dataclass(frozen=True)
 class Base:
-    """X before features are made of it: its columns as given, and what one pass over them tells.
+    """X before features are made of it: its columns as given, and statistics of one pass over them.
 
     Parameters
     ----------

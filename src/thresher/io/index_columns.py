@@ -55,7 +55,7 @@ def counting_columns(parts):
 
 
 def remarks_on(unnamed, counting, numbered):
-    """What is said about the columns that were left out."""
+    """Warnings about the columns that were left out."""
     of = " (columns are numbered from 0)" if numbered else ""
     remarks = []
     if unnamed:

@@ -64,7 +64,7 @@ def opened(path):
 
 
 def _beginning(stream):
-    """The first bytes, which stay in the stream; none if they cannot be decompressed, which reading will tell."""
+    """The first bytes, which stay in the stream; none if they cannot be decompressed: reading then raises."""
     with suppress(EOFError, OSError, zlib.error):
         return stream.peek(HEAD)[:HEAD]
     return b""

@@ -74,7 +74,7 @@ class _Compilations(event.Listener):
         self.announced, self.before = False, []
 
     def on_start(self, event):
-        """Say so once, and set what this loop is compiled with."""
+        """Log it once, and set what this loop is compiled with."""
         function = event.data["dispatcher"].py_func
         if not self.announced and str(function.__module__).startswith("thresher."):
             self.announced = True

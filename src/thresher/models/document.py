@@ -37,7 +37,6 @@ from thresher.state import (
     string,
 )
 from thresher.targets.base import Labels
-from thresher.targets.classes import ClassLabels
 
 ESTIMATORS = {
     cls.__name__: cls
@@ -92,7 +91,7 @@ def put_model(writer, estimator, names, source):
         raise ValueError("hashed columns have no names: names must be None")
     chosen = None if names is None else fitted.names(selection.features, names.__getitem__)
     try:
-        target = ClassLabels(estimator.classes_).to_state(writer)
+        target = estimator._labels.to_state(writer)
     except TypeError as error:
         raise TypeError(f"classes_: {error}; fit on labels that are numbers, booleans or strings") from error
     attributes = {key: getattr(estimator, key, None) for key in estimator._saved}
@@ -167,7 +166,7 @@ def _model(reader, document):
     estimator, left_out = _estimator(reader, ESTIMATORS[name], document)
     estimator.n_features_in_ = integer(document["n_features_in"], "n_features_in", 1, MOST_FEATURES)
     labels: Any = Labels.from_state(reader, document["target"])
-    estimator.classes_ = labels.classes
+    estimator._labels = labels
     names = _names(reader, document, estimator)
     fitted = _fitted_features(reader, document, estimator)
     known = estimator.fitted_features_ if fitted is None else fitted

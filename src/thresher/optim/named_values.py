@@ -14,15 +14,15 @@ class LossOrMeasure(ABC):
     """What a fit minimises. Its ``name`` is that of the class, unless the class sets another one.
 
     ``judges``: whether models are scored by it, else by accuracy. ``is_weighted``: whether it takes all sample weights.
-    ``selects_all``: whether models of all features can be fitted. ``overshoot``: with how many times as many candidates
-    as features elimination starts; None: the general rule.
+    ``selects_all``: whether models of all features can be fitted. ``candidate_factor``: how many times as many
+    candidates as features elimination starts from; None: the general rule.
     """
 
     name: ClassVar[str]
     judges: ClassVar[bool] = False
     is_weighted: ClassVar[bool] = True
     selects_all: ClassVar[bool] = False
-    overshoot: ClassVar[float | None] = None
+    candidate_factor: ClassVar[float | None] = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

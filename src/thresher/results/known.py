@@ -236,7 +236,8 @@ class WithImportance:
     def importance(self) -> np.ndarray | None:
         """Importance of each feature; None where the columns' standard deviations are not known.
 
-        That is so for streams, which keep no statistics of columns, and for model files of earlier versions.
+        That is so for streams, which keep no statistics of columns, for additive kernels, and for files of earlier
+        versions.
         """
         return None if self.spread is None else self._lengths * self.spread.of(self.features)
 

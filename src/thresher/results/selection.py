@@ -154,7 +154,7 @@ class Path(Sequence[Station]):
         The models; of several with the same number of features ``at`` returns the last.
     later : callable, default=None
         Returns more stations of elimination. It is called once, when the first of them is needed, and before the path
-        is pickled or saved: a fit need not wait for models that nobody asks for.
+        is pickled or saved: models are computed on first access.
     """
 
     def __init__(self, stations: Iterable[Station] = (), later: Callable[[], Iterable[Station]] | None = None):

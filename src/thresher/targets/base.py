@@ -115,9 +115,9 @@ class Target(ABC):
         return self.loss.default_C(self.weights)
 
     @property
-    def overshoot(self) -> float | None:
+    def candidate_factor(self) -> float | None:
         """How many times as many candidates as features elimination starts from; None: by the general rule."""
-        return self.loss.overshoot
+        return self.loss.candidate_factor
 
     @abstractmethod
     def problems(self, C: float, held_out: np.ndarray | None = None) -> list[Problem]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from thresher.optim.named_values import LossOrMeasure
 
-LITTLE = 0.85  # of the objective without features: models above hardly use what the measure says
+LITTLE = 0.85  # of the objective without features: above, the measure hardly affects the model
 
 
 def in_words(loss: LossOrMeasure, classes: np.ndarray) -> str:
@@ -29,7 +29,7 @@ def little_gained(loss: LossOrMeasure, objective: float, at_zero: float) -> str:
     if not loss.judges or not objective / at_zero > LITTLE:
         return ""
     return (
-        f"note: the objective is {objective / at_zero:.0%} of that without features, so this loss tells features apart "
-        f"only roughly. --loss average_precision, auc or the default may give a better {loss.title}, too: compare them "
-        "on other data"
+        f"note: the objective is {objective / at_zero:.0%} of that without features, so this loss discriminates "
+        f"poorly between features. --loss average_precision, auc or the default may give a better {loss.title}, too: "
+        "compare them on other data"
     )

@@ -157,7 +157,7 @@ def products():
 
 
 def kernels():
-    """Columns that decide by their square, which no linear model sees."""
+    """Columns that matter by their square, which have no linear effect."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((600, 500))
     y = X[:, 40] ** 2 + X[:, 400] ** 2 > 1.5
@@ -214,7 +214,7 @@ def bags():
     telling = np.flatnonzero(y) * 10 + rng.integers(0, 10, y.sum())
     X[telling] = 0.5 * X[telling] + np.where(np.arange(20) < 10, 1.5, 0.0)
     train, new = of_row < 200, of_row >= 200
-    say("\n7. Bags: labels of 200 bags of 10 rows; one row of each positive bag is telling\n")
+    say("\n7. Bags: labels of 200 bags of 10 rows; one row of each positive bag determines its label\n")
     clf = MILESClassifier(5)
     begun = time.perf_counter()
     clf.fit(X[train], y[of_row[train]], bags=of_row[train])

@@ -186,7 +186,7 @@ class Work:
         self.prepared.add(X.dtype)
         self.tell("loading compiled loops")
         trial = StreamClassifier(**self.clf.get_params() | {"verbose": 0})
-        with contextlib.suppress(InvalidDataError):  # a step size that is far too large: the stream will say so
+        with contextlib.suppress(InvalidDataError):  # a far too large step size: the stream reports it
             trial.partial_fit(X[:2], labels[:2].astype(classes.dtype), classes=classes)
         self.tell("learning")
 

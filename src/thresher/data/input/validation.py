@@ -84,7 +84,7 @@ def _described(X: Any) -> str:
 
 
 def _advice(X: Any) -> str:
-    """What to do about an object of a wrong type, if that can be told."""
+    """What to do about an object of a wrong type, if known."""
     if isinstance(X, str):
         return ". To read a file, use thresher.io.read(path), which returns X, y and names"
     if isinstance(X, Mapping):
@@ -348,7 +348,7 @@ def check_columns(X: Any, called: Callable[[int], str]) -> None:
 
 
 def all_finite(X: Any) -> bool:
-    """Whether all values of an array or a sparse matrix are finite; their sum, which takes no memory, mostly tells."""
+    """Whether all values of an array or a sparse matrix are finite; their sum, which takes no memory, often decides."""
     values = X.data if sparse.issparse(X) else X
     if values.dtype.kind != "f":
         return True

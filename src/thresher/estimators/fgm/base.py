@@ -41,7 +41,7 @@ from thresher.optim.problems.named import as_loss, is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words
 from thresher.targets.base import Target
-from thresher.targets.classes import ClassLabels, ClassTarget
+from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the default
 CHOOSING_TIME = 0.5  # share of the time that choosing may take
@@ -222,7 +222,7 @@ class FGMBase(LinearClassifier):
 
     def _starts(self, features: Features, target: ClassTarget) -> Starts | None:
         """Where each problem starts: from the features and weights of the last fit; None if it selected others."""
-        selection, labels = self.selection_, ClassLabels(self.classes_)
+        selection, labels = self.selection_, self._labels
         known: Any = selection.fitted_features
         if not features.continues(known):
             return None

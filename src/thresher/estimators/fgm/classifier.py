@@ -194,8 +194,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
         """Select features of X and fit the model on them.
 
         Cost: one pass over X for validation and statistics, one per turn and one more (with ``C="auto"`` as many
-        again); memory for the features taken; with a measure also for each plane, of which there are some ten to some
-        hundred, n / 8 bytes (of rankings 4 n) and 8 for each feature taken. X is neither modified nor kept.
+        again); memory for the features taken; with a measure also for each cut (typically ten to a few
+        hundred) n / 8 bytes (of rankings 4 n) and 8 for each feature taken. X is neither modified nor kept.
 
         Parameters
         ----------

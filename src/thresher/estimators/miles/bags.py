@@ -66,7 +66,7 @@ class BagScorer:
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, bags: ArrayLike | None = NOT_PASSED) -> float:
         """The score of an estimator whose ``predict`` takes ``bags``; with None each row is a bag."""
-        if bags is NOT_PASSED:  # rows would be scored in place of bags, and nobody would notice
+        if bags is NOT_PASSED:  # rows would silently be scored in place of bags
             raise ValueError(
                 f"{self!r} received no bags: call sklearn.set_config(enable_metadata_routing=True) and pass "
                 "params={'bags': bags}, or bags=bags to the fit of a search"
@@ -86,7 +86,7 @@ class BagScorer:
 
 
 class OfBags(ClassifierMixin, BaseEstimator):
-    """An estimator with the bags of the X that it will be asked about, for scorers that know of no bags."""
+    """An estimator together with the bags of X, for scorers that have no ``bags`` argument."""
 
     def __init__(self, estimator: Any = None, bags: Any = None):
         self.estimator = estimator

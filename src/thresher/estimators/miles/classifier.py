@@ -25,7 +25,6 @@ from thresher.features.instances.fitted import BagRows, InstanceFeatures
 from thresher.features.instances.spec import BagSimilarity
 from thresher.optim.measures.base import Measure
 from thresher.optim.problems.loss import Loss
-from thresher.targets.classes import ClassLabels
 
 X_AND_BAGS = """Parameters
         ----------
@@ -248,8 +247,7 @@ class MILESClassifier(FGMBase):
         ndarray of shape (n_bags,)
             The predicted classes, in the order of ``np.unique(bags)``.
         """
-        scores = self.decision_function(X, bags)
-        return ClassLabels(self.classes_).predict(scores)
+        return self._labels.predict(self.decision_function(X, bags))
 
     @available_if(has_probabilities)
     @of_rows_in_bags

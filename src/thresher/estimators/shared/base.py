@@ -20,10 +20,12 @@ from thresher.results import Selection, Trace, rounded
 from thresher.results.description import Description, Listing
 from thresher.results.words import proof
 from thresher.state import ArrayReader, ArrayWriter, integer, real
+from thresher.targets.base import Labels
+from thresher.targets.classes import ClassLabels
 
 FLOAT_DTYPES = (np.float64, np.float32)
 CERTIFICATE_FACTS = ("objective", "lower_bound", "gap", "pick_objective", "pick_bound", "pick_gap", "at_zero")
-NO_STATISTICS = "the file, of an earlier version, has no standard deviations of columns; fit again for importance"
+NO_STATISTICS = "the standard deviations of the features are unknown (in files of earlier versions: fit again)"
 SEEN = ("n_features_in_", "feature_names_in_")  # what is known of X before a fit
 
 MatrixLike = Any  # X as users pass it: array-like, sparse matrix, data frame or Design; validated here
@@ -58,6 +60,15 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     _loss: Any = None  # what was minimised, if it is a loss or a measure of users
     _chosen_by: str | None = None  # the option of commands that chooses a model of the path
     _why_no_importance = NO_STATISTICS
+
+    @property
+    def _labels(self) -> Labels:
+        """What predictions are made of."""
+        return ClassLabels(self.classes_)
+
+    @_labels.setter
+    def _labels(self, labels: Any) -> None:
+        self.classes_ = labels.classes
 
     def _store(self, arguments: dict[str, Any]) -> None:
         """Keep the parameters as they were given: ``arguments`` are the ``locals()`` of ``__init__``."""
@@ -216,7 +227,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         return [*lines, f"cost: {rounded(selection.trace.passes)} passes over the data; scale: {selection.scale}"]
 
     def _notes(self) -> list[str]:
-        """What else is to be said of the certificate."""
+        """Additional notes on the certificate."""
         return []
 
     def _score_sentence(self) -> str:
@@ -246,7 +257,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         return []
 
     def _facts(self, listing: Listing) -> dict[str, Any]:
-        """All that is said, as JSON-serializable values."""
+        """All facts, as JSON-serializable values."""
         selection, certificate = self.selection_, self.selection_.certificate
         bounds = None if certificate is None else {name: getattr(certificate, name) for name in CERTIFICATE_FACTS}
         return {

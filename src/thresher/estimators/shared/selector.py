@@ -24,7 +24,6 @@ from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
 from thresher.results import Interchangeable, sparse_rows
 from thresher.results.weights import SparseRows
-from thresher.targets.classes import ClassLabels
 
 WIDEST_MASK = 2**36  # features
 COLUMNS_PER_SCAN = 16  # whose correlations one scan computes: their scores must fit into memory, for a piece
@@ -238,7 +237,7 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
             The predicted classes.
         """
         scores = self.decision_function(X)
-        return ClassLabels(self.classes_).predict(scores)
+        return self._labels.predict(scores)
 
     @property
     def coef_(self) -> SparseRows:

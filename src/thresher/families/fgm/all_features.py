@@ -1,7 +1,7 @@
-"""A model on all features, without any selection, for losses that are a maximum over planes: the baseline of a pick.
+"""A model on all features, without any selection, for losses that are a maximum over cuts: the baseline of a pick.
 
 Nothing is taken: each iteration of the bundle method reads X twice, once by columns for the scores of a model and once
-by rows for the products of new planes, however many these are. A plane needs 8 bytes for each column.
+by rows for the products of all new cuts in one pass. A cut needs 8 bytes for each column.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ ITERATIONS = 10  # for each turn that ``max_iter`` allows: they are shorter
 
 
 class _Through:
-    """The columns ``ids`` of X as the bundle method sees them."""
+    """The columns ``ids`` of X, with the methods that the bundle method calls."""
 
     def __init__(self, sides: Sides, ids: np.ndarray):
         self.sides, self.ids = sides, ids

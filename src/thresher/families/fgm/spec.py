@@ -93,7 +93,7 @@ class FitSpec:
         if number is None:
             if is_too_much_work(wanted, features):
                 return [None]
-            return list(pool_sizes(wanted, features.units.mean_size, target.overshoot))
+            return list(pool_sizes(wanted, features.units.mean_size, target.candidate_factor))
         if isinstance(number, int):
             if number < wanted:
                 raise ValueError(
@@ -202,8 +202,8 @@ def features_per_turn(columns: int | None) -> int:
     return 10 if columns is None else min(100, max(1, math.ceil(columns / 10)))
 
 
-def pool_sizes(wanted: int, mean_size: float = 1.0, overshoot: float | None = None) -> list[int]:
-    """Numbers of units from which elimination selects ``wanted``, ascending; ``overshoot`` times it, if that is given.
+def pool_sizes(wanted: int, mean_size: float = 1.0, candidate_factor: float | None = None) -> list[int]:
+    """Numbers of units from which elimination selects ``wanted``, ascending; a given factor times it.
 
     By rule it tries 400 less twice the number wanted and, where that is less, six fifths of it: 380 and 12 for 10
     features, 300 and 60 for 50. The pick comes from the larger pool, unless that from the smaller one has an objective
@@ -211,8 +211,8 @@ def pool_sizes(wanted: int, mean_size: float = 1.0, overshoot: float | None = No
     ``mean_size`` columns the larger pool has 400 columns or twice the number wanted, whichever is more, but no more
     than MOST_COLUMNS columns: more units made no better picks, and the work grows with the cube of the columns.
     """
-    if overshoot is not None:
-        return [math.ceil(overshoot * wanted)]
+    if candidate_factor is not None:
+        return [math.ceil(candidate_factor * wanted)]
     size = max(mean_size, 1.0)
     few = math.ceil(FEWER * wanted)
     enough = max(2 * wanted, int(POOL / size))

@@ -16,7 +16,7 @@ SPARSE_ENTRIES = 8  # the copy is dense: it may have this many times the stored 
 FIRST_GAP, NEXT_GAP = 1e-2, 1e-2  # gap of the first round, and of each further one as a share of the one before
 WORKING_SET_ROUNDS = 30
 RESTART_ABOVE = 1.0  # terms of missing columns, as a share of the objective at zero, from which the method begins anew
-FARTHER = (1e3, 1e6)  # of starts after one from which it did not arrive
+FARTHER = (1e3, 1e6)  # of starts after one from which it did not converge
 INNER_GAP = 1e-9  # from which Newton's method goes on
 FINAL_STEPS = 12  # of Newton's method
 

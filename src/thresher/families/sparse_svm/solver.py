@@ -84,7 +84,7 @@ class _PointSolve:
         return not self.interior_tried and (self.interior_at_once or late)
 
     def _by_interior(self, start):
-        """The point by the interior point method; None if it does not get there in time."""
+        """The point by the interior point method; None if it does not converge in time."""
         self.interior_tried = True
         point = interior.interior_point(self.svm, start, self.alpha, self.beta, self.tol, self.rules)
         self.steps += point.steps

@@ -121,8 +121,8 @@ class BagDistances:
     X is an array or a CSR matrix, whose columns are multiplied by ``factor``; ``candidates`` are the rows (sorted) that
     distances are measured to. They are row norms plus products, of rows that are centred if they are dense. The error
     is that of rounding: a few units in the last place of the largest row norm, so that similarities of width sigma are
-    accurate to about 1e-15 (norm / sigma)^2. Tiles have one width, whoever asks, so that the bits do not depend on
-    that. With ``keep`` all distances are kept if they fit half of CACHE, for designs of several widths.
+    accurate to about 1e-15 (norm / sigma)^2. Tiles have the same width for every caller, so that the bits do not
+    depend on it. With ``keep`` all distances are kept if they fit half of CACHE, for designs of several widths.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Products of columns: a design that nobody stores, and what new data needs of them."""
+"""Products of columns: a design that is computed on demand, and what new data needs of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -107,7 +107,7 @@ class ProductDesign(MadeDesign):
 
     def _made(self, pairs: np.ndarray, factors: np.ndarray) -> Block:
         """The products of ``pairs`` times ``factors``; those that are no terms are zero."""
-        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # any column is as good as another for the constant
+        first, second = np.maximum(pairs[:, 0], 0), pairs[:, 1]  # a placeholder for the constant: any column works
         inputs = distinct(np.concatenate([first, second[second >= 0]]))
         scaling = None if self.base.scaling is None else self.base.scaling.take(inputs)
         columns = raw_columns(self.base, inputs)
@@ -244,7 +244,7 @@ class ProductFeatures(MadeFeatures, kind="products"):
     def put_back(self, columns: Any, ids: np.ndarray) -> Any:
         """See FittedFeatures: there is no way back."""
         raise ValueError(
-            "inverse_transform is not possible: products do not tell the columns that they are made of; "
+            "inverse_transform is not possible: the columns cannot be recovered from their products; "
             "get_support(indices=True) gives these columns"
         )
 

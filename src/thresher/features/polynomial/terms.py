@@ -1,4 +1,4 @@
-"""Products of columns as features: their numbers, which of them there are, and what a pass over the columns tells.
+"""Products of columns as features: their numbers, which of them there are, and statistics of one pass over the columns.
 
 With the constant as input 0 and column i as input i + 1, the product of inputs a <= b has number b (b + 1) / 2 + a,
 however many columns there are. So linear terms have a = 0, and number 0, the constant, is no feature.

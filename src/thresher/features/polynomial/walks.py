@@ -41,7 +41,7 @@ RankedRows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # where each
 class Gate:
     """The vectors ``lines`` of V (k, n), which a reducer sums for its bar number ``place``, and the walk for them.
 
-    ``done`` are the columns that it has come past, ``alive`` how many may be in a pair that is kept; ``most`` is how
+    ``done`` are the columns that it has processed, ``alive`` how many may be in a pair that is kept; ``most`` is how
     many come next at most.
     """
 
@@ -66,7 +66,7 @@ class Gate:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Columns in the order of the walk, by rows; those from ``begin`` on by columns, too. Rows where V is 0 are out."""
+    """Columns in the order of the walk, by rows; those from ``begin`` on by columns, too; without rows where V is 0."""
 
     gate: Gate
     columns: np.ndarray  # numbers of the columns in the design

@@ -61,7 +61,7 @@ def _start(columns, solution: Solution, stays: np.ndarray) -> Start:
 
 
 class _ColumnsLeft:
-    """Some columns of a block that are left, copied together now and then: what the bundle method sees of them."""
+    """Columns of a block that are left, compacted from time to time, as the bundle method calls them."""
 
     def __init__(self, block: Block, kept: np.ndarray):
         self.block, self.kept = block, kept

@@ -14,7 +14,7 @@ from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.cuts import CutProblem
 
 DEFAULT_TOTAL = 1e6  # C times the number of samples
-OVERSHOOT = 1.2  # times the number of features wanted; from hundreds, with a large C, picks fit noise
+CANDIDATES_OF_MEASURES = 1.2  # times the number of features wanted; from hundreds, with a large C, picks fit noise
 
 LOSS_ROUNDING = 1e-12  # what a loss may be below 0 or above 1 by
 
@@ -39,7 +39,7 @@ class Measure(LossOrMeasure):
         Whether sample weights other than 0 and 1 have a meaning. False by default.
     judges : bool
         Whether cross-validation scores models by it, else by accuracy. True by default.
-    overshoot : float
+    candidate_factor : float
         With how many times as many candidates as features elimination starts. 1.2 by default.
 
     See Also
@@ -51,7 +51,7 @@ class Measure(LossOrMeasure):
     is_weighted: ClassVar[bool] = False
     judges: ClassVar[bool] = True
     selects_all: ClassVar[bool] = True
-    overshoot: ClassVar[float | None] = OVERSHOOT
+    candidate_factor: ClassVar[float | None] = CANDIDATES_OF_MEASURES
 
     def loss(self, y: np.ndarray, labels: np.ndarray) -> float:
         """Delta(y, labels): one less the measure, in [0, 1].

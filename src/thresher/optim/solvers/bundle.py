@@ -20,7 +20,7 @@ from thresher.optim.solvers.cut_program import CutTable, CutWeights, scaled_weig
 from thresher.optim.solvers.solution import Solution, Start, out_of_time
 
 FINEST_GAP = 1e-5  # of the objective: smaller gaps would take cuts without end
-COARSEST_GAP = 0.1  # of the objective: larger gaps say nothing of the weights, where the risk is small
+COARSEST_GAP = 0.1  # of the objective: larger gaps do not bound the weights, where the risk is small
 PROGRAM_GAP = 0.5  # of the gap: accuracy of the small program
 SHIFT_GAP = 0.05  # of the gap: accuracy of the best shift
 TRIAL_SHARES = 0.2, 0.04  # where a step that does not decrease the objective is looked at
@@ -127,11 +127,11 @@ class BundleSearch:
         return OBJECTIVE_ROUNDING * float(self.problem.totals.sum())
 
     def has_converged(self, tol):
-        """Whether the gap is as small as it is to be."""
+        """Whether the gap is at most the tolerance."""
         return self.gap <= self.aim(tol) or (self.iterations > 0 and self.gap <= self.rounding)
 
     def is_settled(self, tol):
-        """Whether the gap is as small as it is to be, or cannot be made smaller."""
+        """Whether the gap is at most the tolerance, or cannot be reduced."""
         most = MOST_IDLE + 5 * min(self.columns.shape)
         return self.has_converged(tol) or self.barren >= MOST_BARREN or self.iterations - self.smaller[0] >= most
 
@@ -232,7 +232,7 @@ class BundleSearch:
 
         Where no model is better than none, a small share of that one: its objective is that of no model up to
         FINEST_GAP, and it orders samples and features, which zero weights do not. The bounds of the first iterations
-        say little: at the deadline it is a share of the model of the start.
+        are inaccurate: at the deadline it is a share of the model of the start.
         """
         best, trial, nothing = self.best, self.leading, self.problem.without_features
         if trial is None or not trial.w.any():

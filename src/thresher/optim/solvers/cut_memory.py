@@ -107,8 +107,8 @@ class Bundle:
     def fewer_columns(self, columns: np.ndarray) -> "Bundle":
         """On some of the columns: GG' loses one rank with each that leaves.
 
-        It is summed up anew when half of it is gone, since digits are lost with it. Columns that were taken after the
-        last solve have no products yet: then all are computed anew.
+        It is recomputed when half of the columns have left, since subtracting them loses digits. Columns that were
+        taken after the last solve have no products yet: then all are computed anew.
         """
         if columns.size and columns.max() >= self.G.shape[1]:
             return replace(self, G=self.G[:, :0], largest=self.largest[:0], Q=None)

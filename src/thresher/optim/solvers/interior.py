@@ -166,7 +166,7 @@ class _SaddlePoint(InteriorPoint):
         return {"v": v, "alpha": v * y, "scores": scores, "d": move, "up": -move, "tau": tau, "b": b}
 
     def _solved(self, right, sum_d):
-        """(v, tau, b) that solve  M v - edge tau + b = right,  edge'v - tau sum 1/q = sum_d,  sum of v: as it must."""
+        """(v, tau, b) that solve  M v - edge tau + b = right,  edge'v - tau sum 1/q = sum_d;  sum v = 0 if shifted."""
         plain = self.system.times(right)
         along, ones = self.borders.T
         corner = np.array([[self.edge @ along - (1.0 / self.q).sum(), -self.edge @ ones], [along.sum(), -ones.sum()]])

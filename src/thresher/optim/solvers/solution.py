@@ -106,7 +106,7 @@ def better(first: Solution, second: Solution) -> Solution:
 
 
 class DeadlinePassed(Exception):
-    """Work that is of no use unless it is finished was given up at its deadline."""
+    """Raised when the deadline passes during a computation that has no useful partial result."""
 
 
 def in_time(items: Iterable[int], deadline: float | None) -> Iterator[int]:
