@@ -51,8 +51,8 @@ class Features:
     labels : ndarray of shape (n_units,), default=None
         Labels of all units; None: units are columns of the design, which have a number.
     weights : ndarray of shape (n_samples,), default=None
-        Weights of the samples, over which the standard deviations of features are measured; None: these are unknown, and
-        so is the importance of features.
+        Weights of the samples, over which the standard deviations of features are measured; None: these are unknown,
+        and so is the importance of features.
     """
 
     design: Design
