@@ -14,8 +14,8 @@ from thresher import errors, results
 
 N_JOBS = """
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
 """
 
 

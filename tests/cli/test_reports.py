@@ -66,7 +66,7 @@ def test_features_are_ranked_by_importance_everywhere(folder, selected):
 def test_models_without_importance_say_what_they_are_ranked_by(folder):
     """Files of earlier versions, and streams."""
     shown = thresh("inspect", HERE / "v2_two.json").stdout
-    assert "ranked by |weight|, which depends on the units of a column: the file, of an earlier version" in shown
+    assert "ranked by |weight|, which depends on the units of a column: the standard deviations of the" in shown
     report = as_json("inspect", HERE / "v2_two.json")
     weights = [abs(each["weight"]) for each in report["features"]]
     assert weights == sorted(weights, reverse=True)

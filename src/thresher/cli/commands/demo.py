@@ -214,7 +214,7 @@ def bags():
     telling = np.flatnonzero(y) * 10 + rng.integers(0, 10, y.sum())
     X[telling] = 0.5 * X[telling] + np.where(np.arange(20) < 10, 1.5, 0.0)
     train, new = of_row < 200, of_row >= 200
-    say("\n7. Bags: labels of 200 bags of 10 rows; one row of each positive bag determines its label\n")
+    say("\n7. Bags: labels of 200 bags of 10 rows; one row decides in each positive bag\n")
     clf = MILESClassifier(5)
     begun = time.perf_counter()
     clf.fit(X[train], y[of_row[train]], bags=of_row[train])

@@ -98,8 +98,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         Time limit in seconds, after which the best point judged so far is used. An SVM that takes longer is abandoned:
         its thread ends when it is done.
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1: a progress line on standard error, 2: one line for each fold and each point that is judged. A callable is
         called after each point with a ``Turn``, whose ``taken`` counts points, and the number of all points.

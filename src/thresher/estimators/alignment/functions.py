@@ -60,8 +60,8 @@ def alignments(
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights; integers count as repeated samples.
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
 
     Returns
     -------

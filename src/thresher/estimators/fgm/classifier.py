@@ -121,8 +121,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
     warm_start : bool, default=False
         Start from the features and weights of the last fit.
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1: a progress line on standard error, 2: one line per turn. A callable is called after each turn with the
         ``Turn`` and the number of features to gather, or None.

@@ -91,8 +91,8 @@ class MILESClassifier(FGMBase):
     warm_start : bool, default=False
         Start from the instances and weights of the last fit, as far as equal rows are in X.
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1: a progress line on standard error, 2: one line per turn. A callable is called after each turn with the
         ``Turn`` and the number of instances to gather, or None.
@@ -247,7 +247,8 @@ class MILESClassifier(FGMBase):
         ndarray of shape (n_bags,)
             The predicted classes, in the order of ``np.unique(bags)``.
         """
-        return self._labels.predict(self.decision_function(X, bags))
+        scores = self.decision_function(X, bags)
+        return self._labels.predict(scores)
 
     @available_if(has_probabilities)
     @of_rows_in_bags

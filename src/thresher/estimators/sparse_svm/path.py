@@ -135,8 +135,8 @@ class SparseSVCPath(ElasticSVC):
     max_time : float, default=None
         Time limit in seconds, after which the fit ends with the points solved so far.
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1: a progress line on standard error, 2: one line for each beta. A callable is called after each point with a
         ``Turn``, whose ``taken`` counts points, and the number of all points, those of the folds included.

@@ -148,8 +148,8 @@ class SparseSVC(ElasticSVC):
     max_time : float, default=None
         Seconds after which the fit stops with the model it has, and a warning. None: no limit.
     n_jobs : int, default=None
-        Number of threads. None: as many as are worthwhile, at most all cores available to the process; -1: all of
-        these, -2: all but one. The result does not depend on it.
+        Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
+        process; -1: all of these, -2: all but one. The result does not depend on it.
     verbose : int or callable, default=0
         1 updates a line of progress on standard error, 2 writes one for each step, 0 nothing. A callable is called
         instead after each step, with a Turn (``taken`` is the number of steps) and None.
