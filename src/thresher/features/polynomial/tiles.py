@@ -49,11 +49,19 @@ class Rough(NamedTuple):
         return ((peaks + self.tiny) * unit + self.off * roots)[:, None]
 
     def scores(self) -> tuple[np.ndarray, np.ndarray]:
-        """(scores (k, pairs) nearly, what they may be off by)."""
-        unit = self.unit[:, None, None] * np.multiply.outer(*self.lengths)
-        roots = self.roots[0][:, :, None] * self.roots[1][:, None, :]
-        scores, off = np.array(self.sums) * unit, self.off * roots + self.tiny * unit
+        """(scores (k, pairs) nearly, what they may be off by), with few arrays of that size besides."""
+        size = np.multiply.outer(*self.lengths)
+        scores = np.empty((len(self.sums), *size.shape))
+        off = np.empty_like(scores)
+        for r, part in enumerate(self.sums):
+            unit = self.unit[r] * size
+            np.multiply(part, unit, out=scores[r])
+            np.multiply.outer(self.roots[0][r], self.roots[1][r], out=off[r])
+            off[r] *= self.off
+            unit *= self.tiny
+            off[r] += unit
         return scores.reshape(len(scores), -1), off.reshape(len(off), -1)
+
 
 
 class Gram:
