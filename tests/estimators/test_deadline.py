@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import numpy as np
@@ -17,51 +16,14 @@ from thresher import AlignmentPathClassifier, KernelPath, load, save
 from thresher.data.scan.pieces import OutOfTime
 from thresher.estimators.alignment import cross_validation
 from thresher.estimators.alignment import svm as svm_module
-from thresher.estimators.alignment.cross_validation import Clock, run_tasks
+from thresher.estimators.alignment.cross_validation import Clock
+from thresher.optim.solvers.kernel_svm import KernelSvmSolution
+from thresher.optim.solvers.solution import out_of_time
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((120, 10))
 y = X[:, 4] ** 2 + X[:, 7] ** 2 > 1.5
 QUICK = {"path": KernelPath(step=0.1), "cv": 3}
-
-
-def never():
-    return False
-
-
-def test_results_are_in_order_and_on_few_threads():
-    names = set()
-
-    def task(k):
-        names.add(threading.current_thread())
-        time.sleep(0.001)
-        return k * k
-
-    assert run_tasks([lambda k=k: task(k) for k in range(20)], 3, never) == [k * k for k in range(20)]
-    assert len(names) <= 3
-    assert run_tasks([], 2, never) == []
-
-
-def test_errors_of_tasks_are_raised_and_nothing_further_is_begun():
-    begun = []
-
-    def task(k):
-        begun.append(k)
-        if k == 2:
-            raise ZeroDivisionError("two")
-        return k
-
-    with pytest.raises(ZeroDivisionError, match="two"):
-        run_tasks([lambda k=k: task(k) for k in range(9)], 1, never)
-    assert begun == [0, 1, 2]
-
-
-def test_what_takes_too_long_is_left_behind():
-    begun, release = time.perf_counter(), threading.Event()
-    with pytest.raises(OutOfTime):
-        run_tasks([lambda: release.wait(20)], 1, lambda: time.perf_counter() > begun + 0.2)
-    assert time.perf_counter() - begun < 1.0
-    release.set()
 
 
 def test_time_is_reserved_for_the_last_step():
@@ -79,21 +41,18 @@ def test_time_is_reserved_for_the_last_step():
     assert 0.3 < time.perf_counter() - begun < 1.0
 
 
-def slow(original, seconds):
-    """The function, which takes so long first."""
-
-    def function(*args):
-        time.sleep(seconds)
-        return original(*args)
-
-    return function
+def slow(K, y, cost, tol, deadline):
+    """An SVM that is not solved before its deadline."""
+    while not out_of_time(deadline):
+        time.sleep(0.01)
+    return KernelSvmSolution(np.zeros(y.size), 0.0, np.inf, True)
 
 
 def test_a_slow_svm_does_not_hold_up_max_time(monkeypatch):
     """No point is judged, and the SVM is not trained: the path is there, and at() trains."""
-    AlignmentPathClassifier(**QUICK).fit(X, y)  # loops are compiled, and scikit-learn is loaded
+    AlignmentPathClassifier(**QUICK).fit(X, y)  # loops are compiled
     with monkeypatch.context() as context:
-        context.setattr(svm_module, "solve_kernel_svms", slow(svm_module.solve_kernel_svms, 4.0))
+        context.setattr(svm_module, "solve_kernel_svm", slow)
         begun = time.perf_counter()
         with pytest.warns(ConvergenceWarning, match="max_time reached.*no time to train the SVM: at"):
             clf = AlignmentPathClassifier(**QUICK, max_time=1.0).fit(X, y)
@@ -109,7 +68,7 @@ def test_a_slow_svm_does_not_hold_up_max_time(monkeypatch):
 
 def test_a_model_without_its_svm_can_be_saved(monkeypatch, tmp_path):
     with monkeypatch.context() as context:
-        context.setattr(svm_module, "solve_kernel_svms", slow(svm_module.solve_kernel_svms, 4.0))
+        context.setattr(svm_module, "solve_kernel_svm", slow)
         with pytest.warns(ConvergenceWarning, match="no time to train"):
             clf = AlignmentPathClassifier(**QUICK, max_time=1.0).fit(X, y)
     save(clf, tmp_path / "stopped.json")
@@ -134,7 +93,7 @@ def test_a_slow_scan_does_not_hold_up_max_time(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of Windows")
 def test_ctrl_c_inside_of_a_slow_svm(tmp_path):
-    """libsvm on 6000 noisy samples takes many seconds; a second after Ctrl-C the estimator has its path."""
+    """An SVM of 6000 noisy samples takes many seconds; a second after Ctrl-C the estimator has its path."""
     code = textwrap.dedent("""
         import sys, time, numpy as np
         from thresher import AlignmentPathClassifier, KernelPath

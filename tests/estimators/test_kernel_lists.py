@@ -80,7 +80,7 @@ def test_predictions_are_those_of_an_SVC_on_the_written_out_kernel(number, monke
     parts = [eta * written(UNITS[k], X, NEW, np.ones(90))
              for k, eta in zip(clf.selection_.features, clf.selection_.weights, strict=True)]  # fmt: skip
     K = sum(parts) * 90 / clf.selection_.weights.sum()
-    svc = SVC(kernel="precomputed", C=10.0, tol=1e-4).fit(K[:90, :90], y)
+    svc = SVC(kernel="precomputed", C=10.0, tol=1e-9).fit(K[:90, :90], y)
     for form in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(clf.decision_function(form(NEW)), svc.decision_function(K[90:, :90]), atol=1e-5)
 

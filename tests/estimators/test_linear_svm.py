@@ -38,7 +38,9 @@ def test_predictions_are_those_of_a_LinearSVC_on_the_written_out_columns(name):
     w = rng.integers(0, 3, 150).astype(float)
     clf = AlignmentPathClassifier(name, **QUICK, C=[0.1, 1.0]).fit(X, y, sample_weight=w)
     columns, rows = written_out(clf, name, w), np.flatnonzero(w)
-    peer = LinearSVC(C=clf.C_, dual=False, tol=1e-8).fit(columns[rows], y[rows], sample_weight=w[rows])
+    peer = LinearSVC(C=clf.C_, dual=False, tol=1e-8, intercept_scaling=1e3).fit(
+        columns[rows], y[rows], sample_weight=w[rows]
+    )
     expected = peer.decision_function(columns[150:-1])
     for form in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(clf.decision_function(form(NEW)), expected, atol=2e-3 * np.abs(expected).max())

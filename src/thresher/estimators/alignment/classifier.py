@@ -24,7 +24,6 @@ from thresher.estimators.alignment.cross_validation import (
     choose_point,
     held_out_rows,
     results_of,
-    run_tasks,
     stop_reason,
     warn_of_outcome,
 )
@@ -264,10 +263,9 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         if training is None:
             return
         given_up = clock.end_of_last_step()
-        fit = functools.partial(fit_svm, training, self.path_.point(index), self.C_, str(self.svm), given_up)
         with trace.step("solve"):
             try:
-                self.svm_ = run_tasks([fit], 1, given_up)[0]
+                self.svm_ = fit_svm(training, self.path_.point(index), self.C_, str(self.svm), given_up)
             except OutOfTime:
                 clock.late = True
             except KeyboardInterrupt:

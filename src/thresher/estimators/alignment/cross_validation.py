@@ -1,11 +1,8 @@
 """Cross-validation along paths of kernel weights: the data of a fit, scores of points, and which point is the best."""
 
-import collections
-import functools
-import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,7 +19,6 @@ from thresher.families.alignment.path import follow
 from thresher.features.kernels.sources import Alignments, KernelSource
 from thresher.results import AlignmentPath, Selection, StopReason, Trace
 
-LOOK = 0.1  # seconds between two looks at the clock
 GRACE = 0.7  # seconds that the last step has when the time is over
 LARGER = 2.0  # times that an SVM on all samples takes longer than on those outside of a fold, at most
 MOST_SAMPLES = 20_000  # a kernel matrix of 3.2 GB
@@ -51,44 +47,6 @@ class Clock:
         least = time.perf_counter() + GRACE
         end = least if self.interrupted else max(self.deadline, least)
         return lambda: time.perf_counter() >= end
-
-
-def run_tasks(tasks: Sequence[Callable[[], Any]], count: int, ended: Callable[[], bool]) -> list[Any]:
-    """Results of all tasks, run on at most ``count`` threads; OutOfTime as soon as ``ended()``, whatever they do.
-
-    libsvm and LIBLINEAR cannot be stopped, but they release the interpreter. After ``ended()``, or after Ctrl-C in this
-    thread, no further task is begun, and those that are running are left behind: their threads end with the task, or
-    with the process, and their results are dropped.
-    """
-    results: list[Any] = [None] * len(tasks)
-    errors: list[BaseException] = []
-    left = collections.deque(range(len(tasks)))
-
-    def work() -> None:
-        while not errors:
-            try:
-                index = left.popleft()
-            except IndexError:
-                return
-            try:
-                results[index] = tasks[index]()
-            except BaseException as error:
-                errors.append(error)
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(count, len(tasks)))]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(LOOK)
-                if thread.is_alive() and ended():
-                    raise OutOfTime(0.0)
-    finally:
-        left.clear()
-    if errors:
-        raise errors[0]
-    return results
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,8 +201,8 @@ class CrossValidation:
                 if clock.ended():
                     break
                 with trace.step("solve"):
-                    tasks = [functools.partial(self._score, of_fold, which, index) for of_fold in svms]
-                    of_folds = run_tasks(tasks, workers.parallelism, clock.ended)
+                    tasks = [(of_fold, which, index) for of_fold in svms]
+                    of_folds = workers.map(self._score, tasks, entries=np.inf)
                 clock.reserve(LARGER * max(seconds for _, seconds in of_folds) / len(self.options.Cs))
                 scores[:, which, :, index] = [of_fold for of_fold, _ in of_folds]
                 path, best = self.paths[which], float(scores[:, which, :, index].mean(axis=0).max())
@@ -267,8 +225,7 @@ class CrossValidation:
             alignments = data.alignments(trace, clock.deadline)
             paths = [data.path(self.options.path, lambda2, alignments) for lambda2 in self.options.lambda2s]
             training = data.training_set(paths, alignments, first)
-            prepare = functools.partial(FoldSVMs, paths, training, test, self.options.svm, clock.ended)
-            svms += run_tasks([prepare], 1, clock.ended)
+            svms.append(FoldSVMs(paths, training, test, self.options.svm, clock.ended))
             progress.fold(len(svms), len(self.folds))
         return svms
 

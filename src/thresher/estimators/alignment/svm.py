@@ -1,20 +1,33 @@
 """SVMs on a learnt kernel: the sum of the kernels of selected features, as one matrix or as explicit columns."""
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from thresher.data.input.validation import stored_block
+from thresher.data.scan.pieces import OutOfTime
 from thresher.features.kernels.columns import FittedKernels, SortedColumns, take_ranges
 from thresher.features.kernels.explicit import AnchoredColumns, ExplicitColumns, additive_scores
+from thresher.optim.penalties.norms import KSupport
+from thresher.optim.problems.losses import SquaredHinge
+from thresher.optim.problems.margins import MarginProblem
+from thresher.optim.solvers import newton
+from thresher.optim.solvers.kernel_svm import solve_kernel_svm
 from thresher.results import AlignmentPath, AlignmentPoint
 from thresher.targets.classes import signs_of
 
-SVM_TOLERANCE = 1e-4
+SVM_TOLERANCE = 1e-6  # largest violation of the optimality conditions of kernel SVMs
+LINEAR_TOLERANCE = 1e-6  # duality gap of linear ones, as a share of the objective at zero
 
+Ended = Callable[[], bool]  # whether to stop now
 Coefficients = tuple[np.ndarray, np.ndarray]  # of A, a kernel matrix or explicit columns, in A @ weights + intercept
+
+
+def never() -> bool:
+    """No."""
+    return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +105,9 @@ def one_column_flat(decisions: np.ndarray) -> np.ndarray:
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
 
-def solve_kernel_svms(gram: np.ndarray, training: TrainingSet, rows: np.ndarray, C: float) -> Coefficients:
+def solve_kernel_svms(
+    gram: np.ndarray, training: TrainingSet, rows: np.ndarray, C: float, ended: Ended = never
+) -> Coefficients:
     """SVMs on some rows; ``gram`` is the learnt kernel of all rows, which need not be centred."""
     targets = training.targets[rows]
     w = training.weights[rows]
@@ -103,34 +118,33 @@ def solve_kernel_svms(gram: np.ndarray, training: TrainingSet, rows: np.ndarray,
     K += w @ mean / w.sum()
     dual = np.zeros((len(gram), targets.shape[1]))
     intercept = np.zeros(targets.shape[1])
-    SVC = importlib.import_module("sklearn.svm").SVC  # on demand: it takes a tenth of a second to load
     for output, y in enumerate(targets.T):
-        svc = SVC(kernel="precomputed", C=C, tol=SVM_TOLERANCE)
-        svc.fit(K, (y > 0).astype(int), sample_weight=w)
-        alpha = np.zeros(rows.size)
-        alpha[svc.support_] = svc.dual_coef_[0]
-        alpha[svc.support_] -= alpha.sum() / max(1, svc.support_.size)  # zero but for rounding
-        dual[rows, output] = alpha
-        intercept[output] = svc.intercept_[0] - alpha @ mean
+        svm = solve_kernel_svm(K, y, C * w, SVM_TOLERANCE, ended)
+        if svm.ended:
+            raise OutOfTime(output / targets.shape[1])
+        dual[rows, output] = svm.dual
+        intercept[output] = svm.intercept - svm.dual @ mean
     return dual, intercept
 
 
-def solve_linear_svms(columns: Any, training: TrainingSet, rows: np.ndarray, C: float) -> Coefficients:
-    """Linear SVMs on some rows of explicit columns."""
-    LinearSVC = importlib.import_module("sklearn.svm").LinearSVC  # on demand, as in ``solve_kernel_svms``
-    A, targets = columns[rows], training.targets[rows]
+def solve_linear_svms(
+    columns: Any, training: TrainingSet, rows: np.ndarray, C: float, ended: Ended = never
+) -> Coefficients:
+    """Linear SVMs with squared hinge loss on some rows of explicit columns."""
+    block, targets = stored_block(columns[rows]), training.targets[rows]
     coef = np.zeros((columns.shape[1], targets.shape[1]))
     intercept = np.zeros(targets.shape[1])
     for output, y in enumerate(targets.T):
-        svc = LinearSVC(C=C, tol=SVM_TOLERANCE, dual=False)
-        svc.fit(A, (y > 0).astype(int), sample_weight=training.weights[rows])
-        coef[:, output], intercept[output] = svc.coef_[0], svc.intercept_[0]
+        problem = MarginProblem(y, 2.0 * C * training.weights[rows], SquaredHinge())
+        tol = LINEAR_TOLERANCE * problem.at_zero()
+        svm = newton.solve(block, problem, KSupport(columns.shape[1]), tol=tol, deadline=ended)
+        if svm.gap > tol and ended():
+            raise OutOfTime(output / targets.shape[1])
+        coef[:, output], intercept[output] = svm.w, svm.b
     return coef, intercept
 
 
-def fit_svm(
-    training: TrainingSet, point: AlignmentPoint, C: float, svm: str, ended: Callable[[], bool] = lambda: False
-) -> KernelSVM:
+def fit_svm(training: TrainingSet, point: AlignmentPoint, C: float, svm: str, ended: Ended = never) -> KernelSVM:
     """The SVM of a point, trained on the rows with weight; it keeps support rows or anchors alone."""
     part = training.take(point.features)
     shares = part.shares(point)
@@ -141,11 +155,11 @@ def fit_svm(
         return KernelSVM(part.kernels, shares, part.columns.take_rows(rows[:0]), no_dual, intercept)
     if svm == "linear":
         explicit = AnchoredColumns(part.columns, part.kernels, ended)
-        coef, intercept = solve_linear_svms(explicit.for_svm(shares), part, rows, C)
+        coef, intercept = solve_linear_svms(explicit.for_svm(shares), part, rows, C, ended)
         anchors, dual = explicit.expansion(coef, shares)
         return KernelSVM(part.kernels, shares, anchors, dual, intercept)
     gram = ExplicitColumns(part.columns, part.kernels, ended).for_svm(shares)
-    dual, intercept = solve_kernel_svms(gram, part, rows, C)
+    dual, intercept = solve_kernel_svms(gram, part, rows, C, ended)
     support = np.flatnonzero(dual.any(axis=1))
     return KernelSVM(part.kernels, shares, part.columns.take_rows(support), dual[support], intercept)
 
@@ -155,11 +169,12 @@ class FoldSVMs:
 
     def __init__(
         self, paths: list[AlignmentPath], training: TrainingSet, test: np.ndarray, svm: str | None = "kernel",
-        ended: Callable[[], bool] = lambda: False,
+        ended: Ended = never,
     ):  # fmt: skip
         self.paths = paths
         self.training = training
         self.test = test
+        self.ended = ended
         self.train = np.flatnonzero(training.weights > 0.0)
         explicit: Any = AnchoredColumns if svm == "linear" else ExplicitColumns
         self.columns = explicit(training.columns, training.kernels, ended)
@@ -172,7 +187,7 @@ class FoldSVMs:
         if point.features.size:
             A = self.columns.for_svm(training.shares(point))
             for place, C in enumerate(Cs):
-                coefficients, intercept = self._solve(A, training, self.train, C)
+                coefficients, intercept = self._solve(A, training, self.train, C, self.ended)
                 decisions[place, self.test] = A[self.test] @ coefficients + intercept
         else:
             decisions[:, self.test] = training.constant_decision(self.train)

@@ -27,6 +27,8 @@ DENSE_SHARE = 0.1  # of non-zero entries from which explicit columns are multipl
 PREDICTION_VALUES = 1 << 22  # values of a kernel of several columns that predictions hold
 EXPLICIT_ENTRIES = 1 << 28  # of all explicit columns that are not zero: 4 GiB
 MOST_ANCHORS = 512  # explicit columns of one kernel for linear SVMs
+PART_WORK = 5e10  # multiplications between two looks at the clock: about two seconds
+SPARSE_COST = 50.0  # times that a multiplication of sparse columns takes longer
 MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose columns are as many, is written down
 
 ColumnEntries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
@@ -40,12 +42,11 @@ class KernelColumns(ABC):
     """
 
     def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
-        self.columns, self.kernels = columns, kernels
+        self.columns, self.kernels, self.ended = columns, kernels, ended
         parts: list[ColumnEntries] = []
         counts, n_entries, n_rows = [], 0, columns.n_rows
         for k in range(len(kernels)):
-            if ended():
-                raise OutOfTime(k / len(kernels))
+            self._check_time()
             made = self._made(k)
             parts += made
             counts.append(len(made))
@@ -62,6 +63,10 @@ class KernelColumns(ABC):
         self.owner = np.repeat(np.arange(len(kernels)), np.array(counts, dtype=np.int64))
         self.phi: Any = phi.toarray(order="F") if self.dense else phi
 
+    def _check_time(self) -> None:
+        if self.ended():
+            raise OutOfTime(0.0)
+
     @abstractmethod
     def _made(self, k: int) -> list[ColumnEntries]:
         """The explicit columns of kernel ``k``."""
@@ -70,10 +75,9 @@ class KernelColumns(ABC):
         """Which columns are those of kernels with a share."""
         return np.flatnonzero(shares[self.owner] > 0.0)
 
-    def scaled(self, shares: np.ndarray) -> Any:
-        """The columns that are ``used``, times the root of the share."""
-        used = self.used(shares)
-        return self.phi[:, used] * np.sqrt(shares[self.owner[used]])[None]
+    def scaled(self, places: np.ndarray, shares: np.ndarray) -> Any:
+        """The columns ``places``, times the root of the share of their kernel."""
+        return self.phi[:, places] * np.sqrt(shares[self.owner[places]])[None]
 
 
 class ExplicitColumns(KernelColumns):
@@ -91,15 +95,35 @@ class ExplicitColumns(KernelColumns):
         return []
 
     def for_svm(self, shares: np.ndarray) -> np.ndarray:
-        """The sum of the kernels times ``shares``, (n, n), not centred; kernels without a share are not read."""
-        A = self.scaled(shares)
-        gram = A @ A.T if self.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
+        """The sum of the kernels times ``shares``, (n, n), not centred; kernels without a share are not read.
+
+        It is computed in parts of about PART_WORK multiplications; OutOfTime as soon as ``ended()``.
+        """
+        gram = np.zeros((self.columns.n_rows,) * 2)
+        used = self.used(shares)
+        for places in np.split(used, _part_ends(self._multiplications()[used])):
+            self._check_time()
+            A = self.scaled(places, shares)
+            gram += A @ A.T if self.dense else (sparse.csr_array(A) @ sparse.csr_array(A.T)).toarray()
         for k in np.setdiff1d(np.flatnonzero(shares > 0.0), self.owner).tolist():
+            self._check_time()
             x = self.columns.array(self.kernels.columns(k))
             if x.any():  # else the kernel is zero, too
                 x = x[:, 0] if x.shape[1] == 1 else x
                 gram += shares[k] * self.kernels.kernel(k).anchored(x, x)
         return gram
+
+    def _multiplications(self) -> np.ndarray:
+        """Those of the products of each column with itself."""
+        if self.dense:
+            return np.full(self.owner.size, float(self.columns.n_rows) ** 2)
+        return SPARSE_COST * np.diff(self.phi.indptr).astype(np.float64) ** 2
+
+
+def _part_ends(work: np.ndarray) -> np.ndarray:
+    """Where to cut columns with so much ``work`` into parts of about PART_WORK."""
+    part = np.cumsum(work) // PART_WORK
+    return np.flatnonzero(part[1:] != part[:-1]) + 1
 
 
 def _explicit_values(kernel: ColumnKernel, x: np.ndarray) -> list[np.ndarray]:
@@ -230,15 +254,9 @@ class AnchoredColumns(KernelColumns):
         return [(rows, column) for column in values[:, group.ravel()]]
 
     def for_svm(self, shares: np.ndarray) -> Any:
-        """Columns whose products are the sum of the kernels times ``shares``.
-
-        Sparse ones are in CSR with 32-bit indices, which LIBLINEAR asks for.
-        """
-        columns = self.scaled(shares)
-        if not self.dense:
-            columns = sparse.csr_array(columns)
-            columns.indices, columns.indptr = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
-        return columns
+        """Columns whose products are the sum of the kernels times ``shares``."""
+        columns = self.scaled(self.used(shares), shares)
+        return columns if self.dense else sparse.csr_array(columns)
 
     def expansion(self, coef: np.ndarray, shares: np.ndarray) -> tuple[SortedColumns, np.ndarray]:
         """(anchors as rows, dual): the linear function ``coef`` of ``for_svm`` as a sum of kernels with anchors.

@@ -63,7 +63,6 @@ class Rough(NamedTuple):
         return scores.reshape(len(scores), -1), off.reshape(len(off), -1)
 
 
-
 class Gram:
     """What the tiles of one scan share: the order of the columns, and roots of sum |v| z^2 (k, columns)."""
 

@@ -19,7 +19,7 @@ from thresher.optim.penalties.norms import KSupport, Piecewise
 from thresher.optim.problems.margins import Problem, feasible
 from thresher.optim.solvers.barrier import InteriorPoint, SmallerSide
 from thresher.optim.solvers.dual_active_set import dual_solution
-from thresher.optim.solvers.solution import Solution, Start, better, evaluated, out_of_time
+from thresher.optim.solvers.solution import Deadline, Solution, Start, better, evaluated, out_of_time
 
 INTERIOR_SAMPLES, INTERIOR_ENTRIES = 3000, 1 << 22
 INTERIOR_STEPS = 60
@@ -45,7 +45,7 @@ def solve(
     start: Start | Solution,
     *,
     tol: float,
-    deadline: float | None = None,
+    deadline: Deadline = None,
 ) -> Solution:
     """Minimise until objective - bound <= tol; the gap of the Solution is what was reached.
 

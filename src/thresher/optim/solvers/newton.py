@@ -16,7 +16,7 @@ from thresher.data.blocks.base import Block
 from thresher.optim.penalties.norms import PenaltyPiece, Piecewise
 from thresher.optim.problems.margins import Evaluation
 from thresher.optim.solvers import interior
-from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
+from thresher.optim.solvers.solution import Deadline, Solution, Start, evaluated, out_of_time
 
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
 DIRECT_WORK = 2e7  # multiplications up to which a Newton step always uses a factorisation, not conjugate gradients
@@ -57,7 +57,7 @@ def solve(
     *,
     tol: float,
     max_iter: int = 200,
-    deadline: float | None = None,
+    deadline: Deadline = None,
 ) -> Solution:
     """Minimise until objective - bound <= tol; the gap of the Solution is what was reached.
 

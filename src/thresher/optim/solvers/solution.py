@@ -1,7 +1,7 @@
 """The start and the solution of every solver of a problem on the taken columns."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -10,6 +10,9 @@ import numpy as np
 from thresher.data.blocks.base import Block
 from thresher.optim.penalties.norms import Penalty
 from thresher.optim.problems.margins import DualPoint, Problem
+
+# A time of ``time.perf_counter``, or what says whether to stop; None: never.
+Deadline = float | Callable[[], bool] | None
 
 
 @runtime_checkable
@@ -94,8 +97,10 @@ def evaluated(
     return Solution(w, z, b, dual, scores, loss, penalty.value(w) + loss, bound)
 
 
-def out_of_time(deadline: float | None) -> bool:
-    """Whether the clock has passed ``deadline`` (None: never)."""
+def out_of_time(deadline: Deadline) -> bool:
+    """Whether the deadline has passed."""
+    if callable(deadline):
+        return deadline()
     return deadline is not None and time.perf_counter() >= deadline
 
 
@@ -109,7 +114,7 @@ class DeadlinePassed(Exception):
     """Raised when the deadline passes during a computation that has no useful partial result."""
 
 
-def in_time(items: Iterable[int], deadline: float | None) -> Iterator[int]:
+def in_time(items: Iterable[int], deadline: Deadline) -> Iterator[int]:
     """The items, as long as the deadline has not passed; then DeadlinePassed is raised."""
     for item in items:
         if out_of_time(deadline):

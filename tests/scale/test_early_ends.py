@@ -1,0 +1,72 @@
+"""Fits of paths that end early leave no thread behind: the process exits at once, with its exit code, in silence."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+ENDS = 10  # of each test, at moments of its own
+TESTS = range(10)
+LONGEST_EXIT = 5.0  # seconds, on a busy machine; what hung took minutes
+SCRIPT = """
+import sys, warnings
+import numpy as np
+from thresher import AlignmentPathClassifier
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.standard_normal((1500, 400)).astype(np.float32)
+y = X[:, 0] ** 2 + X[:, 1] ** 2 + rng.standard_normal(1500) > 2.0
+clf = AlignmentPathClassifier(cv=3, svm=sys.argv[2], max_time=float(sys.argv[1])).fit(X, y)
+print("fitted", flush=True)
+"""
+
+
+def exit_after(process, line):
+    """(exit code, seconds from ``line`` on standard output until the process is gone, standard error)."""
+    for text in process.stdout:
+        if text.startswith(line):
+            break
+    begun = time.perf_counter()
+    err = process.communicate(timeout=120)[1]
+    return process.returncode, time.perf_counter() - begun, err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", TESTS)
+def test_scripts_that_end_after_max_time(seed):
+    for seconds in np.random.default_rng(seed).uniform(0.3, 4.0, ENDS):
+        arguments = [sys.executable, "-c", SCRIPT, f"{seconds:.3f}", ("kernel", "linear")[seed % 2]]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            code, took, err = exit_after(process, "fitted")
+        assert (code, err) == (0, ""), seconds
+        assert took < LONGEST_EXIT, seconds
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals of Windows")
+@pytest.mark.parametrize("seed", TESTS)
+def test_commands_that_are_terminated(seed, tmp_path):
+    """SIGTERM or Ctrl-C while points are judged, or before: the model or one line that says there is no model."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((1500, 400)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", X=X, y=X[:, 0] ** 2 + X[:, 1] ** 2 > 2.0)
+    words = [sys.executable, "-m", "thresher", "path", "data.npz", "--cv", "3", "--quiet", "--out", "model.json"]
+    for wait in rng.uniform(2.5, 8.0, ENDS):
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        ) as process:
+            time.sleep(wait)
+            process.send_signal((signal.SIGTERM, signal.SIGINT)[seed % 2])
+            begun = time.perf_counter()
+            err = process.communicate(timeout=120)[1]
+        assert process.returncode == 130, (wait, err)
+        assert err.count("\n") <= 2, err
+        assert "Traceback" not in err, err
+        assert (tmp_path / "model.json").exists() or "interrupted" in err, err
+        for file in tmp_path.glob("model*"):
+            file.unlink()
+        assert time.perf_counter() - begun < LONGEST_EXIT, wait
