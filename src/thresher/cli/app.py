@@ -68,6 +68,7 @@ FeatureCount = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
 Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_non_negative)]
+Imports = Annotated[list[str] | None, Parameter(name="--import", group=FILES, consume_multiple=False)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 

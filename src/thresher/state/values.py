@@ -19,7 +19,19 @@ from scipy import sparse
 
 from thresher.state import arrays as store
 from thresher.state.arrays import ArrayReader, ArrayWriter, get_begins
-from thresher.state.checks import INT64, REQUIRED, fields, integer, need, real, reported, required, shown, string
+from thresher.state.checks import (
+    INT64,
+    REQUIRED,
+    UnknownClass,
+    fields,
+    integer,
+    need,
+    real,
+    reported,
+    required,
+    shown,
+    string,
+)
 
 DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
 MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, however small they are in the file
@@ -247,7 +259,8 @@ def _get_sparse(reader: ArrayReader, content: Any, what: str, depth: int) -> Any
 def _get_dataclass(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
     content = fields(content, VALUE_FIELDS, what)
     kind = string(content["type"], f"the type of {what}", 100)
-    need(kind in VALUE_TYPES, f"{what} has the unknown type {shown(kind)}")
+    if kind not in VALUE_TYPES:
+        raise UnknownClass(f"{what} has the unknown type {shown(kind)}")
     init = [field for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
     fields(content["fields"], {field.name: default_of(field) for field in init}, f"{kind} of {what}")
     given = {key: get_value(reader, part, f"{key} of {what}", depth - 1) for key, part in content["fields"].items()}

@@ -9,6 +9,7 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, refuse, used_columns
+from thresher.cli.imports import import_all
 from thresher.cli.options.losses import undefined
 from thresher.cli.show import ERR, OUT, Reporter
 from thresher.cli.start import DONE
@@ -19,9 +20,10 @@ from thresher.models import read as read_model
 from thresher.results import counted
 
 
-def run(model, file, features, point, predictions, reporting, jobs, data):
+def run(model, file, features, point, predictions, reporting, jobs, data, imports):
     """Predict, write the predictions if asked to, and report their accuracy."""
     check_predict_options(model, file, predictions, data.labels, reporting.json)
+    import_all(imports)
     reporter = Reporter(reporting.quiet, reporting.json, ERR if predictions.out == "-" else OUT)
     with reporter.catching_warnings():
         loaded = chosen(model_in(model, file), features, point)
