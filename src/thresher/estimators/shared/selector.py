@@ -22,15 +22,15 @@ from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
+from thresher.estimators.shared.ranking import RankedInputs
 from thresher.results import Interchangeable, sparse_rows
 from thresher.results.weights import SparseRows
 
-WIDEST_MASK = 2**36  # features
 COLUMNS_PER_SCAN = 16  # whose correlations one scan computes: their scores must fit into memory, for a piece
 CORRELATION_ROUNDING = 1e-9  # by which a correlation may fall short of the bound: equal columns have 1 up to rounding
 
 
-class ColumnSelector(FeatureEstimator):
+class ColumnSelector(RankedInputs):
     """Transformer and feature names from ``selection_``, which ``fit`` sets."""
 
     def transform(self, X: MatrixLike) -> Any:
@@ -94,46 +94,6 @@ class ColumnSelector(FeatureEstimator):
         """
         check_is_fitted(self)
         return self._selected_inputs.copy() if indices else self.support_
-
-    @property
-    def support_(self) -> np.ndarray:
-        """Mask of the selected features, bool, (n_features,): as ``get_support()`` returns."""
-        check_is_fitted(self)
-        mask = self._for_each_input("a mask over", bool)
-        mask[self._selected_inputs] = True
-        return mask
-
-    @property
-    def ranking_(self) -> np.ndarray:
-        """Ranks of the features, int64, (n_features,): 1 of those that are selected, as scikit-learn's ``RFE`` has it.
-
-        Others have 2, 3, ... in the order in which the models on ``path_`` come to have them; those that no model has
-        share the last rank. ``selection_.ranking`` orders the selected features by importance instead.
-        """
-        check_is_fitted(self)
-        ranks = self._for_each_input("a ranking of", np.int64)
-        ranks[self._selected_inputs] = last = 1
-        path = getattr(self, "path_", None)
-        for features in [] if path is None else path.feature_sets():
-            inputs = self.fitted_features_.inputs(features)
-            unranked = inputs[ranks[inputs] == 0]
-            if unranked.size:
-                last += 1
-                ranks[unranked] = last
-        ranks[ranks == 0] = last + 1
-        return ranks
-
-    def _for_each_input(self, what: str, dtype: Any) -> np.ndarray:
-        """An array of zeros with an entry for each column that ``transform`` can return."""
-        width = self.fitted_features_.n_inputs
-        if width > WIDEST_MASK:
-            raise ValueError(f"{what} {width:,} features does not fit in memory: use get_support(indices=True)")
-        return np.zeros(width, dtype=dtype)
-
-    @property
-    def _selected_inputs(self) -> np.ndarray:
-        """What the selected features are made of: the columns that ``transform`` returns."""
-        return self.fitted_features_.inputs(self.selection_.features)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the selected features.
