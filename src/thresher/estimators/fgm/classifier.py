@@ -77,9 +77,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
     max_time : float, default=None
         Time limit in seconds, after which the model found so far is returned. At least one turn is run.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
-        How features are scaled: to standard deviation 1 (and centred, with an intercept), magnitude 1 or norm 1. "auto":
-        None for data with under 30 % non-zero entries, "max" if more than a fifth of the columns are zero in most
-        samples, else "std"; of other feature maps what suits them.
+        How features are scaled: to standard deviation 1 (with an intercept also centred), magnitude 1 or norm 1.
+        "auto": None for data with under 30 % non-zero entries, "max" if more than a fifth of the columns are zero in
+        most samples, else "std"; of other feature maps what suits them.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
     always_include : list of int or str, default=None
