@@ -165,14 +165,8 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
     """
     if depth == 0:
         raise TypeError(f"it is nested more than {MOST_NESTED} levels deep")
-    if value is None or isinstance(value, (bool, np.bool_)):
-        return value if value is None else bool(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Integral) and abs(int(value)) < INT64:
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value) if np.isfinite(value) else {"float": str(float(value))}
+    if value is None or isinstance(value, (bool, np.bool_, str, Integral, float, np.floating)):
+        return _put_scalar(value)
     if type(value) in (list, tuple):
         return _put_sequence(writer, name, value, depth)
     if type(value) is dict:
@@ -181,16 +175,39 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
         return {"array": put_typed(writer, name, value)}
     kind = type(value).__name__
     if SPARSE_TYPES.get(kind) is type(value):
-        parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in SPARSE_PARTS}
-        return {"sparse": {"type": kind, "shape": [int(length) for length in value.shape]} | parts}
+        return {"sparse": _put_sparse(writer, name, value)}
     if VALUE_TYPES.get(kind) is type(value):
-        init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
-        written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
-        return {"value": {"type": kind, "fields": written}}
+        return {"value": _put_dataclass(writer, name, value, depth)}
     raise TypeError(
         f"a value of the type {kind} cannot be written to a file; if it is a frozen dataclass, make its class known by "
         f"thresher.features.register({kind})"
     )
+
+
+def _put_scalar(value: Any) -> Any:
+    """None, a boolean, a string or a number."""
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral):
+        if abs(int(value)) >= INT64:
+            raise TypeError(f"an integer of {int(value).bit_length()} bits cannot be written to a file: at most 63")
+        return int(value)
+    return float(value) if np.isfinite(value) else {"float": str(float(value))}
+
+
+def _put_sparse(writer: ArrayWriter, name: str, value: Any) -> dict[str, Any]:
+    parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in SPARSE_PARTS}
+    return {"type": type(value).__name__, "shape": [int(length) for length in value.shape], **parts}
+
+
+def _put_dataclass(writer: ArrayWriter, name: str, value: Any, depth: int) -> dict[str, Any]:
+    init = [field.name for field in dataclasses.fields(value) if field.init]
+    written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
+    return {"type": type(value).__name__, "fields": written}
 
 
 def _put_sequence(writer: ArrayWriter, name: str, value: Any, depth: int) -> Any:

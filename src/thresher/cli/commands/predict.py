@@ -38,17 +38,14 @@ def run(model, file, features, point, predictions, reporting, jobs, data, import
     decided, predicted = write_predictions(predictions, clf, table, own_bags)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
     report = {"model": model, "file": file, "rows": table.X.shape[0], "predicted": counts}
-    y, known = table.y, np.zeros(1)
+    y = table.y
     if of_bags:
         report["bags"] = predicted.size
     if y is not None and of_bags:
         check_bags_agree(file, table, data.labels)
         y = own_bags.each("y", y)
-    if y is not None:
-        y, known = known_labels(reporter, y, clf.classes_)
-    if known.any():
-        report |= measures(y, known, predicted, decided, clf.classes_)
-        report |= of_loss(reporter, clf, decided, y)
+    report |= judged(reporter, clf, decided, predicted, y)
+    if "accuracy" in report:
         show(reporter, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
@@ -56,6 +53,16 @@ def run(model, file, features, point, predictions, reporting, jobs, data, import
         reporter.say(f"{counted(predicted.size, noun)} without known labels; predicted {shown}")
     reporter.report(**report)
     return DONE
+
+
+def judged(reporter, clf, decided, predicted, y):
+    """How good the predictions are, for the report; empty if no label is known."""
+    if y is None:
+        return {}
+    y, known = known_labels(reporter, y, clf.classes_)
+    if not known.any():
+        return {}
+    return measures(y, known, predicted, decided, clf.classes_) | of_loss(reporter, clf, decided, y)
 
 
 def check_predict_options(model, file, predictions, labels, json):
