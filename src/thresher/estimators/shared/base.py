@@ -11,8 +11,10 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thresher.data.designs.base import Design
-from thresher.data.input.validation import check_columns, check_given, checked_sparse
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.input.validation import check_columns, check_given, checked_sparse, stored_block
 from thresher.data.workers import Workers, count_workers
+from thresher.estimators.shared.frames import only_needed
 from thresher.estimators.shared.parameters import Check
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
@@ -125,9 +127,16 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         """
         return self._checked(X)
 
-    def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES) -> Any:
+    def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES, *, needed: np.ndarray | None = None) -> Any:
+        """As ``checked``; if columns ``needed`` (sorted) are given, a data frame with these names may lack others."""
         check_is_fitted(self)
-        return self._structured(X, reset=False, dtype=dtype)
+        names = getattr(self, "feature_names_in_", None)
+        part = None if needed is None or names is None else only_needed(X, names, needed)
+        if part is None:
+            return self._structured(X, reset=False, dtype=dtype)
+        check_given(part)
+        columns = check_array(part, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, input_name="X")
+        return MemoryDesign(stored_block(columns), needed, n_columns=self.n_features_in_)
 
     def _check_selected(self, columns: Any) -> None:
         """Raise InvalidDataError if ``columns``, the selected inputs of X, are not finite, naming the first."""

@@ -39,7 +39,8 @@ class ColumnSelector(FeatureEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
@@ -50,11 +51,13 @@ class ColumnSelector(FeatureEstimator):
         container = _get_output_config("transform", estimator=self)["dense"]
         space, features = self.fitted_features_, self._selected_inputs
         if not space.copies:
-            return space.output(self._checked(X), self.selection_.features)
-        columns = space.input_columns(self._checked(X, dtype="numeric"), features)
+            return space.output(self._checked(X, needed=features), self.selection_.features)
+        columns = space.input_columns(self._checked(X, dtype="numeric", needed=features), features)
         self._check_selected(columns)
         if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
-            return nw.from_native(X, eager_only=True)[:, features.tolist()].to_native()
+            names = getattr(self, "feature_names_in_", None)
+            which = features.tolist() if names is None else names[features].tolist()
+            return nw.from_native(X, eager_only=True)[:, which].to_native()
         return columns
 
     def inverse_transform(self, X: MatrixLike) -> Any:
@@ -208,14 +211,17 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, selection, space = self._checked(X), self.selection_, self.fitted_features_
+        check_is_fitted(self)
+        selection, space = self.selection_, self.fitted_features_
+        X = self._checked(X, needed=space.inputs(selection.features))
         with np.errstate(invalid="ignore"):  # infinity minus infinity, which is refused below
             scores = space.scores(X, selection.features, selection.weights, selection.intercept)
         # a value that is not finite shows in the scores, unless BLAS leaves out what has weight zero
@@ -229,7 +235,8 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
