@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.problems import many_classes, problem
+from tests.problems import problem
 from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 
 X, Y, _ = problem(60, 12, 5)

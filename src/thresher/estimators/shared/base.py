@@ -193,10 +193,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             Values, sentences and a table; ``facts`` are JSON-serializable.
         """
         check_is_fitted(self)
-        if label is None:
-            names = getattr(self, "feature_names_in_", None)
-            label = (lambda j: f"x{j}") if names is None else (lambda j: str(names[j]))
-        listing = self._listing(label)
+        listing = self._listing(self.fitted_features_.column_name if label is None else label)
         return Description(
             listing,
             self.classes_.tolist(),
