@@ -1,13 +1,24 @@
 """Data frames: new data that has only the selected columns, in any order; a selection as a data frame."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.problems import problem
-from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from tests.problems import many_classes, problem
+from thresher import (
+    AlignmentPathClassifier,
+    FGMClassifier,
+    MILESClassifier,
+    SparseSVC,
+    SparseSVCPath,
+    StreamClassifier,
+    load,
+    save,
+)
 
 X, Y, _ = problem(60, 12, 5)
 NAMES = [f"GENE{j:03d}" for j in range(12)]
@@ -94,3 +105,62 @@ def test_what_reads_other_columns_needs_them():
     for method in (clf.checked, clf.interchangeable):
         with pytest.raises(ValueError, match="yet now missing"):
             method(frame("pandas", used(clf)))
+
+
+# a selection as a data frame
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_selection_as_a_data_frame(library, tmp_path):
+    clf = FGMClassifier(3).fit(frame(library), np.where(Y > 0, "sick", "well"))
+    table, selection = clf.selection_.to_frame(), clf.selection_
+    assert type(table) is MADE[library]
+    assert list(table.columns) == ["feature", "weight", "importance", "rank", "class"]
+    order = selection.ranking
+    assert list(table["feature"]) == [NAMES[j] for j in selection.features[order]]
+    assert list(table["weight"]) == selection.weights[order].tolist()
+    assert list(table["importance"]) == selection.importance[order].tolist()
+    assert list(table["rank"]) == [1, 2, 3]
+    assert list(table["class"]) == np.where(selection.weights[order] > 0, "well", "sick").tolist()
+    other = "polars" if library == "pandas" else "pandas"
+    assert type(clf.selection_.to_frame(other)) is MADE[other]
+    assert type(clf.at(2).selection_.to_frame()) is MADE[library]
+    save(clf, tmp_path / "model.json")
+    assert load(tmp_path / "model.json").selection_.to_frame("pandas").equals(clf.selection_.to_frame("pandas"))
+
+
+def test_a_row_for_each_class():
+    A, labels, _, _ = many_classes()
+    clf = FGMClassifier(3).fit(A, labels)
+    table, selection = clf.selection_.to_frame(), clf.selection_
+    assert list(table["rank"]) == np.repeat([1, 2, 3], 3).tolist()
+    assert list(table["class"]) == [0, 1, 2] * 3
+    first = selection.ranking[0]
+    assert list(table["feature"][:3]) == [f"x{selection.features[first]}"] * 3
+    assert list(table["weight"][:3]) == selection.weights[first].tolist()
+
+
+@pytest.mark.parametrize("clf", SELECTORS, ids=lambda clf: type(clf).__name__)
+def test_every_selection_can_be_a_data_frame(clf):
+    clf.fit(frame("pandas"), Y)
+    table, listing = clf.selection_.to_frame(), clf.describe().listing
+    assert list(table["feature"]) == clf.fitted_features_.names(
+        clf.selection_.features[clf.selection_.ranking], NAMES.__getitem__
+    )
+    assert table["importance"].isna().all() == (clf.selection_.importance is None)
+    assert table["class"].isna().all() == isinstance(clf, AlignmentPathClassifier)
+    assert listing.size <= len(table) == clf.selection_.features.size
+
+
+def test_the_library_of_a_table(monkeypatch):
+    selection = FGMClassifier(3).fit(X, Y).selection_
+    assert type(selection.to_frame()) is pd.DataFrame
+    with pytest.raises(ValueError, match="library must be None, 'pandas' or 'polars', got 'dask'"):
+        selection.to_frame("dask")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert type(selection.to_frame()) is pl.DataFrame
+    with pytest.raises(ImportError, match="to_frame needs pandas: pip install pandas"):
+        selection.to_frame("pandas")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match="to_frame needs pandas or polars: pip install pandas"):
+        selection.to_frame()

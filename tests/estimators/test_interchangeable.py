@@ -159,7 +159,7 @@ def test_selected_features_may_share_a_module():
     frame, y = named()
     clf = FGMClassifier(3, always_include=["GENE00200", "GENE00205"]).fit(frame, y)
     found = clf.interchangeable(frame)
-    assert [part.tolist() for part in found.modules][0] == ["GENE00200", "GENE00204", "GENE00205"]
+    assert found.modules[0].tolist() == ["GENE00200", "GENE00204", "GENE00205"]
     assert found.of("GENE00205")[0].tolist() == ["GENE00204"]  # only features that were not selected
 
 

@@ -113,7 +113,7 @@ def put_model(writer, estimator, names, source):
         "named_in_fit": names_in is not None,
         "names": None if chosen is None else put_strings(writer, "names", chosen),
         **selections.put_selection(writer, selection),  # what is long comes last, so that people find the rest first
-        "fitted_features": None if selection.fitted_features is None else fitted.to_state(writer),
+        "fitted_features": None if estimator._takes(None) else fitted.to_state(writer),
         "all_names": None if names is None else put_strings(writer, "all_names", names),
     }
     return Model(estimator, names, source, document)
@@ -178,7 +178,7 @@ def _model(reader, document):
         source = Source(**fields(document["source"], SOURCE_FIELDS, "source"))
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
-    estimator.selection_ = selection
+    estimator.selection_ = estimator._of_this_fit(selection)
     _set_attributes(reader, estimator, document["fitted"])
     reader.check_all_read()
     return Model(estimator, names, source, document), left_out

@@ -1,5 +1,6 @@
 """What is known of selected features: how much they vary and matter, labels of groups."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -214,6 +215,12 @@ class KnownFeatures(Protocol):
     @property
     def labels(self) -> GroupLabels | None:
         """Labels of groups of features; None: features are selected one by one."""
+
+    def column_name(self, j: int) -> str:
+        """The column ``j`` of X in results."""
+
+    def names(self, ids: np.ndarray, label: Callable[[int], str]) -> list[str]:
+        """Names of features; ``label`` names a column of X."""
 
     def pairs_of(self, ids: np.ndarray) -> np.ndarray | None:
         """The two columns of X that each feature is made of; None: it is made of one."""

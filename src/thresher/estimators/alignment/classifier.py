@@ -275,7 +275,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         """Set ``selection_`` to that of the point in use."""
         point = self.path_.point(self.point_)
         without_features = self.path_.zero_objective - (point.objective - point.deviation_bound)
-        self.selection_ = Selection(
+        selection = Selection(
             features=point.features,
             weights=point.weights,
             intercept=0.0,
@@ -285,6 +285,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             trace=trace,
             interrupted=interrupted,
         )
+        self.selection_ = self._of_this_fit(selection)
 
     def _restore(self) -> None:
         """Check that the fitted attributes belong together, as after a fit; ValueError if not."""

@@ -1,6 +1,7 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +15,7 @@ from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import check_columns, check_given, checked_sparse, stored_block
 from thresher.data.workers import Workers, count_workers
-from thresher.estimators.shared.frames import only_needed
+from thresher.estimators.shared.frames import library_of, only_needed
 from thresher.estimators.shared.parameters import Check
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
@@ -96,6 +97,16 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     def _restore(self) -> None:
         """Set what follows from the attributes that were read; ValueError if they are inconsistent."""
 
+    def _of_this_fit(self, selection: Selection) -> Selection:
+        """The selection with what is known besides: its features, classes, and the library of the data frame."""
+        fitted = selection.fitted_features
+        return replace(
+            selection,
+            fitted_features=self.fitted_features_ if fitted is None else fitted,
+            classes=self.classes_ if self._linear else None,
+            library=getattr(self, "_library", None),
+        )
+
     @property
     def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for; known once ``fit`` has seen X."""
@@ -151,6 +162,8 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         Design is taken as it is.
         """
         check_given(X)
+        if reset:
+            self._library = library_of(X)
         if isinstance(X, Design):
             return self._design_given(X, reset=reset, **options)
         if sparse.issparse(X):

@@ -6,6 +6,13 @@ import narwhals as nw
 import numpy as np
 
 from thresher.data.input.validation import column_names
+from thresher.results.table import LIBRARIES
+
+
+def library_of(X: Any) -> str | None:
+    """The library of a data frame, if a table of results can be one of it."""
+    library = type(X).__module__.partition(".")[0]
+    return library if library in LIBRARIES else None
 
 
 def only_needed(X: Any, names: np.ndarray, needed: np.ndarray) -> Any:
