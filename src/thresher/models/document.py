@@ -22,6 +22,7 @@ from thresher.io.table import Source
 from thresher.models import selections
 from thresher.models.formats import MODEL
 from thresher.models.storage import json_dict, sha256_string
+from thresher.results.table import LIBRARIES
 from thresher.state import (
     REQUIRED,
     fields,
@@ -52,7 +53,7 @@ SOURCE_FIELDS = dict(vars(Source()))  # a field that a file lacks has the defaul
 DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "target", "names",
     "fitted", "fitted_features", "all_names", "named_in_fit", "data", "arrays", "checksum",
-) | selections.SELECTION_FIELDS | {"source": {}}  # fmt: skip
+) | selections.SELECTION_FIELDS | {"source": {}, "library": None}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def put_model(writer, estimator, names, source):
         "data": getattr(estimator, "fingerprint_", None),
         "arrays": None,
         "checksum": None,
+        "library": selection.library,
         "named_in_fit": names_in is not None,
         "names": None if chosen is None else put_strings(writer, "names", chosen),
         **selections.put_selection(writer, selection),  # what is long comes last, so that people find the rest first
@@ -176,6 +178,9 @@ def _model(reader, document):
     _check_chosen_names(reader, document, names, selection.features, known)
     with reported("invalid source"):
         source = Source(**fields(document["source"], SOURCE_FIELDS, "source"))
+    library = document["library"]
+    need(library is None or library in LIBRARIES, f"unknown library of data frames, {shown(library)}")
+    estimator._library = library
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
     estimator.selection_ = estimator._of_this_fit(selection)

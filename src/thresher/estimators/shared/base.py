@@ -63,6 +63,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     _loss: Any = None  # what was minimised, if it is a loss or a measure of users
     _chosen_by: str | None = None  # the option of commands that chooses a model of the path
     _why_no_importance = NO_STATISTICS
+    _library: str | None = None  # of the data frame fitted on
 
     @property
     def _labels(self) -> Labels:
@@ -104,7 +105,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             selection,
             fitted_features=self.fitted_features_ if fitted is None else fitted,
             classes=self.classes_ if self._linear else None,
-            library=getattr(self, "_library", None),
+            library=self._library,
         )
 
     @property
