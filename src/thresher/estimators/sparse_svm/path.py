@@ -40,7 +40,12 @@ GRID_CHECKS = {
     "alpha_ratio": check.as_fraction,
 }
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
-SHARED_ATTRIBUTES = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
+SHARED_ATTRIBUTES = (
+    *SEEN,
+    "_library",
+    "classes_",
+    "fingerprint_",
+)  # what the estimator of a point shares with that of the grid
 SHARED_PARAMETERS = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 

@@ -94,7 +94,8 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
         self.fingerprint_ = fingerprint
         self.n_iter_ = max(1, n_steps)
         spread = None if selection.fitted_features is None else selection.fitted_features.spread
-        self.selection_ = replace(selection, fitted_features=replace(self._columns, spread=spread))
+        selection = replace(selection, fitted_features=replace(self._columns, spread=spread))
+        self.selection_ = self._of_this_fit(selection)
 
     def _warn_of_outcome(self) -> None:
         """Warn the caller of ``fit`` if the solver did not converge or no feature was selected."""
