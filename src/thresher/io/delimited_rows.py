@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresher.io.encoded import THOUSANDS
 from thresher.io.foreign import not_utf8
 from thresher.io.frames import TableRows
 from thresher.io.parquet import pyarrow_for
@@ -118,7 +119,8 @@ class RowReader:
             numbers += [row[begins[first] : ends[last]] for first, last in self.runs]
             for found, j in zip(texts, (self.columns.label, self.columns.bag), strict=True):
                 found += [] if j is None else [row[begins[j] : ends[j]].decode()]
-        frame = self._frame(b"\n".join([*numbers, b""]), ["value"], {"value": kind}, ignore_empty_lines=False)
+        options = {"ignore_empty_lines": False, "quote_char": False}
+        frame = self._frame(b"\n".join([*numbers, b""]), ["value"], {"value": kind}, **options)
         values, places, found = self._numbers(frame.column(0), kind)
         width = len(self.columns.features)
         return values.reshape(len(lines), width), _words([places // width], [places % width], found), *texts
@@ -138,7 +140,7 @@ class RowReader:
             if column in places:
                 values.append(self._number(field, column))
                 if values[-1] is None:
-                    words.append((rows - 1, places[column], _text(field)))
+                    words.append((rows - 1, places[column], _word(field)))
                     values[-1] = 0.0
             elif column == self.columns.label:
                 labels.append(field)
@@ -222,6 +224,11 @@ def _text(field):
     return text.replace('""', '"') if field.quoted else text
 
 
+def _word(field):
+    """The text of a word; of Latin-1 numbers with blanks between thousands, which get a message of their own."""
+    word = _shortened(field)
+    return word if THOUSANDS.fullmatch(word) else _text(field)
+
+
 def _shortened(field):
     return field.text.decode("utf-8", errors="replace")[:40]
-

@@ -20,7 +20,7 @@ WITHOUT_THOUSANDS = (
     "numbers must have no thousands separators: pandas.read_csv(path, thousands=',').to_csv('new.csv', index=False)"
 )
 MOST_COMPLAINTS = 8  # columns named with a line each
-IGNORE, ONE_HOT, IMPUTE = "ignore", "one_hot", "impute"
+IGNORE, ONE_HOT, IMPUTE, MEND = "ignore", "one_hot", "impute", "mend the file"
 
 
 class Complaint(NamedTuple):
@@ -53,43 +53,52 @@ def encoding_of(columns, n_rows, options, places, name, remarks):
 
 def _complaints(column, n_rows, may_miss, one_hot):
     """What is wrong with a column of numbers and words."""
+    name = repr(column.name)
     if column.kind == TEXT:
-        row, text = column.first_text()
-        levels = len(column.levels())
-        count = _rows(column.rows.size - column.missing.size)
-        most = f", {levels:,} different values: one_hot (--one-hot) takes {MOST_LEVELS}" if one_hot else ""
-        is_id = levels == n_rows > 2 or levels > MOST_LEVELS
-        what = f"column {column.name!r} must be numeric, got {text[:40]!r} (text in {count}{most}){hint_on(text)}"
-        return [Complaint(column.name, row, what, IGNORE if is_id or one_hot else ONE_HOT)]
+        return [_of_text(column, n_rows, one_hot)]
     if column.infinite.size:
-        count = _rows(column.infinite.size)
-        what = f"infinite value in column {column.name!r} ({count})"
+        what = f"infinite value in column {name} ({_rows(column.infinite.size)})"
         return [Complaint(column.name, int(column.infinite.min()), what, IGNORE)]
-    if column.missing.size == n_rows:
-        return [Complaint(column.name, 0, f"column {column.name!r} has no values", IGNORE)]
-    if column.missing.size and not may_miss:
+    if column.missing.size and (not may_miss or column.missing.size == n_rows):
         row = int(column.missing.min())
         text = column.found[int(column.codes[np.flatnonzero(column.rows == row)[0]])]
         given = f" ({text!r})" if text else ""
-        what = f"missing value{given} in column {column.name!r} ({_rows(column.missing.size)})"
-        return [Complaint(column.name, row, what, IMPUTE)]
+        empty = column.missing.size == n_rows
+        count = "it has no values" if empty else _rows(column.missing.size)
+        return [
+            Complaint(column.name, row, f"missing value{given} in column {name} ({count})", (IMPUTE, IGNORE)[empty])
+        ]
     return []
+
+
+def _of_text(column, n_rows, one_hot):
+    """What is wrong with a column of text."""
+    name, (row, text) = repr(column.name), column.first_text()
+    mistake = mistake_in(text)
+    if mistake:
+        return Complaint(column.name, row, f"column {name}: {text[:40]!r} {mistake}", MEND)
+    levels = len(column.levels())
+    most = f", {levels:,} different values: one_hot (--one-hot) takes {MOST_LEVELS}" if one_hot else ""
+    count = _rows(column.rows.size - column.missing.size)
+    what = f"column {name} must be numeric, got {text[:40]!r} (text in {count}{most})"
+    is_id = levels == n_rows > 2 or levels > MOST_LEVELS
+    return Complaint(column.name, row, what, IGNORE if is_id or one_hot else ONE_HOT)
 
 
 def _rows(count):
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
-def hint_on(text):
-    """What a text that should be a number may be, and what to do about it."""
+def mistake_in(text):
+    """What a text is that was meant as a number, and what to do about it; empty if it may be a text."""
     decimal, thousands = DECIMAL_COMMA.fullmatch(text), THOUSANDS.fullmatch(text)
     if decimal or thousands:
         what = "a decimal comma" if not thousands else "thousands separators"
         what = "a decimal comma or a thousands separator" if decimal and thousands else what
         ways = [WITH_POINTS] if decimal else []
         ways += [WITHOUT_THOUSANDS] if thousands else []
-        return f", which has {what}; {'; '.join(ways)}"
-    return "; is a quote not closed?" if "\n" in text else ""
+        return f"has {what}; {'; '.join(ways)}"
+    return "must be numeric; is a quote not closed?" if "\n" in text else ""
 
 
 def _unusable(complaints, places, name, remarks, *, training):
@@ -106,6 +115,8 @@ def _unusable(complaints, places, name, remarks, *, training):
         filled = any(complaint.remedy == IMPUTE for complaint in complaints)
         advice = "; fill in or drop missing values first, or fit the model with impute (--impute)" if filled else ""
         return UnusableColumnsError(message + advice)
+    if any(complaint.remedy == MEND for complaint in complaints):
+        return UnusableColumnsError(message)
     ignore = [complaint.column for complaint in complaints if complaint.remedy == IGNORE]
     remedies = {complaint.remedy for complaint in complaints}
     advice = [f"ignore={ignore[:5]}" + (" and more" if len(ignore) > 5 else "")] if ignore else []

@@ -168,43 +168,35 @@ def table_of(blocks, columns, kind, options, name, places):
     parts = [block.X for block in blocks]
     words = joined([block.words for block in blocks], [len(part) for part in parts])
     del blocks[:]  # so that each part is freed as soon as it is copied
-    names, counting = columns.names, []
-    if layout is None:
-        with_words = set(words.columns.tolist())
-        counting = [j for j in counting_columns(parts) if names[j] not in columns.keep and j not in with_words]
-    index = [names[j] for j in counting]
+    index = [] if layout is not None else _counting(parts, columns, words)
     remarks = remarks_on(() if columns.by_number else columns.left_out, index, columns.by_number)
-    if counting and len(counting) == len(names):
+    if index and len(index) == len(columns.names):
         raise InvalidDataError(f"{name}: no feature columns left: {'; '.join(remarks)}")
-    order, encoding, origins = np.setdiff1d(np.arange(len(names)), counting), None, None
+    order = np.array([j for j, column in enumerate(columns.names) if column not in index], dtype=np.int64)
+    names, encoding, origins = tuple(columns.names[j] for j in order), None, None
     if words.rows.size or options.reads_words:
-        X, names, origins, encoding = _encoded(_stacked(parts, order), names, order, words, options, name, places, remarks)
+        X, words = _stacked(parts, order), words.among(order)
+        found = word_columns(words, X, names)
+        encoding = encoding_of(found, len(X), options, places, name, remarks)
+        X, names, origins = encoded(X, names, found, encoding)
         parts, order = [X], np.arange(X.shape[1])
-    else:
-        names = tuple(names[j] for j in order)
+        if layout is not None:
+            warn_of_unseen(found, encoding, name)
+    left_out = (*columns.left_out, *index)
     if columns.by_number:
         names = None
     elif layout is not None and layout.names is not None:
-        order, names = order_of(names, layout, name), layout.names
-    X = _stacked(parts, order)
-    left_out = (*columns.left_out, *index)
+        order, names, origins = order_of(names, layout, name), layout.names, None
     return Table(
-        X, y, names, kind, remarks=remarks, left_out=left_out, bags=bags, encoding=encoding,
-        origins=None if layout is not None else origins,
+        _stacked(parts, order), y, names, kind, remarks=remarks, left_out=left_out, bags=bags, encoding=encoding,
+        origins=origins,
     )  # fmt: skip
 
 
-def _encoded(X, names, order, words, options, name, places, remarks):
-    """(X of numbers alone, its names, the column of the table of each of its columns, the Encoding)."""
-    place = np.full(len(names), -1)
-    place[order] = np.arange(order.size)
-    names = tuple(names[j] for j in order)
-    words = words._replace(columns=place[words.columns])
-    columns = word_columns(words, X, names)
-    encoding = encoding_of(columns, len(X), options, places, name, remarks)
-    if options.layout is not None:
-        warn_of_unseen(columns, encoding, name)
-    return *encoded(X, names, columns, encoding), encoding
+def _counting(parts, columns, words):
+    """Names of the columns that count the rows, unless they are kept."""
+    others = {columns.names[j] for j in words.columns.tolist()} | set(columns.keep)
+    return [name for j in counting_columns(parts) if (name := columns.names[j]) not in others]
 
 
 def _stacked(parts, order):

@@ -140,7 +140,7 @@ def _read_kind(path, kind, options, index_base, workers):
 
 
 def _check_encoding(path, kind, options):
-    """Raise an error for options of texts and missing values that are invalid, or that this kind of file does not have."""
+    """Raise an error for options of texts and missing values that are invalid, or not for this kind of file."""
     if options.impute not in (None, *WAYS):
         raise ValueError(f"impute must be one of {', '.join(WAYS)} or None, got {options.impute!r}")
     if options.one_hot and kind not in TABLES:

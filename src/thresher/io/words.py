@@ -1,4 +1,4 @@
-"""Fields of tables that are no numbers: words. What columns they make, and what is wrong with those that cannot be used.
+"""Fields of tables that are no numbers: words, and what kinds of columns they make.
 
 A table keeps zeros in their places, and the words besides, by row, column and code.
 """
@@ -20,6 +20,13 @@ class Words(NamedTuple):
     columns: np.ndarray
     codes: np.ndarray
     texts: list[str]
+
+    def among(self, order):
+        """The words of the columns ``order`` alone, numbered by their places in it."""
+        place = np.full(max(self.columns.max(initial=-1), order.max(initial=-1)) + 1, -1)
+        place[order] = np.arange(order.size)
+        kept = place[self.columns] >= 0
+        return Words(self.rows[kept], place[self.columns[kept]], self.codes[kept], self.texts)
 
 
 NO_WORDS = Words(*(np.zeros(0, dtype=np.int64) for _ in range(3)), [])

@@ -1,4 +1,4 @@
-"""How the columns of tables become numbers, as learnt from training data: levels of text, values for missing entries."""
+"""How the columns of tables become numbers, as training data says: levels of text, values for missing entries."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -24,7 +24,7 @@ def fill_values(X: np.ndarray, how: str) -> np.ndarray:
 
 
 def filled(X: Any, values: np.ndarray) -> Any:
-    """X, a dense array, with ``values`` of its columns for NaN: itself if it has none or can be written, else a copy."""
+    """X, a dense array, with ``values`` of its columns for NaN; a copy only if it has some and cannot be written."""
     if X.dtype.kind != "f":
         return X
     for columns in _together(X):
