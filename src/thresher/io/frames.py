@@ -170,10 +170,11 @@ def table_of(blocks, columns, kind, options, name, places):
     del blocks[:]  # so that each part is freed as soon as it is copied
     index = [] if layout is not None else _counting(parts, columns, words)
     remarks = remarks_on(() if columns.by_number else columns.left_out, index, columns.by_number)
-    if index and len(index) == len(columns.names):
+    names, encoding, origins = columns.names, None, None
+    if index and len(index) == len(names):
         raise InvalidDataError(f"{name}: no feature columns left: {'; '.join(remarks)}")
-    order = np.array([j for j, column in enumerate(columns.names) if column not in index], dtype=np.int64)
-    names, encoding, origins = tuple(columns.names[j] for j in order), None, None
+    order = np.array([j for j, column in enumerate(names) if column not in index], dtype=np.int64)
+    names = tuple(names[j] for j in order)
     if words.rows.size or options.reads_words:
         X, words = _stacked(parts, order), words.among(order)
         found = word_columns(words, X, names)
@@ -195,8 +196,8 @@ def table_of(blocks, columns, kind, options, name, places):
 
 def _counting(parts, columns, words):
     """Names of the columns that count the rows, unless they are kept."""
-    others = {columns.names[j] for j in words.columns.tolist()} | set(columns.keep)
-    return [name for j in counting_columns(parts) if (name := columns.names[j]) not in others]
+    others, names = set(words.columns.tolist()), columns.names
+    return [names[j] for j in counting_columns(parts) if j not in others and names[j] not in columns.keep]
 
 
 def _stacked(parts, order):
