@@ -201,9 +201,8 @@ def outcome(read_piece, piece):
         rows = read_piece(piece)
     except text_module.BadText as error:
         return str(error), error.byte
-    words = sorted(
-        zip(*(part.tolist() for part in rows.words[:2]), map(rows.words.texts.__getitem__, rows.words.codes))
-    )
+    texts = [rows.words.texts[code] for code in rows.words.codes]
+    words = sorted(zip(rows.words.rows.tolist(), rows.words.columns.tolist(), texts, strict=True))
     return rows.X.dtype, rows.X.tolist(), rows.labels.tolist(), rows.missing, words
 
 
@@ -330,7 +329,7 @@ def test_parquet(tmp_path):
     frame.loc[3, "a"] = np.nan
     frame["a"] = frame["a"].astype("Float32")
     frame.to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(InvalidDataError, match="row 3 .from 0.: missing value in column 'a' .1 row."):
+    with pytest.raises(InvalidDataError, match=r"row 3 \(from 0\): missing value in column 'a' \(1 row\)"):
         read(tmp_path / "x.parquet", ignore=["word"])
 
 

@@ -45,7 +45,8 @@ def encoding_of(columns, n_rows, options, places, name, remarks):
         if known is None and column.kind == TEXT and options.one_hot and len(found := column.levels()) <= MOST_LEVELS:
             levels[column.name] = found
         elif column.name not in levels:
-            complaints += _complaints(column, n_rows, may_miss, options.one_hot)
+            may = may_miss and (known is not None or column.missing.size < n_rows)  # something to impute from
+            complaints += _complaints(column, n_rows, may, options.one_hot)
     if complaints:
         raise _unusable(complaints, places, name, remarks, training=known is None)
     return Encoding(levels) if known is None else known
@@ -59,7 +60,7 @@ def _complaints(column, n_rows, may_miss, one_hot):
     if column.infinite.size:
         what = f"infinite value in column {name} ({_rows(column.infinite.size)})"
         return [Complaint(column.name, int(column.infinite.min()), what, IGNORE)]
-    if column.missing.size and (not may_miss or column.missing.size == n_rows):
+    if column.missing.size and not may_miss:
         row = int(column.missing.min())
         text = column.found[int(column.codes[np.flatnonzero(column.rows == row)[0]])]
         given = f" ({text!r})" if text else ""
