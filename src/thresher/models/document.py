@@ -107,7 +107,7 @@ def put_model(writer, estimator, names, source):
         "fitted": {
             key: estimator._saved[key].put(writer, key, value) for key, value in attributes.items() if value is not None
         },
-        "source": _put_source(source),
+        "source": _put_source(writer, source),
         "data": getattr(estimator, "fingerprint_", None),
         "arrays": None,
         "checksum": None,
@@ -146,11 +146,12 @@ def _checked_names(names, n_features, names_in):
     return tuple(str(name) for name in names)
 
 
-def _put_source(source):
+def _put_source(writer, source):
     if not isinstance(source, Source):
         got = type(source).__name__
         raise TypeError(f"source must be a thresher.Source, got {got}; other information can be put into its notes")
-    return vars(source) | {"notes": json_dict(source.notes, "notes of source")}
+    encoding = put_value(writer, "source.encoding", source.encoding)
+    return vars(source) | {"notes": json_dict(source.notes, "notes of source"), "encoding": encoding}
 
 
 def get_model(reader, document):
@@ -177,7 +178,8 @@ def _model(reader, document):
     need((selection.certificate is not None) == estimator._proven, f"the certificate does not match the type {name}")
     _check_chosen_names(reader, document, names, selection.features, known)
     with reported("invalid source"):
-        source = Source(**fields(document["source"], SOURCE_FIELDS, "source"))
+        given = fields(document["source"], SOURCE_FIELDS, "source")
+        source = Source(**given | {"encoding": get_value(reader, given["encoding"], "encoding of source")})
     library = document["library"]
     need(library is None or library in LIBRARIES, f"unknown library of data frames, {shown(library)}")
     estimator._library = library
