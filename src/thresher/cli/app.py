@@ -51,7 +51,7 @@ def all_non_negative(_, values):
 
 app = App(
     name="thresher",
-    help="Select the few features that matter in very wide data, with a certificate of how good the selection is.",
+    help="Select the few features that matter in very wide data, with a certificate of the training objective.",
     help_epilogue=EXIT_CODES,
     version=__version__,
     default_parameter=Parameter(negative=""),

@@ -218,7 +218,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         )
 
     def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+        """What the certificate of the fit proves, and what it does not say.
+
+        It is about the training objective, not about chance or new data: for these use
+        ``sklearn.model_selection.permutation_test_score`` and a test set.
 
         Returns
         -------
