@@ -78,7 +78,7 @@ class FitCommand:
         clf.verbose = 0
         source = Source(
             os.path.basename(self.file), table.kind, table.index_base, self.reading.label_column,
-            left_out=list(table.left_out), bag_column=self.bag_column,
+            left_out=list(table.left_out), bag_column=self.bag_column, encoding=table.encoding,
         )  # fmt: skip
         model, self.lost = saved(clf, self.out, names=table.names, source=source)
         return model

@@ -19,6 +19,7 @@ from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.shared.cross_validation import PrecomputedScores
 from thresher.features.base import FeatureMap
+from thresher.features.groups.spec import Groups
 from thresher.features.instances.bags import grouped
 from thresher.features.polynomial.spec import Polynomial
 from thresher.report.path_display import path_scores
@@ -30,7 +31,7 @@ NUMBERS_SHOWN = 20  # numbers of features on the path
 
 def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_column):
     """Read the data, fit and save the model, and report; ``model`` are its options."""
-    check_select_options(model, bag_column, test, test_labels)
+    check_select_options(model, bag_column, test, test_labels, one_hot=reading.one_hot)
     loss = loss_of(model.loss, model.at, model.beta)
     check_loss_options(loss, model.features, fitting.balanced)
     feature_map = feature_map_of(model.feature_map, model.heredity)
@@ -53,7 +54,7 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     return command.finish(fitted, "the model is", "the best model so far is", failed, **scored)
 
 
-def check_select_options(model, bag_column, test, test_labels):
+def check_select_options(model, bag_column, test, test_labels, *, one_hot):
     """Raise an error for options that cannot be combined, or need others."""
     bags = bag_column is not None
     others = {
@@ -65,6 +66,8 @@ def check_select_options(model, bag_column, test, test_labels):
         "--test-labels needs --test": test_labels is not None and test is None,
         "--ungrouped needs --groups": model.ungrouped != "error" and model.groups is None,
         "--heredity needs --feature-map polynomial": model.heredity != "none" and model.feature_map != "polynomial",
+        "--one-hot makes groups of its own, so it cannot be combined with --groups or --tree": one_hot
+        and (model.groups or model.tree),
         "--sigma needs --bag-column": model.sigma is not None and not bags,
     } | {
         f"{option} cannot be combined with --bag-column, which selects training rows": bags and given
@@ -101,7 +104,9 @@ def estimator_of(model, feature_map, loss, table, fitting, bag_column):
         options["scale"] = "std" if model.scale == "auto" else options["scale"]
         return MILESClassifier(model.features, sigma="auto" if model.sigma is None else model.sigma, **options)
     names, n_columns = Names(table.names, table.index_base), table.X.shape[1]
-    groups = None
+    groups: Any = None
+    if table.origins is not None and model.feature_map == "columns":
+        groups = Groups(np.array(table.origins, dtype=object))
     if model.groups is not None:
         groups = read_groups(model.groups, names, n_columns, model.ungrouped)
     elif model.tree is not None:

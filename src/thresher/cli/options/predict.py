@@ -63,7 +63,7 @@ class NewData:
     bag_column
         Name of the column or array of bags, if it is not that of the training data.
     ignore
-        Name of a column to ignore; may be repeated. Columns that the model does not use are ignored anyway.
+        Columns to ignore, by name: a,b or a b, or repeated. Columns that the model does not use are ignored anyway.
     index_base
         Index of the first feature in svmlight text, if it is not that of the training data.
     """

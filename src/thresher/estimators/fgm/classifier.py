@@ -29,7 +29,7 @@ as_number_or_all = functools.partial(as_number, expected=NUMBERS)
 
 
 class FGMClassifier(ColumnSelector, FGMBase):
-    """Linear classifier on a few selected features, with a certificate of how good the selection is.
+    """Linear classifier on a few selected features, with a certificate of its training objective.
 
     Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)), where the B-support norm ||.||_B is a convex
     surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on those taken.

@@ -252,7 +252,7 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         """The Selection of the best setting so far."""
         if not hasattr(self, "_state"):
             raise AttributeError("there is no selection_ yet: call fit or partial_fit first")
-        return self._state if isinstance(self._state, Selection) else self._state.selection
+        return self._of_this_fit(self._state if isinstance(self._state, Selection) else self._state.selection)
 
     @selection_.setter
     def selection_(self, selection: Selection) -> None:
