@@ -214,7 +214,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
     i, j = sigmas.tolist().index(clf.sigma_), Cs.tolist().index(clf.C_)
     assert means[i, j] == means.max()
     names = np.unique(bags)
-    expected = np.empty((4, 3, 5))
+    expected = np.empty((4, 3, 4))
     Z = oracle.on_scale(X, np.ones(len(X)), "std")  # scale and median know the rows of all bags
     for fold, (train, test) in enumerate(KFold(4).split(names)):
         rows = np.flatnonzero(np.isin(bags, names[train]))
@@ -224,7 +224,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
             for c, C in enumerate(Cs):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", FewerFeaturesWarning)
-                    peer = FGMClassifier(3, C=C, scale=None, n_candidates=2.0).fit(S[train], labels[train])
+                    peer = FGMClassifier(3, C=C, scale=None).fit(S[train], labels[train])
                 expected[fold, s, c] = peer.score(S[test], labels[test])
     assert np.abs(scores - expected).mean() < 0.03, "models of the choice are rough"
 

@@ -324,7 +324,7 @@ class FGMBase(LinearClassifier):
 
     def _settings(self) -> str:
         """The values that were chosen or follow from rules."""
-        return f"C = {self.C_:g}" + ("" if self.elimination_ else ", no elimination")
+        return f"C = {self.C_:g}" + ("" if getattr(self, "elimination_", True) else ", no elimination")
 
     def _own_facts(self) -> dict[str, Any]:
         return words.facts_of(self._loss) | {"C": self.C_, "path": self.path_.numbers}
