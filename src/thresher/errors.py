@@ -19,6 +19,18 @@ class InvalidDataTypeError(TypeError):
     """X or a parameter has an unsupported type."""
 
 
+class UnusableColumnsError(InvalidDataError):
+    """Columns of a table have texts or missing values; the message names all of them.
+
+    ``complaints`` is the message without its advice; ``options`` are those of the command line with which it works.
+    """
+
+    def __init__(self, complaints: str, advice: str = "", options: Iterable[str] = ()) -> None:
+        self.complaints, self.options = complaints, list(options)
+        words = f" ({' '.join(self.options)})" if self.options else ""
+        super().__init__(f"{complaints}; {advice}{words}" if advice else complaints)
+
+
 class ModelFileError(ValueError):
     """A model file is invalid: damaged, truncated, malicious, or written by a newer version."""
 
@@ -45,6 +57,10 @@ class MissingBagsWarning(UserWarning):
 
 class ColumnsLeftOutWarning(UserWarning):
     """Columns of a file that look like an index were left out; the message says how to keep them."""
+
+
+class UnseenLevelsWarning(UserWarning):
+    """A column of text has values that the training data did not have; they are zero in all of its columns."""
 
 
 class CompilationCacheWarning(UserWarning):

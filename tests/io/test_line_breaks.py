@@ -90,7 +90,7 @@ def test_line_numbers_count_lines_of_the_file(tmp_path, piece, n_jobs, monkeypat
         ('x,label\n1,a\n2,"b\n3,c\n4,d\n', "line 3: unclosed quote in column 'label'"),
         ('x,label\n1,a\n"2,b\n3,c\n', "line 3: unclosed quote in column 'x'"),
         ('x,label\n1,a\n2,"b\n3,"c"\n', "line 3: text after the closing quote in column 'label'"),
-        ('x,label\n1,a\n"2,b\n3","c"\n', "line 3: column 'x' must be numeric, got .*is a quote not closed"),
+        ('x,label\n1,a\n"2,b\n3","c"\n', "line 3: column 'x'.* must be numeric; is a quote not closed"),
         ('x,"label\n1,a\n', "line 1: unclosed quote in the header"),
     ],
 )

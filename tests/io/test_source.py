@@ -18,7 +18,7 @@ def test_a_source_is_plain_and_cannot_be_changed():
     """Fields have defaults; numpy's integers become Python's."""
     assert vars(Source()) == {
         "file": None, "kind": None, "index_base": None, "label_column": None, "open_ended": False, "left_out": [],
-        "notes": {}, "bag_column": None,
+        "notes": {}, "bag_column": None, "encoding": None,
     }  # fmt: skip
     assert type(Source(index_base=np.int32(1)).index_base) is int
     assert Source("a", notes={"x": 1}) == Source(file="a", notes={"x": 1})

@@ -115,7 +115,11 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
         ("a,a,label\n1,2,3\n", "line 1: duplicate column name 'a' in the header"),
         ("a,b,label\n1,2,x\n\n1,2\n", "line 4: expected 3 fields as in the first line, got 2"),
         ("a,b,label\n1,2,x,9\n", "line 2: expected 3 fields as in the first line, got more"),
-        ("a,b,label\n1,NA,x\n", "line 2: missing value \\('NA'\\) in column 'b'; fill in or drop"),
+        (
+            "a,b,label\n1,NA,x\n",
+            "line 2: missing value \\('NA'\\) in column 'b' .it has no values.; read it with ignore",
+        ),
+        ("a,b,label\n1,NA,x\n1,2,x\n", "line 2: missing value \\('NA'\\) in column 'b' .*fill in or drop"),
         ("a,b,label\n1,2 3,x\n", "line 2: column 'b' must be numeric, got '2 3'"),
         ("a,b,label\n1,,x\n", "line 2: missing value in column 'b'"),
         ("a,b,label\n1,2,\n", "line 2: missing label"),
@@ -197,7 +201,9 @@ def outcome(read_piece, piece):
         rows = read_piece(piece)
     except text_module.BadText as error:
         return str(error), error.byte
-    return rows.X.dtype, rows.X.tolist(), rows.labels.tolist(), rows.missing
+    texts = [rows.words.texts[code] for code in rows.words.codes]
+    words = sorted(zip(rows.words.rows.tolist(), rows.words.columns.tolist(), texts, strict=True))
+    return rows.X.dtype, rows.X.tolist(), rows.labels.tolist(), rows.missing, words
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
@@ -323,7 +329,7 @@ def test_parquet(tmp_path):
     frame.loc[3, "a"] = np.nan
     frame["a"] = frame["a"].astype("Float32")
     frame.to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(InvalidDataError, match="column 'a' has 1 missing values"):
+    with pytest.raises(InvalidDataError, match=r"row 3 \(from 0\): missing value in column 'a' \(1 row\)"):
         read(tmp_path / "x.parquet", ignore=["word"])
 
 

@@ -3,10 +3,11 @@
 import gc
 import importlib
 import math
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, CycloptsError, Group, Parameter, validators
+from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError, validators
 from rich.console import Console
 
 from thresher._garbage import uncollected
@@ -57,6 +58,7 @@ app = App(
     console=Pipe(),
     suppress_keyboard_interrupt=False,
 )
+LISTS = ("--ignore", "--keep", "--always", "--exclude")  # options that may have several values
 FILES, MODEL, OUTPUT = Group("Reading", sort_key=1), Group("Model", sort_key=2), Group("Output", sort_key=3)
 
 FileKind = Annotated[Literal["svmlight", "npz", "npy", "csv", "parquet"] | None, Parameter(group=FILES)]
@@ -68,6 +70,7 @@ FeatureCount = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
 Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_non_negative)]
+Imports = Annotated[list[str] | None, Parameter(name="--import", group=FILES, consume_multiple=False)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 
@@ -85,14 +88,20 @@ class Reading:
     label_column
         Name of the label column in csv and Parquet files; "label" if not given.
     ignore
-        Name of a column of a csv or Parquet file to ignore; may be repeated.
+        Columns of a csv or Parquet file to ignore, by name: a,b or a b, or repeated.
     keep
-        Name of a column of a csv or Parquet file that is a feature though it looks like an index; may be repeated.
+        Columns of a csv or Parquet file that are features though they look like an index, by name, as for --ignore.
         Otherwise columns without a name, and integers that rise by one in each row, are left out with a warning.
     names
         A text file with the feature names, one per line.
     index_base
         Index of the first feature in svmlight text; if not given, 0 if any index is 0, else 1.
+    impute
+        What stands for missing values: the mean or the median of the column in the training data, which the model keeps
+        for new data.
+    one_hot
+        Make columns of zeros and ones of each column of text (csv and Parquet; at most 50 different texts): one for
+        each text. select takes them together, as one group, that counts as one of --features.
     """
 
     kind: FileKind = None
@@ -102,6 +111,8 @@ class Reading:
     keep: Words = None
     names: Text = None
     index_base: IndexBase = None
+    impute: Annotated[Literal["mean", "median"] | None, Parameter(group=FILES)] = None
+    one_hot: Annotated[bool, Parameter(group=FILES)] = False
 
 
 @Parameter(name="*")
@@ -148,9 +159,32 @@ class WrongUsage(Exception):
 def run(arguments):
     """Parse the arguments, run the command, and return its exit code."""
     try:
-        return app(arguments, exit_on_error=False, print_error=False, result_action="return_value") or 0
+        return _run(arguments)
+    except UnusedCliTokensError as error:
+        more = one_by_one(arguments)
+        if more == arguments:
+            raise WrongUsage(error) from None
+        with suppress(CycloptsError):
+            return _run(more)
+        raise WrongUsage(error) from None
     except CycloptsError as error:
         raise WrongUsage(error) from None
+
+
+def _run(arguments):
+    return app(arguments, exit_on_error=False, print_error=False, result_action="return_value") or 0
+
+
+def one_by_one(arguments):
+    """``--ignore a b`` as ``--ignore a --ignore b``, where words up to the next option are more of its values."""
+    given, option = [], None
+    for place, word in enumerate(arguments):
+        if word.startswith("-"):
+            option = word if word in LISTS else None
+        elif option is not None and arguments[place - 1] != option:
+            given.append(option)
+        given.append(word)
+    return given
 
 
 def later(module, **options):

@@ -31,13 +31,18 @@ def used_columns(clf):
 
 def data_of(reporter, file, options, jobs, **more):
     """The Table of a file, read with a group of ``options``; what was corrected or ignored in it becomes a warning."""
-    given = {name: value for name, value in vars(options).items() if value is not None}
+    given = {name: value for name, value in vars(options).items() if value not in (None, False)}
     kind = given.setdefault("kind", kind_of(file))
-    if kind not in TABLES and given.keys() & {"label_column", "ignore", "keep"}:
-        raise WrongUsage(f"--label-column, --ignore and --keep need a csv or Parquet file, got {kind}: {file}")
+    of_tables = {"label_column": "--label-column", "ignore": "--ignore", "keep": "--keep", "one_hot": "--one-hot"}
+    wrong = [option for name, option in of_tables.items() if name in given]
+    if kind not in TABLES and wrong:
+        needs = "needs" if len(wrong) == 1 else "need"
+        raise WrongUsage(f"{' and '.join(wrong)} {needs} a csv or Parquet file, got {kind}: {file}")
+    if kind == "svmlight" and "impute" in given:
+        raise WrongUsage(f"--impute needs a table or an array, got svmlight text: {file}")
     if kind != "svmlight" and "index_base" in given:
         raise WrongUsage(f"--index-base needs svmlight text, got {kind}: {file}")
-    with warnings.catch_warnings():
+    with reporter.catching_warnings():
         warnings.simplefilter("ignore", ColumnsLeftOutWarning)  # it is among the remarks
         table = read(file, n_jobs=jobs, **more | given)
     for remark in table.remarks:
@@ -52,6 +57,7 @@ def more_data(reporter, model, file, used, options, jobs):
     layout = Layout(
         int(model.estimator.n_features_in_), names, source.index_base, tuple(used), source.label_column,
         open_ended=source.open_ended, left_out=tuple(source.left_out), bag_column=source.bag_column,
+        encoding=source.encoding,
     )  # fmt: skip
     if layout.open_ended and kind != "svmlight":
         raise ValueError(

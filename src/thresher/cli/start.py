@@ -3,6 +3,7 @@
 import importlib
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -45,6 +46,10 @@ def main(arguments=None):
             f"not enough memory: {in_one_line(error) or 'the data is too large for this machine'}", BAD_DATA
         )
     except (ValueError, TypeError, OSError) as error:
+        options = getattr(error, "options", [])
+        if options and arguments[:1] and arguments[0] in FITTING_COMMANDS:
+            works = shlex.join(["thresher", *("-" if word == STANDARD_INPUT else word for word in arguments), *options])
+            return complain(f"{in_one_line(error.complaints)}\nThis works: {works}", BAD_DATA)
         if os.environ.get("THRESHER_DEBUG"):
             traceback.print_exc()
         return complain(with_options(in_one_line(error), arguments), BAD_DATA)

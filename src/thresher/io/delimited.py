@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 from thresher.errors import InvalidDataError
-from thresher.io.delimited_rows import DECIMAL_COMMA, WITH_POINTS, RowReader
+from thresher.io.delimited_rows import RowReader
+from thresher.io.encoded import DECIMAL_COMMA, WITH_POINTS
 from thresher.io.foreign import not_utf8
 from thresher.io.frames import file_columns, table_of
 from thresher.io.svmlight import path_name
@@ -28,7 +29,12 @@ def read_csv(path, options, workers):
         blocks = [block for block in parsed(jobs, text.name, workers) if len(block.X)]
     if not blocks:
         raise InvalidDataError(f"{text.name}: no rows found")
-    return table_of(blocks, columns, "csv", options.layout, text.name)
+
+    def places(rows):
+        known = {} if str(path) == "-" else dict(zip(sorted(rows), lines_of_rows(path, sorted(rows)), strict=True))
+        return [f"line {known[row]}" if known else f"row {row} (from 0)" for row in rows]
+
+    return table_of(blocks, columns, "csv", options, text.name, places)
 
 
 def lines_of_rows(path, rows):

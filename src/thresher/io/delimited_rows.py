@@ -1,7 +1,7 @@
 """Rows of delimited text, read by pyarrow, and where that fails field by field, to say why and where.
 
-Both ways accept the same text and give the same numbers: pyarrow also takes nan, text after a closing quote and a quote
-that is never closed, so pieces with unusual quotes are kept from it, and what it gives is checked.
+Both ways accept the same text and give the same numbers and words: pyarrow also takes nan, text after a closing quote
+and a quote that is never closed, so pieces with unusual quotes are kept from it, and what it gives is checked.
 """
 
 import csv
@@ -11,24 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresher.io.encoded import THOUSANDS
 from thresher.io.foreign import not_utf8
-from thresher.io.frames import EXCLUDE, TableRows
+from thresher.io.frames import TableRows
 from thresher.io.parquet import pyarrow_for
 from thresher.io.text import BadText, narrowed
+from thresher.io.words import NO_WORDS, words_of
 
 NEWLINE = 10
 STAND_IN = "\x1f"  # a delimiter that texts hardly ever contain
 BY_COLUMNS_MOST = 1000  # features; of more, pyarrow takes longer for the columns of a piece than for its fields
-MISSING = {"na", "nan", "n/a", "null", "none", "?", "-", ".", "inf", "-inf", "+inf"}
-NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-THOUSANDS = re.compile("[+-]?\\d{1,3}([,.' \u00a0\u202f\ufffd]\\d{3})+([.,]\\d+)?")  # the last: a blank of Latin-1
-WITH_POINTS = (
-    "numbers must have a decimal point: pandas.read_csv(path, sep=';', decimal=',').to_csv('new.csv', index=False)"
-)
-WITHOUT_THOUSANDS = (
-    "numbers must have no thousands separators: pandas.read_csv(path, thousands=',').to_csv('new.csv', index=False)"
-)
+NUMERAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+NUMBER = re.compile(NUMERAL.encode())
+BLANKS = " \t\n\r\v\f"  # around a number
 
 
 class Field(NamedTuple):
@@ -46,21 +41,25 @@ class RowReader:
         self.text, self.columns, self.may_lack_labels = text, columns, may_lack_labels
         self.pa = pyarrow_for(text.name)
         self.numbered = [str(j) for j in range(len(columns.fields))]
-        self.types = {str(j): self.pa.float64() for j in columns.features}
-        self.types |= {str(j): self.pa.string() for j in (columns.label, columns.bag) if j is not None}
+        self.kinds = (self.pa.float64(), self.pa.string())
+        self.types = {str(j): self.pa.string() for j in (columns.label, columns.bag) if j is not None}
         gaps = np.flatnonzero(np.diff(columns.features) > 1) + 1
         self.runs = [(run[0], run[-1]) for run in np.split(columns.features, gaps) if run.size]
 
     def read(self, piece):
-        """The TableRows of a piece, by pyarrow."""
-        by_fields = len(self.columns.features) > BY_COLUMNS_MOST
-        try:
-            found = self._rows(*(self._by_fields(piece) if by_fields else self._by_columns(piece)))
-        except (ValueError, csv.Error):  # among them those of pyarrow and of UTF-8
-            return self.read_serially(piece)
-        wrong = not np.isfinite(found.X).all() or (found.bags is not None and "" in found.bags)
-        may_lack = (0, len(found.X)) if self.may_lack_labels else (0,)
-        return self.read_serially(piece) if wrong or found.missing not in may_lack else found
+        """The TableRows of a piece, by pyarrow: all numbers at first, with words where that fails."""
+        by = self._by_fields if len(self.columns.features) > BY_COLUMNS_MOST else self._by_columns
+        for kind in self.kinds:
+            try:
+                found = self._rows(*by(piece, kind))
+            except (ValueError, csv.Error):  # among them those of pyarrow and of UTF-8
+                continue
+            wrong = not np.isfinite(found.X).all() or (found.bags is not None and "" in found.bags)
+            may_lack = (0, len(found.X)) if self.may_lack_labels else (0,)
+            if not wrong and found.missing in may_lack:
+                self.kinds = self.kinds[self.kinds.index(kind) :]  # where there are words there will be more
+                return found
+        return self.read_serially(piece)
 
     def _frame(self, text, names, types, **parsing):
         """The columns that have ``types``, by pyarrow: read in one block, on this thread."""
@@ -73,15 +72,30 @@ class RowReader:
             ),
         )
 
-    def _by_columns(self, piece):
-        frame = self._frame(piece, self.numbered, self.types, delimiter=self.text.delimiter)
-        values = np.empty((frame.num_rows, len(self.columns.features)))
+    def _by_columns(self, piece, kind):
+        types = dict.fromkeys(map(str, self.columns.features), kind) | self.types
+        frame = self._frame(piece, self.numbered, types, delimiter=self.text.delimiter)
+        values, words = np.empty((frame.num_rows, len(self.columns.features))), []
         for place, j in enumerate(self.columns.features):
-            values[:, place] = frame.column(str(j)).to_numpy()
+            values[:, place], rows, texts = self._numbers(frame.column(str(j)), kind)
+            words.append((rows, np.full(rows.size, place), texts))
         texts = [[] if j is None else frame.column(str(j)).to_pylist() for j in (self.columns.label, self.columns.bag)]
-        return values, *texts
+        rows, places, found = zip(*words, strict=True) if words else ((), (), ())
+        return values, _words(rows, places, [text for texts in found for text in texts]), *texts
 
-    def _by_fields(self, piece):
+    def _numbers(self, fields, kind):
+        """(numbers, with zeros for words, where words are, their texts) of a column of pyarrow."""
+        if kind == self.pa.float64():
+            return fields.to_numpy(), np.zeros(0, dtype=np.int64), []
+        compute = self.pa.compute
+        trimmed = compute.utf8_trim(fields.combine_chunks(), characters=BLANKS)
+        numeric = compute.match_substring_regex(trimmed, f"^{NUMERAL}$")
+        values = compute.if_else(numeric, trimmed, "0").cast(self.pa.float64()).to_numpy(zero_copy_only=False)
+        texts = trimmed.filter(compute.invert(numeric)).to_pylist()
+        places = np.flatnonzero(~numeric.to_numpy(zero_copy_only=False))
+        return values, places, texts
+
+    def _by_fields(self, piece, kind):
         """Like ``_by_columns``, with all numbers in one column: a column of its own costs as much as 100 fields."""
         mark = self.text.delimiter
         unquoted = self.text.simple_quotes.sub(rb"\1", piece) if b'"' in piece else piece
@@ -105,31 +119,37 @@ class RowReader:
             numbers += [row[begins[first] : ends[last]] for first, last in self.runs]
             for found, j in zip(texts, (self.columns.label, self.columns.bag), strict=True):
                 found += [] if j is None else [row[begins[j] : ends[j]].decode()]
-        frame = self._frame(
-            b"\n".join([*numbers, b""]), ["value"], {"value": self.pa.float64()}, ignore_empty_lines=False
-        )
-        return frame.column(0).to_numpy().reshape(len(lines), len(self.columns.features)), *texts
+        options = {"ignore_empty_lines": False, "quote_char": False}
+        frame = self._frame(b"\n".join([*numbers, b""]), ["value"], {"value": kind}, **options)
+        values, places, found = self._numbers(frame.column(0), kind)
+        width = len(self.columns.features)
+        return values.reshape(len(lines), width), _words([places // width], [places % width], found), *texts
 
-    def _rows(self, values, labels, bags):
+    def _rows(self, values, words, labels, bags):
         labels = None if self.columns.label is None else np.array([text.strip() for text in labels], dtype=str)
         bags = None if self.columns.bag is None else np.array([text.strip() for text in bags], dtype=str)
         missing = 0 if labels is None else int(np.count_nonzero(labels == ""))
-        return TableRows(narrowed(values, np.float32), labels, bags, missing)
+        return TableRows(narrowed(values, np.float32), labels, bags, missing, words)
 
     def read_serially(self, piece):
         """The TableRows of a piece, field by field; BadText where a field is wrong."""
-        values, labels, bags, rows = [], [], [], 0
-        features = set(self.columns.features)
+        values, labels, bags, rows, words = [], [], [], 0, []
+        places = {int(j): place for place, j in enumerate(self.columns.features)}
         for column, field in self._fields(piece):
             rows += column == 0
-            if column in features:
+            if column in places:
                 values.append(self._number(field, column))
+                if values[-1] is None:
+                    words.append((rows - 1, places[column], _word(field)))
+                    values[-1] = 0.0
             elif column == self.columns.label:
                 labels.append(field)
             elif column == self.columns.bag:
                 bags.append(field)
-        X = np.array(values, dtype=np.float64).reshape(rows, len(features))
-        found = self._rows(X, *([_text(field) for field in fields] for fields in (labels, bags)))
+        X = np.array(values, dtype=np.float64).reshape(rows, len(places))
+        at = [[row for row, _, _ in words]], [[place for _, place, _ in words]]
+        found_words = _words(*at, [text for _, _, text in words])
+        found = self._rows(X, found_words, *([_text(field) for field in fields] for fields in (labels, bags)))
         if found.missing and (found.missing < rows or not self.may_lack_labels):
             raise BadText("missing label", labels[np.argmax(found.labels == "")].byte)
         if found.bags is not None and "" in found.bags:
@@ -177,17 +197,26 @@ class RowReader:
             )
 
     def _number(self, field, column):
-        if not NUMBER.fullmatch(field.text):
-            raise BadText(_number_error(field, self.columns.fields[column]), field.byte)
-        value = float(field.text)
+        """The number in a field; None if it is a word."""
+        text = field.text.strip()
+        if not NUMBER.fullmatch(text):
+            return None
+        value = float(text)
         if np.isinf(value):
             name = self.columns.fields[column]
             raise BadText(f"the number {_shortened(field)!r} in column {name!r} is too large for float64", field.byte)
         return value
 
 
+def _words(rows, places, texts):
+    """The Words of lists of arrays of rows and places, and their texts."""
+    if not texts:
+        return NO_WORDS
+    return words_of(np.concatenate(rows), np.concatenate(places), [text.strip() for text in texts])
+
+
 def _text(field):
-    """The text of a label or of a bag."""
+    """The text of a label, of a bag or of a word."""
     try:
         text = field.text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -195,22 +224,11 @@ def _text(field):
     return text.replace('""', '"') if field.quoted else text
 
 
+def _word(field):
+    """The text of a word; of Latin-1 numbers with blanks between thousands, which get a message of their own."""
+    word = _shortened(field)
+    return word if THOUSANDS.fullmatch(word) else _text(field)
+
+
 def _shortened(field):
     return field.text.decode("utf-8", errors="replace")[:40]
-
-
-def _number_error(field, name):
-    """What is wrong with a field that should be a number."""
-    word = _shortened(field)
-    if not word.strip() or word.strip().lower() in MISSING:
-        given = f" ({word!r})" if word.strip() else ""
-        return f"missing value{given} in column {name!r}; fill in or drop missing values first"
-    decimal, thousands = DECIMAL_COMMA.fullmatch(word), THOUSANDS.fullmatch(word)
-    if decimal or thousands:
-        what = "a decimal comma" if not thousands else "thousands separators"
-        what = "a decimal comma or a thousands separator" if decimal and thousands else what
-        ways = [WITH_POINTS] if decimal else []
-        ways += [WITHOUT_THOUSANDS] if thousands else []
-        return f"column {name!r}: {word!r} has {what}; {'; '.join(ways)}"
-    hint = "; is a quote not closed?" if field.quoted and b"\n" in field.text else ""
-    return f"column {name!r} must be numeric, got {word!r}{hint}; {EXCLUDE}"

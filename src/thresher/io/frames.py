@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresher.data.input.encoding import Encoding
 from thresher.errors import InvalidDataError, did_you_mean
+from thresher.io.encoded import encoded, encoding_of, warn_of_unseen
 from thresher.io.index_columns import (
     KEEP_ADVICE,
     counting_columns,
@@ -16,8 +18,8 @@ from thresher.io.index_columns import (
     with_names,
 )
 from thresher.io.table import Layout, Table, in_short, order_of, tidy_bags, tidy_labels
+from thresher.io.words import NO_WORDS, Words, joined, word_columns
 
-EXCLUDE = "exclude non-numeric columns with ignore (--ignore NAME)"
 LABEL = "label"  # name of the label column if none is given
 
 
@@ -29,7 +31,15 @@ class ColumnOptions:
     bag_column: str | None = None
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    impute: str | None = None
+    one_hot: bool = False
     layout: Layout | None = None
+
+    @property
+    def reads_words(self):
+        """Whether columns may be more than numbers."""
+        known = None if self.layout is None else self.layout.encoding
+        return bool(self.impute or self.one_hot or known)
 
 
 class FileColumns(NamedTuple):
@@ -54,12 +64,16 @@ class FileColumns(NamedTuple):
 
 
 class TableRows(NamedTuple):
-    """Some rows: features, labels and bags, or None without such a column, and how many labels are missing."""
+    """Some rows: features, labels and bags, or None without such a column, and how many labels are missing.
+
+    Where the table has ``words`` X has zeros.
+    """
 
     X: np.ndarray
     labels: np.ndarray | None
     bags: np.ndarray | None
     missing: int
+    words: Words = NO_WORDS
 
 
 def file_columns(header, options, name, *, by_number=False):
@@ -81,7 +95,8 @@ def file_columns(header, options, name, *, by_number=False):
     others = {*ignore, *(fields[place] for place in (label, bag) if place is not None)}
     if layout is not None and layout.names is not None and not by_number:
         index = []
-        wanted = {layout.names[j] for j in layout.used} - others
+        origins = (layout.encoding or Encoding()).origins()
+        wanted = {origins.get(layout.names[j], layout.names[j]) for j in layout.used} - others
     else:
         index = [field for field in fields if _is_left_out(field, layout, by_number) and field not in keep]
         wanted = set(fields) - others - set(index)
@@ -138,8 +153,12 @@ def _is_left_out(field, layout, by_number):
     return (layout is not None and field in layout.left_out) or (is_unnamed(field) and not by_number)
 
 
-def table_of(blocks, columns, kind, layout, name):
-    """The Table of blocks of rows; without a ``layout``, columns that count the rows are left out."""
+def table_of(blocks, columns, kind, options, name, places):
+    """The Table of blocks of rows; without a layout, columns that count the rows are left out.
+
+    ``places`` gives words for where rows are.
+    """
+    layout = options.layout
     rows = sum(len(block.X) for block in blocks)
     missing = sum(block.missing for block in blocks)
     if missing and (layout is None or missing < rows):
@@ -147,23 +166,38 @@ def table_of(blocks, columns, kind, layout, name):
     y = None if columns.label is None or missing else tidy_labels(np.concatenate([block.labels for block in blocks]))
     bags = None if columns.bag is None else tidy_bags(np.concatenate([block.bags for block in blocks]))
     parts = [block.X for block in blocks]
+    words = joined([block.words for block in blocks], [len(part) for part in parts])
     del blocks[:]  # so that each part is freed as soon as it is copied
-    names, counting = columns.names, []
-    if layout is None:
-        counting = [j for j in counting_columns(parts) if names[j] not in columns.keep]
-    index = [names[j] for j in counting]
+    index = [] if layout is not None else _counting(parts, columns, words)
     remarks = remarks_on(() if columns.by_number else columns.left_out, index, columns.by_number)
-    if counting and len(counting) == len(names):
+    names, encoding, origins = columns.names, None, None
+    if index and len(index) == len(names):
         raise InvalidDataError(f"{name}: no feature columns left: {'; '.join(remarks)}")
-    order = np.setdiff1d(np.arange(len(names)), counting)
+    order = np.array([j for j, column in enumerate(names) if column not in index], dtype=np.int64)
+    names = tuple(names[j] for j in order)
+    if words.rows.size or options.reads_words:
+        X, words = _stacked(parts, order), words.among(order)
+        found = word_columns(words, X, names)
+        encoding = encoding_of(found, len(X), options, places, name, remarks)
+        X, names, origins = encoded(X, names, found, encoding)
+        parts, order = [X], np.arange(X.shape[1])
+        if layout is not None:
+            warn_of_unseen(found, encoding, name)
+    left_out = (*columns.left_out, *index)
     if columns.by_number:
         names = None
     elif layout is not None and layout.names is not None:
-        order, names = order_of(names, layout, name), layout.names
-    else:
-        names = tuple(names[j] for j in order)
-    left_out = (*columns.left_out, *index)
-    return Table(_stacked(parts, order), y, names, kind, remarks=remarks, left_out=left_out, bags=bags)
+        order, names, origins = order_of(names, layout, name), layout.names, None
+    return Table(
+        _stacked(parts, order), y, names, kind, remarks=remarks, left_out=left_out, bags=bags, encoding=encoding,
+        origins=origins,
+    )  # fmt: skip
+
+
+def _counting(parts, columns, words):
+    """Names of the columns that count the rows, unless they are kept."""
+    others, names = set(words.columns.tolist()), columns.names
+    return [names[j] for j in counting_columns(parts) if j not in others and names[j] not in columns.keep]
 
 
 def _stacked(parts, order):

@@ -29,8 +29,9 @@ def with_names(fields):
 
 
 def found_by_name(wanted, fields, names):
-    """``wanted`` names of columns, where an empty one stands for all columns without a name."""
+    """``wanted`` names of columns; an empty one stands for all columns without a name, "a,b" for a and b."""
     unnamed = [name for name, field in zip(names, fields, strict=True) if not field]
+    wanted = [name for each in wanted for name in ([each] if each in names or each in fields else each.split(","))]
     return [name for each in wanted for name in (unnamed if each == "" and unnamed else [each])]
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from thresher.errors import InvalidDataError
-from thresher.io.frames import EXCLUDE, TableRows, file_columns, table_of
-from thresher.io.table import in_short
+from thresher.io.frames import TableRows, file_columns, table_of
+from thresher.io.words import Words, joined, words_of
 
 
 def pyarrow_for(name):
@@ -38,33 +38,50 @@ def read_parquet(path, options):
     bags = None if columns.bag is None else frame.column(header[columns.bag])
     if bags is not None and bags.null_count:
         raise InvalidDataError(f"{name}: the bag column {header[columns.bag]!r} has {bags.null_count} missing values")
-    X = _matrix(pa, frame, [header[j] for j in columns.features], columns.names, name)
+    X, words = _matrix(pa, frame, [header[j] for j in columns.features])
     rows = TableRows(
         X,
         None if labels is None else np.array(labels.to_pylist()),
         None if bags is None else np.array(bags.to_pylist()),
         0 if labels is None else labels.null_count,
+        words,
     )
-    return table_of([rows], columns, "parquet", options.layout, name)
+
+    def places(rows):
+        return [f"row {row} (from 0)" for row in rows]
+
+    return table_of([rows], columns, "parquet", options, name, places)
 
 
-def _matrix(pa, frame, written, names, name):
-    """The columns ``written`` of a table of pyarrow; in messages they are called ``names``."""
+def _matrix(pa, frame, written):
+    """(numbers, with zeros for words, the Words) of the columns ``written`` of a table of pyarrow; nulls are words."""
     types = [frame.schema.field(column).type for column in written]
-    wrong = [column for column, kind in zip(names, types, strict=True) if not _is_numeric(pa, kind)]
-    if wrong:
-        raise InvalidDataError(f"{name}: {in_short(wrong)} must be numeric; {EXCLUDE}")
-    narrow = all(pa.types.is_float32(kind) or pa.types.is_boolean(kind) or kind.bit_width <= 16 for kind in types)
-    X = np.empty((frame.num_rows, len(written)), dtype=np.float32 if narrow else np.float64, order="F")
-    for j, column in enumerate(written):
+    narrow = all(_is_narrow(pa, kind) for kind in types if _is_numeric(pa, kind))
+    X = np.zeros((frame.num_rows, len(written)), dtype=np.float32 if narrow else np.float64, order="F")
+    found = []
+    for j, (column, kind) in enumerate(zip(written, types, strict=True)):
         values = frame.column(column)
-        if values.null_count:
-            raise InvalidDataError(
-                f"{name}: column {column!r} has {values.null_count} missing values; fill in or drop missing values "
-                "first"
-            )
-        X[:, j] = values.to_numpy()
-    return X
+        if _is_numeric(pa, kind):
+            missing = values.is_null(nan_is_null=True).to_numpy()
+            if missing.any():
+                values = pa.compute.if_else(values.is_null(nan_is_null=True), pa.scalar(0).cast(kind), values)
+                found.append(_words(np.flatnonzero(missing), j, [""] * int(missing.sum())))
+            X[:, j] = values.to_numpy()
+            infinite = np.flatnonzero(np.isinf(X[:, j]))
+            found.append(_words(infinite, j, [f"{value:g}" for value in X[infinite, j]]))
+            X[infinite, j] = 0.0
+        else:
+            texts = ["" if text is None else str(text).strip() for text in values.to_pylist()]
+            found.append(_words(np.arange(len(texts)), j, texts))
+    return X, joined(found, [0] * len(found))
+
+
+def _words(rows, column, texts) -> Words:
+    return words_of(rows, np.full(len(texts), column), texts)
+
+
+def _is_narrow(pa, kind):
+    return pa.types.is_float32(kind) or pa.types.is_boolean(kind) or kind.bit_width <= 16
 
 
 def _is_numeric(pa, kind):

@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
+from thresher.data.input.encoding import Encoding
+from thresher.data.input.imputing import WAYS, fill_values, filled
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
 from thresher.io.arrays import labels_in, read_matrix_npy, read_matrix_npz
@@ -26,6 +29,7 @@ KINDS = {
 }  # fmt: skip
 PACKED_EXTENSIONS = ("gz", "bz2")
 WITH_BAGS = ("npz", "csv", "parquet")
+TABLES = ("csv", "parquet")
 
 
 def read(
@@ -39,6 +43,8 @@ def read(
     keep: Sequence[str] = (),
     names: str | os.PathLike[str] | None = None,
     index_base: int | None = None,
+    impute: str | None = None,
+    one_hot: bool = False,
     layout: Layout | None = None,
     n_jobs: int | None = None,
 ) -> Table:
@@ -68,6 +74,12 @@ def read(
         A text file with the feature names, one per line.
     index_base : {0, 1}, default=None
         Index of the first column in svmlight text. None: that of the ``layout``, or 0 if any index is 0, else 1.
+    impute : {"mean", "median"}, default=None
+        What stands for missing values: the mean or the median of the column. None: they raise an error. If the data is
+        for a model, the model decides.
+    one_hot : bool, default=False
+        Whether columns of text of csv and Parquet files become columns of zeros and ones, one for each text, which are
+        named "city=Ulm"; at most 50 of a column. False: they raise an error. Columns of true and false are 1 and 0.
     layout : Layout, default=None
         The columns that a model expects, if the data is for one.
     n_jobs : int, default=None
@@ -97,8 +109,10 @@ def read(
     if bag_column is not None and kind not in WITH_BAGS:
         raise InvalidDataError(f"{path_name(path)}: bag_column (--bag-column) needs .npz, csv or Parquet, got {kind}")
     options = ColumnOptions(
-        label_column=label_column, bag_column=bag_column, ignore=tuple(ignore), keep=tuple(keep), layout=layout
-    )
+        label_column=label_column, bag_column=bag_column, ignore=tuple(ignore), keep=tuple(keep), impute=impute,
+        one_hot=one_hot, layout=layout,
+    )  # fmt: skip
+    _check_encoding(path, kind, options)
     with Workers(count_workers(n_jobs)) as workers:
         table = _read_kind(path, kind, options, index_base, workers)
     if not table.X.shape[0]:
@@ -106,7 +120,7 @@ def read(
     if layout is None and table.left_out:
         for remark in table.remarks:
             warnings.warn(f"{path_name(path)}: {remark}", ColumnsLeftOutWarning, stacklevel=2)
-    table = _completed(table, path, labels, names)
+    table = _completed(_imputed(table, path, options), path, labels, names)
     if layout is not None and not layout.open_ended and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(
             f"{path_name(path)}: X has {table.X.shape[1]} features, but the model expects {layout.n_features}"
@@ -123,6 +137,36 @@ def _read_kind(path, kind, options, index_base, workers):
     if kind == "parquet":
         return read_parquet(path, options)
     return read_matrix_npz(path, options.bag_column) if kind == "npz" else read_matrix_npy(path)
+
+
+def _check_encoding(path, kind, options):
+    """Raise an error for options of texts and missing values that are invalid, or not for this kind of file."""
+    if options.impute not in (None, *WAYS):
+        raise ValueError(f"impute must be one of {', '.join(WAYS)} or None, got {options.impute!r}")
+    if options.one_hot and kind not in TABLES:
+        raise InvalidDataError(f"{path_name(path)}: one_hot (--one-hot) needs csv or Parquet, got {kind}")
+    if options.impute and kind == "svmlight":
+        raise InvalidDataError(f"{path_name(path)}: impute (--impute) needs an array or a table, got svmlight text")
+
+
+def _imputed(table, path, options):
+    """The table with values for those that are missing: of the training data, or found here and kept."""
+    layout, X = options.layout, table.X
+    known = None if layout is None else layout.encoding
+    values, how = (None, options.impute) if layout is None else (getattr(known, "fills", None), None)
+    if values is None and how is None:
+        return table
+    if sparse.issparse(X):
+        raise InvalidDataError(f"{path_name(path)}: impute (--impute) needs a dense array, got a sparse matrix")
+    if values is None:
+        values = fill_values(X, how)
+        empty = np.flatnonzero(np.isnan(values))
+        if empty.size:
+            what = in_short(empty if table.names is None else [table.names[j] for j in empty])
+            raise InvalidDataError(f"{path_name(path)}: column {what} has no values: nothing to impute from")
+        values = values.astype(X.dtype if X.dtype.kind == "f" else np.float64)
+        known = replace(table.encoding or Encoding(), fills=values, impute=how)
+    return replace(table, X=filled(X, values), encoding=known)
 
 
 def _completed(table, path, labels, names):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.data.input.encoding import Encoding
 from thresher.data.input.validation import stored_entries
 from thresher.errors import InvalidDataError
 
@@ -34,6 +35,8 @@ class Source:
         Anything else to keep, as JSON-serializable values; thresher does not read it.
     bag_column : str, default=None
         Name of the column of a csv or Parquet file, or of the array of an .npz file, with the bag of each row.
+    encoding : Encoding, default=None
+        How texts and missing values became numbers, as ``read`` returned it in its Table. None: all were numbers.
     """
 
     file: str | None = None
@@ -44,12 +47,14 @@ class Source:
     left_out: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     bag_column: str | None = None
+    encoding: Encoding | None = None
 
     def __post_init__(self):
         text = ((str, type(None)), "a string or None")
         expected: dict[str, tuple[Any, str]] = {
             "file": text, "label_column": text, "bag_column": text, "open_ended": (bool, "True or False"),
             "left_out": ((list, tuple), "a list of strings"), "notes": (dict, "a dict"),
+            "encoding": ((Encoding, type(None)), "an Encoding or None"),
         }  # fmt: skip
         for name, (types, what) in expected.items():
             value = getattr(self, name)
@@ -103,6 +108,7 @@ class Layout:
     open_ended: bool = False  # columns are identified by number only, and there may be any number of them
     left_out: tuple[str, ...] = ()  # columns that were left out of the training data as an index
     bag_column: str | None = None  # name of the column or array of bags, if there is one
+    encoding: Encoding | None = None  # how texts and missing values of the training data became numbers
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,8 @@ class Table:
 
     ``index_base`` is the index that the first column has in svmlight text; ``remarks`` list what was
     corrected or ignored; ``left_out`` are names of columns that looked like an index, or numbers without a header.
+    ``encoding`` says how texts and missing values became numbers; ``origins`` is the column of the file that each
+    column of X was made of, if there are columns of text.
     """
 
     X: Any
@@ -121,6 +129,8 @@ class Table:
     remarks: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
     bags: np.ndarray | None = None
+    encoding: Encoding | None = None
+    origins: tuple[str, ...] | None = None
 
     @property
     def entries(self) -> int:

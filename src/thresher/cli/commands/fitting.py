@@ -14,6 +14,7 @@ from thresher.errors import InvalidDataError, ModelFileError
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.results import counted
+from thresher.state import UnknownClass
 
 
 def check_paths(out, *inputs):
@@ -30,8 +31,9 @@ def check_paths(out, *inputs):
     if os.path.exists(out) and os.path.getsize(out):
         try:
             read_model(out)
-        except ModelFileError:
-            raise WrongUsage(f"--out {out} exists and is not a model file; use another name") from None
+        except ModelFileError as error:
+            if not isinstance(error.__cause__, UnknownClass):  # a model of classes that are not imported is a model
+                raise WrongUsage(f"--out {out} exists and is not a model file; use another name") from None
 
 
 class FitCommand:
@@ -76,7 +78,7 @@ class FitCommand:
         clf.verbose = 0
         source = Source(
             os.path.basename(self.file), table.kind, table.index_base, self.reading.label_column,
-            left_out=list(table.left_out), bag_column=self.bag_column,
+            left_out=list(table.left_out), bag_column=self.bag_column, encoding=table.encoding,
         )  # fmt: skip
         model, self.lost = saved(clf, self.out, names=table.names, source=source)
         return model

@@ -8,6 +8,7 @@ from sklearn.metrics import get_scorer
 from thresher.cli.commands.fitting import FitCommand
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
 from thresher.cli.files import Names, check_bags_agree, known_labels, more_data, refuse, used_columns
+from thresher.cli.imports import own_value
 from thresher.cli.options.group_files import read_groups, read_tree
 from thresher.cli.options.losses import check_at, check_loss_options, loss_of, undefined
 from thresher.cli.options.predict import NewData
@@ -17,25 +18,28 @@ from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.shared.cross_validation import PrecomputedScores
+from thresher.features.base import FeatureMap
+from thresher.features.groups.spec import Groups
 from thresher.features.instances.bags import grouped
 from thresher.features.polynomial.spec import Polynomial
 from thresher.report.path_display import path_scores
 from thresher.results import counted
 
-ADDITIVE_KERNELS = ("intersection", "additive_chi2", "additive_gaussian")
+MAPS_OF_COLUMNS = ("columns", "polynomial")
 NUMBERS_SHOWN = 20  # numbers of features on the path
 
 
 def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_column):
     """Read the data, fit and save the model, and report; ``model`` are its options."""
-    check_select_options(model, bag_column, test, test_labels)
+    check_select_options(model, bag_column, test, test_labels, one_hot=reading.one_hot)
     loss = loss_of(model.loss, model.at, model.beta)
     check_loss_options(loss, model.features, fitting.balanced)
+    feature_map = feature_map_of(model.feature_map, model.heredity)
     command = FitCommand(file, out, reading, fitting, reporting, bag_column)
     table = command.read(test, test_labels, model.groups, model.tree)
     samples = np.arange(table.X.shape[0]) if bag_column is None else np.unique(table.bags)
     check_at(loss, samples.size, "row" if bag_column is None else "bag", file)
-    clf = estimator_of(model, loss, table, fitting, bag_column)
+    clf = estimator_of(model, feature_map, loss, table, fitting, bag_column)
     first = "choosing C" if model.C == "auto" else "reading columns"
     bar = Turns(command.reporter.prints, first, noun_of_units(model, bag_column))
     fitted = command.fit(clf, table, bar)
@@ -50,7 +54,7 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     return command.finish(fitted, "the model is", "the best model so far is", failed, **scored)
 
 
-def check_select_options(model, bag_column, test, test_labels):
+def check_select_options(model, bag_column, test, test_labels, *, one_hot):
     """Raise an error for options that cannot be combined, or need others."""
     bags = bag_column is not None
     others = {
@@ -62,6 +66,8 @@ def check_select_options(model, bag_column, test, test_labels):
         "--test-labels needs --test": test_labels is not None and test is None,
         "--ungrouped needs --groups": model.ungrouped != "error" and model.groups is None,
         "--heredity needs --feature-map polynomial": model.heredity != "none" and model.feature_map != "polynomial",
+        "--one-hot makes groups of its own, so it cannot be combined with --groups or --tree": one_hot
+        and (model.groups or model.tree),
         "--sigma needs --bag-column": model.sigma is not None and not bags,
     } | {
         f"{option} cannot be combined with --bag-column, which selects training rows": bags and given
@@ -76,10 +82,17 @@ def noun_of_units(model, bag_column):
         return "instance"
     if model.groups is not None or model.tree is not None:
         return "group"
-    return "input" if model.feature_map in ADDITIVE_KERNELS else "column"
+    return "column" if model.feature_map in MAPS_OF_COLUMNS else "input"
 
 
-def estimator_of(model, loss, table, fitting, bag_column):
+def feature_map_of(name, heredity):
+    """The parameter ``feature_map`` of the estimator."""
+    if ":" in name:
+        return own_value("--feature-map", name, FeatureMap)
+    return name if heredity == "none" else Polynomial(heredity=heredity)
+
+
+def estimator_of(model, feature_map, loss, table, fitting, bag_column):
     """The estimator that the options describe."""
     options = {
         "C": model.C, "loss": loss, "per_class": model.per_class, "elimination": model.elimination,
@@ -91,12 +104,13 @@ def estimator_of(model, loss, table, fitting, bag_column):
         options["scale"] = "std" if model.scale == "auto" else options["scale"]
         return MILESClassifier(model.features, sigma="auto" if model.sigma is None else model.sigma, **options)
     names, n_columns = Names(table.names, table.index_base), table.X.shape[1]
-    groups = None
+    groups: Any = None
+    if table.origins is not None and model.feature_map == "columns":
+        groups = Groups(np.array(table.origins, dtype=object))
     if model.groups is not None:
         groups = read_groups(model.groups, names, n_columns, model.ungrouped)
     elif model.tree is not None:
         groups = read_tree(model.tree, names, n_columns)
-    feature_map: Any = model.feature_map if model.heredity == "none" else Polynomial(heredity=model.heredity)
     always, exclude = model.always, model.exclude
     if groups is None:
         always, exclude = ([names.column(name, n_columns) for name in given or ()] for given in (always, exclude))

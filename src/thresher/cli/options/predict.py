@@ -11,6 +11,7 @@ from thresher.cli.app import (
     FeatureCount,
     FileKind,
     Flag,
+    Imports,
     IndexBase,
     Jobs,
     Point,
@@ -62,7 +63,7 @@ class NewData:
     bag_column
         Name of the column or array of bags, if it is not that of the training data.
     ignore
-        Name of a column to ignore; may be repeated. Columns that the model does not use are ignored anyway.
+        Columns to ignore, by name: a,b or a b, or repeated. Columns that the model does not use are ignored anyway.
     index_base
         Index of the first feature in svmlight text, if it is not that of the training data.
     """
@@ -90,6 +91,7 @@ def predict(
     reporting: Reporting = REPORTING,
     jobs: Jobs = None,
     data: NewData = NEW_DATA,
+    imports: Imports = None,
 ):
     """Predict with a model file, and report the accuracy, and the measure of --loss, if the data has labels.
 
@@ -114,6 +116,8 @@ def predict(
         Number of threads that read text.
     data
         How the data is read.
+    imports
+        A module of your own, here or installed, with classes that the model has; may be repeated.
     reporting
         How the command reports.
     """

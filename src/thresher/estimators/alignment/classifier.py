@@ -281,7 +281,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         """Set ``selection_`` to that of the point in use."""
         point = self.path_.point(self.point_)
         without_features = self.path_.zero_objective - (point.objective - point.deviation_bound)
-        self.selection_ = Selection(
+        selection = Selection(
             features=point.features,
             weights=point.weights,
             intercept=0.0,
@@ -291,6 +291,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             trace=trace,
             interrupted=interrupted,
         )
+        self.selection_ = self._of_this_fit(selection)
 
     def _restore(self) -> None:
         """Check that the fitted attributes belong together, as after a fit; ValueError if not."""
@@ -355,17 +356,20 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, fitted, features = self._checked(X), self.fitted_features_, self.selection_.features
+        check_is_fitted(self)
+        fitted, features = self.fitted_features_, self.selection_.features
+        inputs = fitted.inputs(features)
+        X = self._checked(X, needed=inputs)
         if not hasattr(self, "svm_"):
             raise NotFittedError(f"the fit was stopped early{UNTRAINED}")
-        inputs = fitted.inputs(features)
         columns = fitted.input_columns(X, inputs)
         self._check_selected(columns)
         places = np.arange(inputs.size)

@@ -158,7 +158,7 @@ class FGMBase(LinearClassifier):
         self.fingerprint_ = fingerprint
         if results is not None:
             self.cv_results_ = results
-        self.selection_ = replace(selection, scale=features.scale)
+        self.selection_ = self._of_this_fit(replace(selection, scale=features.scale))
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt

@@ -1,0 +1,43 @@
+"""Values for missing entries: learnt from training data, kept, and filled into all data.
+
+Whatever holds X by columns can use it: a table that was read, an array, or the pieces of a store.
+"""
+
+from typing import Any
+
+import numpy as np
+
+WAYS = ("mean", "median")
+TOGETHER = 1 << 22  # entries that are looked at together
+
+
+def fill_values(X: np.ndarray, how: str) -> np.ndarray:
+    """The mean or the median of each column of an array, without its NaN; NaN for a column that has nothing else."""
+    find = {"mean": np.nanmean, "median": np.nanmedian}[how]
+    values = np.full(X.shape[1], np.nan)
+    for columns in _together(X):
+        part = np.asarray(X[:, columns])
+        known = ~np.isnan(part).all(axis=0) if part.dtype.kind == "f" else np.ones(part.shape[1], dtype=bool)
+        part = part[:, known]
+        values[columns][known] = find(part, axis=0, **({"dtype": np.float64} if how == "mean" else {}))
+    return values
+
+
+def filled(X: Any, values: np.ndarray) -> Any:
+    """X, a dense array, with ``values`` of its columns for NaN; a copy only if it has some and cannot be written."""
+    if X.dtype.kind != "f":
+        return X
+    for columns in _together(X):
+        missing = np.isnan(X[:, columns])
+        if missing.any():
+            if not X.flags.writeable:
+                X = np.array(X, order="K")
+            rows, places = np.nonzero(missing)
+            X[rows, places + columns.start] = values[columns][places]
+    return X
+
+
+def _together(X: np.ndarray) -> list[slice]:
+    """Slices of columns that are looked at together."""
+    width = max(1, TOGETHER // max(1, X.shape[0]))
+    return [slice(first, min(first + width, X.shape[1])) for first in range(0, X.shape[1], width)]

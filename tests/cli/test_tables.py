@@ -1,0 +1,82 @@
+"""Tables that nobody prepared, on the command line: the message names a command, and that command works."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.test_commands import as_json, thresh
+
+ROWS = 80
+RNG = np.random.default_rng(3)
+SICK = RNG.random(ROWS) < 0.5
+FRAME = pd.DataFrame(
+    {
+        "Patient": [f"P{i:03}" for i in range(ROWS)],
+        "City": np.where(SICK & (RNG.random(ROWS) < 0.9), "Ulm", RNG.choice(["Bonn", "Köln"], ROWS)),
+        "Smoker": RNG.choice(["TRUE", "FALSE"], ROWS),
+        "Age": np.where(RNG.random(ROWS) < 0.1, np.nan, RNG.normal(50, 9, ROWS).round(1)),
+        "Noise, dB": RNG.standard_normal(ROWS).round(3),
+        "Diagnosis": np.where(SICK, "sick", "well"),
+    }
+)
+
+
+@pytest.fixture
+def table(tmp_path):
+    FRAME.to_csv(tmp_path / "table.csv")
+    return tmp_path
+
+
+def test_the_command_in_the_message_works(table):
+    wrong = thresh("select", "table.csv", "--label-column", "Diagnosis", "-k", 1, folder=table, check=1)
+    first, advice = wrong.stderr.splitlines()
+    assert "table.csv: 3 columns cannot be used as they are: line 2: column 'Patient' must be numeric" in first
+    assert "left out column 'Unnamed: 0'" in first
+    command = shlex.split(advice.removeprefix("This works: thresher "))
+    assert command[-5:] == ["--ignore", "Patient", "--one-hot", "--impute", "median"]
+    done = thresh(*command, "--json", folder=table)
+    report = json.loads(done.stdout)
+    assert report["n_features"] == 3  # one group: the columns of the city
+    new = FRAME[::-1].assign(City="Jena").to_csv(table / "new.csv", index=False)
+    assert new is None
+    told = thresh("predict", "model.json", "new.csv", folder=table).stderr
+    assert "warning: new.csv: column 'City' has 1 text that the training data did not have, 'Jena'" in told
+    assert as_json("predict", "model.json", "table.csv", folder=table)["accuracy"] > 0.85
+
+
+def test_several_names_of_one_option(table):
+    rest = ("--one-hot", "--impute", "mean", "--label-column", "Diagnosis", "--json")
+    ways = [
+        ("table.csv", "--ignore", "Patient,Age"), ("table.csv", "--ignore", "Patient", "Age"),
+        ("--ignore", "Patient,Age", "table.csv"), ("table.csv", "--ignore", "Patient", "--ignore", "Age"),
+    ]  # fmt: skip
+    found = {as_json("select", *way, *rest[:-1], folder=table)["n_features_in"] for way in ways}
+    assert found == {5}
+    found = as_json("select", "table.csv", "--ignore", "Patient", "Noise, dB", *rest[:-1], folder=table)
+    assert found["n_features_in"] == 5  # a name with a comma is a name
+    wrong = thresh("select", "table.csv", "--ignore", "Patient,Agee", *rest, folder=table, check=1)
+    assert "no column named 'Agee'; did you mean 'Age'?" in wrong.stderr
+    thresh("select", "table.csv", "more.csv", folder=table, check=2)
+
+
+def test_where_the_options_do_not_apply(table):
+    np.save(table / "x.npy", np.eye(4))
+    (table / "x.svm").write_text("1 1:2\n-1 1:3\n")
+    for arguments, message in (
+        (("select", "x.npy", "--one-hot"), "--one-hot needs a csv or Parquet file, got npy"),
+        (("select", "x.svm", "--impute", "mean"), "--impute needs a table or an array, got svmlight text"),
+        (("select", "table.csv", "--one-hot", "--groups", "g.csv"), "cannot be combined with --groups"),
+    ):
+        assert message in thresh(*arguments, folder=table, check=2).stderr
+
+
+def test_other_commands_take_the_columns_one_by_one(table):
+    options = ("--ignore", "Patient", "--one-hot", "--impute", "median", "--label-column", "Diagnosis")
+    done = as_json("grid", "table.csv", *options, "--betas", 3, "--alphas", 3, "-o", "g.json", folder=table)
+    assert done["n_features_in"] == 6
+    assert as_json("predict", "g.json", "table.csv", folder=table)["accuracy"] > 0.85
+    done = as_json("select", "table.csv", *options, "--feature-map", "polynomial", "-k", 2, folder=table)
+    assert done["n_features"] == 2

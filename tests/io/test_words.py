@@ -1,0 +1,190 @@
+"""Tables that nobody prepared: text, booleans and missing values; what is learnt of them is kept for other files."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thresher import FGMClassifier, Source, load, models, save
+from thresher.data.input.encoding import MOST_LEVELS, Encoding
+from thresher.data.input.imputing import fill_values, filled
+from thresher.errors import InvalidDataError, UnseenLevelsWarning, UnusableColumnsError
+from thresher.io import delimited_rows, read
+from thresher.io import text as text_module
+from thresher.io.table import Layout
+
+RNG = np.random.default_rng(0)
+ROWS = 60
+FRAME = pd.DataFrame(
+    {
+        "age": np.where(np.arange(ROWS) % 7 == 3, np.nan, RNG.integers(20, 80, ROWS)),
+        "city": RNG.choice(["Köln", "Ulm", "Bonn, Rhein"], ROWS),
+        "smoker": RNG.choice(["true", "false"], ROWS),
+        "size": RNG.standard_normal(ROWS).round(3),
+        "label": RNG.choice(["sick", "well"], ROWS),
+    }
+)
+CITIES = ["Bonn, Rhein", "Köln", "Ulm"]
+
+
+def written(tmp_path, kind, frame=FRAME):
+    path = tmp_path / f"data.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.assign(smoker=frame["smoker"] == "true").to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("piece", [200, 1 << 22])
+@pytest.mark.parametrize("wide", [0, 1000])
+@pytest.mark.parametrize("how", ["mean", "median"])
+def test_text_booleans_and_missing_values(tmp_path, kind, piece, wide, how, monkeypatch):
+    monkeypatch.setattr(text_module, "PIECE", piece)
+    monkeypatch.setattr(delimited_rows, "BY_COLUMNS_MOST", wide)
+    table = read(written(tmp_path, kind), one_hot=True, impute=how)
+    assert table.names == ("age", *(f"city={city}" for city in CITIES), "smoker", "size")
+    assert table.origins == ("age", "city", "city", "city", "smoker", "size")
+    np.testing.assert_allclose(table.X[:, 0], FRAME["age"].fillna(getattr(FRAME["age"], how)()))
+    np.testing.assert_array_equal(table.X[:, 1:4], FRAME["city"].to_numpy()[:, None] == CITIES)
+    np.testing.assert_array_equal(table.X[:, 4], FRAME["smoker"] == "true")
+    np.testing.assert_array_equal(table.X[:, 5], FRAME["size"])
+    assert table.encoding.levels == {"city": CITIES}
+    assert table.encoding.fills[0] == pytest.approx(getattr(FRAME["age"], how)())
+
+
+def test_booleans_need_no_option_and_yes_is_text(tmp_path):
+    path = tmp_path / "b.csv"
+    path.write_text("a,b,c,d,label\ntrue,True,TRUE,1,x\nfalse,False,FALSE,true,y\n")
+    assert read(path).X.tolist() == [[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
+    path.write_text("a,label\nyes,x\nno,y\n")
+    with pytest.raises(UnusableColumnsError, match="'a' must be numeric, got 'yes'"):
+        read(path)
+    path.write_text("a,label\ntrue,x\n2.5,y\n")
+    with pytest.raises(UnusableColumnsError, match="'a' must be numeric, got 'true'"):
+        read(path)
+
+
+def test_levels_may_look_like_numbers(tmp_path):
+    path = tmp_path / "l.csv"
+    path.write_text("stage,label\n1,x\n2,y\n3a,x\n,y\n1.0,x\n")
+    table = read(path, one_hot=True)
+    assert table.names == ("stage=", "stage=1", "stage=2", "stage=3a")
+    assert table.X.argmax(axis=1).tolist() == [1, 2, 3, 0, 1]
+    path.write_text("stage,label\n2,x\n1,y\n")  # nothing but numbers here
+    found = read(path, layout=Layout(4, table.names, used=(1, 2), encoding=table.encoding))
+    assert found.X.tolist() == [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+
+
+def test_all_complaints_in_one_message(tmp_path):
+    frame = FRAME.assign(
+        name=[f"P{i}" for i in range(ROWS)], weight=np.r_[np.inf, np.ones(ROWS - 1)], nothing=np.nan, id=range(ROWS)
+    )
+    with pytest.raises(UnusableColumnsError) as caught:
+        read(written(tmp_path, "csv", frame))
+    error = caught.value
+    for what in (
+        "data.csv: 5 columns cannot be used as they are: line 5: missing value in column 'age' (9 rows); line 2: ",
+        "column 'city' must be numeric, got", "'name' must be numeric, got 'P0' (text in 60 rows)",
+        "line 2: infinite value in column 'weight' (1 row)", "column 'nothing' (it has no values)",
+        "left out column 'id': its values rise by one",
+    ):  # fmt: skip
+        assert what in error.complaints
+    assert "smoker" not in error.complaints
+    assert error.options == ["--ignore", "name,weight,nothing", "--one-hot", "--impute", "median"]
+    assert "ignore=['name', 'weight', 'nothing'], one_hot=True, impute='median'" in str(error)
+    with pytest.warns(UserWarning, match="left out"):
+        table = read(tmp_path / "data.csv", ignore=["name,weight,nothing"], one_hot=True, impute="median")
+    assert table.X.shape == (ROWS, 6)
+
+
+def test_complaints_that_options_cannot_mend(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text('a,b,label\n"1,5",u,x\n"2,5",,y\n')
+    with pytest.raises(UnusableColumnsError, match=r"'1,5' has a decimal comma.*'b' must be numeric") as caught:
+        read(path)
+    assert caught.value.options == []
+    many = pd.DataFrame({"a": [f"t{i % (MOST_LEVELS + 1)}" for i in range(200)], "b": 1.5, "label": ["x", "y"] * 100})
+    with pytest.raises(UnusableColumnsError, match=rf"51 different values: one_hot \(--one-hot\) takes {MOST_LEVELS}"):
+        read(written(tmp_path, "csv", many), one_hot=True)
+    with pytest.raises(ValueError, match="impute must be one of mean, median or None, got 'mode'"):
+        read(path, impute="mode")
+
+
+def test_many_complaints_are_told_in_short(tmp_path):
+    frame = pd.DataFrame({f"c{j}": [np.nan, 1.5, 2.5] for j in range(30)} | {"label": ["x", "y", "x"]})
+    with pytest.raises(
+        UnusableColumnsError, match="30 columns.*and the same of 'c8', .* and 17 more; read it"
+    ) as caught:
+        read(written(tmp_path, "csv", frame))
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_model_reads_other_files_alike(tmp_path):
+    """With the values and texts of the training data: in files of other columns, too."""
+    table = read(written(tmp_path, "csv"), one_hot=True, impute="median")
+    clf = FGMClassifier(6).fit(table.X, table.y)
+    save(clf, tmp_path / "m.json", names=table.names, source=Source(encoding=table.encoding))
+    source, names = models.read(tmp_path / "m.json").source, models.read(tmp_path / "m.json").names
+    assert source.encoding.levels == {"city": CITIES}
+    np.testing.assert_array_equal(source.encoding.fills, table.encoding.fills)
+    assert load(tmp_path / "m.json").score(table.X, table.y) == clf.score(table.X, table.y)
+    new = FRAME.assign(city=["Ulm"] * 59 + ["Jena"], size=np.nan)[["size", "city", "smoker", "age"]]
+    layout = Layout(6, names, used=tuple(range(6)), encoding=source.encoding)
+    with pytest.warns(UnseenLevelsWarning, match="'city' has 1 text that the training data did not have, 'Jena'"):
+        found = read(written(tmp_path, "csv", new), layout=layout)
+    assert found.X[-1, 1:4].tolist() == [0.0, 0.0, 0.0]
+    assert found.X[0, 1:4].tolist() == [0.0, 0.0, 1.0]
+    assert (found.X[:, 5] == FRAME["size"].median()).all()
+    layout = Layout(6, names, used=(0, 1), encoding=source.encoding)
+    with pytest.raises(InvalidDataError, match="missing columns that the model uses: 'city="):
+        read(written(tmp_path, "csv", new.drop(columns="city")), layout=layout)
+    layout = Layout(2, ("age", "size"), used=(0, 1))
+    with pytest.raises(UnusableColumnsError, match=r"missing value in column 'age'.*fit the model with impute"):
+        read(tmp_path / "data.csv", layout=layout)
+
+
+def test_arrays_are_imputed_too(tmp_path):
+    X = FRAME[["age", "size"]].to_numpy().copy()
+    np.save(tmp_path / "x.npy", X)
+    table = read(tmp_path / "x.npy", impute="mean")
+    np.testing.assert_allclose(table.X[3, 0], np.nanmean(X[:, 0]))
+    assert np.isnan(X).sum() == np.isnan(np.load(tmp_path / "x.npy")).sum()  # the file is as it was
+    X[:, 1] = np.nan
+    np.savez(tmp_path / "x.npz", X=X)
+    with pytest.raises(InvalidDataError, match="column '1' has no values: nothing to impute from"):
+        read(tmp_path / "x.npz", impute="mean")
+    again = read(tmp_path / "x.npz", layout=Layout(2, encoding=table.encoding))
+    assert (again.X[:, 1] == table.encoding.fills[1]).all()
+    (tmp_path / "x.svm").write_text("1 1:2\n")
+    with pytest.raises(InvalidDataError, match=r"impute \(--impute\) needs an array or a table"):
+        read(tmp_path / "x.svm", impute="mean")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_filling_looks_at_some_columns_at_a_time(order, monkeypatch):
+    X = np.array(RNG.standard_normal((20, 9)), order=order)
+    X[RNG.random(X.shape) < 0.3] = np.nan
+    values = fill_values(X, "median")
+    monkeypatch.setattr("thresher.data.input.imputing.TOGETHER", 40)
+    np.testing.assert_array_equal(fill_values(X, "median"), values)
+    np.testing.assert_array_equal(filled(X.copy(), values), np.where(np.isnan(X), values, X))
+    np.testing.assert_array_equal(values, np.nanmedian(X, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"levels": ["a"]}, "lists of strings"),
+        ({"levels": {"a": [1]}}, "lists of strings"),
+        ({"fills": np.zeros(2)}, "together"),
+        ({"fills": np.array([np.nan]), "impute": "mean"}, "must be finite"),
+        ({"fills": [1.0], "impute": "mean"}, "1D array of floats"),
+        ({"fills": np.zeros(1), "impute": "mode"}, re.escape("one of mean, median or None, got 'mode'")),
+    ],
+)
+def test_an_encoding_is_checked(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Encoding(**wrong)
