@@ -65,7 +65,8 @@ def report(quick):
     text = (
         "The kernel SVM of the alignment path against libsvm (scikit-learn's SVC) on the same kernel matrices, sums "
         f"of {N_KERNELS} Gaussian kernels, with the same tolerance of the optimality conditions; seconds of "
-        f"computing, the best of {TIMES} in turns. Labels of a signal in three columns with noise, and the same permuted. The last column: "
+        f"computing, the best of {TIMES} in turns. Labels of a signal in three columns with noise, and the same "
+        "permuted. The last column: "
         "the largest difference of the decision values, which are of order one. Ratio of seconds: "
         f"{np.exp(np.log(ratios).mean()):.2f} in the geometric mean, {ratios.max():.2f} at most."
     )
