@@ -24,14 +24,15 @@ def fill_values(X: np.ndarray, how: str) -> np.ndarray:
 
 
 def filled(X: Any, values: np.ndarray) -> Any:
-    """X, a dense array, with ``values`` of its columns for NaN; a copy only if it has some and cannot be written."""
+    """X, a dense array, with ``values`` of its columns for NaN; a copy if it has some, and cannot hold or take them."""
     if X.dtype.kind != "f":
         return X
     for columns in _together(X):
         missing = np.isnan(X[:, columns])
         if missing.any():
-            if not X.flags.writeable:
-                X = np.array(X, order="K")
+            exact = np.array_equal(values.astype(X.dtype), values)
+            if not (exact and X.flags.writeable):
+                X = np.array(X, dtype=X.dtype if exact else values.dtype, order="K")
             rows, places = np.nonzero(missing)
             X[rows, places + columns.start] = values[columns][places]
     return X
