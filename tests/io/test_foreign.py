@@ -48,7 +48,9 @@ def zipped():
 def test_extensions_of_other_formats(tmp_path, extension, message):
     path = tmp_path / f"data.{extension}"
     path.write_text(SVMLIGHT)
-    with pytest.raises(InvalidDataError, match=rf"this is {message}.*It reads svmlight text.*set kind \(--kind\)"):
+    with pytest.raises(
+        InvalidDataError, match=rf"this is {message}.*It reads svmlight text.*kind='svmlight', .*--kind svmlight"
+    ):
         read(path)
     assert read(path, kind="svmlight").X.shape == (2, 3)  # the user knows better
 
@@ -70,7 +72,7 @@ def test_other_extensions_and_none_are_svmlight_text(tmp_path):
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "this is an Excel workbook"),
         (b"X\n\x00\x00\x00\x03" + bytes(100), "this is a file of R"),
         (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", "this is a MATLAB file"),
-        (b"PAR1" + bytes(100), "this is a Parquet file.*set the kind to parquet"),
+        (b"PAR1" + bytes(100), r"this is a Parquet file, not text: to read it set kind='parquet' \(--kind parquet\)"),
         (b"@relation iris\n@attribute a numeric\n", "this is an ARFF file"),
         (TABLE.encode("utf-16"), "it is UTF-16 text; convert it to UTF-8: iconv -f UTF-16"),
         (TABLE.encode("utf-16-be"), "it is UTF-16 text"),
@@ -124,8 +126,8 @@ PLAIN = r"numbers must have no thousands separators: .*thousands=','"
         ("a;label\n1'234;x\n", "has thousands separators"),
         ("a;label\n1\xa0234;x\n", "has thousands separators"),
         ("a;label\n1\xa0234;x\n".encode("latin-1"), "has thousands separators"),
-        ("a,b,label\n1,5,2,x\n", "got more; text with ',' must be quoted, and numbers must have decimal points"),
-        ("a;b;label\n1;2;3;x\n", "expected 3 fields as in the first line, got more; text with ';' must be quoted$"),
+        ("a,b,label\n1,5,2,x\n", "got 4; text with ',' must be quoted, and numbers must have decimal points"),
+        ("a;b;label\n1;2;3;x\n", "expected 3 fields as in the first line, got 4; text with ';' must be quoted$"),
         ('a,label\n1,"x"y\n', "line 2: text after the closing quote in column 'label', got 'x'"),
         ('a,label\n"1"2,y\n', "line 2: text after the closing quote in column 'a', got '1'"),
     ],

@@ -331,5 +331,5 @@ class Interchangeable:
         """
         place = int(np.searchsorted(self.features, feature))
         if place == self.features.size or self.features[place] != feature:
-            raise ValueError(f"feature {feature!r} was not selected; ``features`` has those that were")
+            raise ValueError(f"feature {feature!r} was not selected; those that were are in the attribute features")
         return self.others[place], self.correlations[place]
