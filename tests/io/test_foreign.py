@@ -153,3 +153,43 @@ def test_the_ways_that_are_named_work(tmp_path):
     path = csv(tmp_path, 'a,b,label\n"1,234",2,x\n"2,500",3,y\n')
     pd.read_csv(path, thousands=",").to_csv(path, index=False)
     np.testing.assert_array_equal(read(path).X, [[1234.0, 2.0], [2500.0, 3.0]])
+
+
+def test_a_truncated_array_says_so(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((1000, 100)))
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(whole[:5000])
+    told = r"the file is truncated: an array of 1000 x 100 values of float64 takes 800,128 bytes .* has 5,000; copy it"
+    with pytest.raises(InvalidDataError, match=told):
+        read(tmp_path / "x.npy")
+    (tmp_path / "x.npy").write_bytes(whole[:90])
+    with pytest.raises(InvalidDataError, match="the file is truncated: it ends after 90 bytes"):
+        read(tmp_path / "x.npy")
+
+
+def test_a_ragged_row_is_told_by_its_line_and_its_fields(tmp_path):
+    """Also where its first fields are no numbers."""
+    with pytest.raises(InvalidDataError, match="line 3: expected 3 fields as in the first line, got 5; "):
+        read(csv(tmp_path, "a,b,label\n1,2,x\n1,oops,7,9,y\n"))
+    with pytest.raises(InvalidDataError, match="line 3: expected 3 fields as in the first line, got 2$"):
+        read(csv(tmp_path, "a,b,label\n1,2,x\noops,y\n"))
+
+
+def test_genotypes_as_the_message_says(tmp_path):
+    """Missing genotypes are NaN, and labels are in a file of their own."""
+    genotypes = np.array([[0, 1, 2], [np.nan, 2, 0], [2, 1, np.nan]], dtype=np.float32)
+    np.save(tmp_path / "data.npy", genotypes)
+    np.save(tmp_path / "y.npy", np.array(["1", "2", "1"]))
+    (tmp_path / "cohort.bed").write_bytes(b"l\x1b\x01")
+    told = thresh("select", "cohort.bed", folder=tmp_path, check=1).stderr
+    assert "--labels y.npy" in told
+    assert "--impute mean" in told
+    thresh("select", "data.npy", "--labels", "y.npy", "--impute", "mean", "-k", 1, folder=tmp_path)
+
+
+def test_a_stream_does_not_advise_what_it_does_not_take(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,label\n1,2,x\n")
+    told = thresh("stream", "a.csv", folder=tmp_path, check=1).stderr
+    assert "a stream must be svmlight text" in told
+    assert "--kind" not in told
+    assert "--kind csv" in thresh("select", "a.csv", "--kind", "svmlight", folder=tmp_path, check=1).stderr

@@ -192,8 +192,8 @@ class RowReader:
         if end != b"\n" and column + 1 == count:
             commas = ", and numbers must have decimal points, not commas" if mark == "," else ""
             raise BadText(
-                f"expected {count} fields as in the first line, got {count + self._fields_after(piece, byte)}; text with "
-                f"{mark!r} must be quoted{commas}",
+                f"expected {count} fields as in the first line, got {count + self._fields_after(piece, byte)}; "
+                f"text with {mark!r} must be quoted{commas}",
                 byte,
             )
 

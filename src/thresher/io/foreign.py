@@ -15,8 +15,8 @@ _HDF5 = ("an HDF5 file", "in Python: numpy.save('data.npy', h5py.File(path)['nam
 _PLINK = (
     "a file of PLINK or of genome intervals",
     "genotypes in Python: bed = bed_reader.open_bed(path); numpy.save('data.npy', bed.read()); numpy.save('y.npy', "
-    "bed.pheno.astype(str)); then read 'data.npy' with labels='y.npy' (--labels y.npy) and, since missing genotypes are "
-    "NaN, impute='mean' (--impute mean)",
+    "bed.pheno.astype(str)); then read 'data.npy' with labels='y.npy' (--labels y.npy) and, since missing genotypes "
+    "are NaN, impute='mean' (--impute mean)",
 )
 _R = ("a file of R", "in R: write.csv(x, 'data.csv', row.names = FALSE)")
 _MATLAB = ("a MATLAB file", "in Python: numpy.save('data.npy', scipy.io.loadmat(path)['X'])")
