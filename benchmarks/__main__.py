@@ -37,6 +37,7 @@ BENCHMARKS = {
     "alignment_path": "benchmarks.alignment.path",
     "alignment_half": "benchmarks.alignment.half",
     "alignment_cost": "benchmarks.alignment.cost",
+    "alignment_svm": "benchmarks.alignment.kernel_svm",
     "measures_macro": "benchmarks.measures.macro",
     "measures_sets": "benchmarks.measures.sets",
     "measures_curves": "benchmarks.measures.curves",

@@ -36,18 +36,35 @@ def test_percentages_are_upper_bounds(share, text):
 
 
 def test_the_proof_in_words():
-    """The percentage first, and that it is about training."""
+    """That it is about training and the best of its size, the percentage, and what it does not say."""
     assert proof(CERTIFICATE, 32_768, 100) == (
-        "At most 3.5 % of the possible gain is left: no 100 of the 32,768 columns could lower the training objective "
-        "further than that."
+        "The training objective is within 3.5 % of the best of its size: no 100 of the 32,768 columns could lower it "
+        "further than that (100 %: the objective without features). This says nothing about chance or new data: "
+        "scikit-learn's permutation_test_score does."
     )
     assert proof(CERTIFICATE, 5000) == (
-        "At most 3.5 % of the possible gain is left: no weights of the 5,000 columns, with these penalties, could "
-        "lower the training objective further than that."
+        "The training objective is within 3.5 % of the best: no weights of the 5,000 columns, with these penalties, "
+        "could lower it further than that (100 %: the objective without features). This says nothing about chance or "
+        "new data: scikit-learn's permutation_test_score does."
     )
     assert "no 3 of the 50 columns (2 always included) could" in proof(CERTIFICATE, 50, 3, n_forced=2)
     assert "no 3 of the 50 columns (for each class) could" in proof(CERTIFICATE, 50, 3, each=True)
-    assert proof(CERTIFICATE, 50, 0) == "No column is in the model. At most 2.5 % of the possible gain is left."
+    assert "no 3 of the 50 terms (2 always included, for each class, also some) could" in proof(
+        CERTIFICATE, 50, 3, n_forced=2, each=True, noun="term", also="also some"
+    )
+    assert proof(CERTIFICATE, 50, 0) == (
+        "No column is in the model: none lowers the training objective by more than 2.5 % of what it is without "
+        "features."
+    )
+
+
+@pytest.mark.parametrize(("pick_bound", "n_selected", "weak"), [
+    (601.64, 3, False), (340.0, 3, False), (330.0, 3, True), (0.0, 100, True), (0.0, None, False),
+])  # fmt: skip
+def test_a_loose_bound_is_told(pick_bound, n_selected, weak):
+    """A perfect pick on noisy data has a gap like that; bounds under penalties are tight."""
+    hint = "Here the bound is weak, as where data is noisy or columns are correlated, and not necessarily the pick."
+    assert proof(replace(CERTIFICATE, pick_bound=pick_bound), 50, n_selected).endswith(hint) == weak
 
 
 def test_a_bound_that_is_not_known_proves_nothing():

@@ -40,10 +40,10 @@ def descended(data, grid, order, limit):
     with ONE_BLAS_THREAD:
         begun = time.process_time()
         _, svm = svm_of(data.X, data.y)
-        betas, alphas = grid_of([svm], *grid)
+        penalties = grid_of([svm], *grid)
         solver = Sdca(svm, order, begun + limit)
         costs, gaps, scaling = [], [], []
-        for beta, row in zip(betas, alphas, strict=True):
+        for beta, row in zip(penalties.betas, penalties.alphas, strict=True):
             point = None
             for alpha in row:
                 if solver.late:

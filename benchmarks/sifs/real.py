@@ -62,9 +62,9 @@ def sgd(loss, alpha, beta, data):
 def point_row(data, grid, run, repeats):
     """One point from the middle of the grid: SparseSVC from nothing, and SGD with two losses."""
     _, svm = svm_of(data.X, data.y)
-    betas, alphas = grid_of([svm], *grid)
+    penalties = grid_of([svm], *grid)
     i, j = grid.betas // 2, grid.alphas // 2
-    alpha, beta = float(alphas[i, j]), float(betas[i])
+    alpha, beta = float(penalties.alphas[i, j]), float(penalties.betas[i])
     fitted, seconds = processor_seconds(
         partial(
             SparseSVC(alpha, beta, smoothing=SMOOTHING, n_jobs=1, scale=None, fit_intercept=False).fit, data.X, data.y

@@ -164,9 +164,9 @@ def walked(data, grid, name, limit=np.inf, smoothing=SMOOTHING):
     with ONE_BLAS_THREAD, screening_clock() as clock:
         begun = time.process_time()
         sides, svm = svm_of(data.X, data.y, smoothing)
-        betas, alphas = grid_of([svm], grid.betas, grid.alphas, grid.beta_ratio, grid.alpha_ratio)
+        penalties = grid_of([svm], grid.betas, grid.alphas, grid.beta_ratio, grid.alpha_ratio)
         counts, spent, screening = Counts(svm), time.process_time() - begun, 0.0
-        points = walk([svm], betas, alphas, TOL * svm.at_zero, SCREENING_RULES[name])
+        points = walk([svm], penalties.betas, penalties.alphas, TOL * svm.at_zero, SCREENING_RULES[name])
         while spent < limit:
             resumed, clock.total = time.process_time(), 0.0
             found = next(points, None)

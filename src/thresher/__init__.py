@@ -1,4 +1,4 @@
-"""Feature selection in very wide data, with a certificate of how good the selection is."""
+"""Feature selection in very wide data, with a certificate of how near the selection is to the best of its size."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -291,7 +291,9 @@ def test_inspect(model, made):
     shown = thresh("inspect", model, "--top", 2).stdout
     assert "5 of 400 features" in shown
     assert "... and 3 more" in shown
-    assert re.search(r"certificate: At most [\d.]+ % of the possible gain is left: no 5 of the 400 columns", shown)
+    assert re.search(
+        r"certificate: The training objective is within [\d.]+ % of the best of its size: no 5 of the", shown
+    )
     assert "fingerprint" in shown
     fewer = as_json("inspect", model, "-k", 2)
     assert fewer["n_features"] == 2

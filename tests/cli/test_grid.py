@@ -49,7 +49,7 @@ def test_the_report_and_the_file_are_those_of_the_estimator(folder, report):
     assert [row[-2] for row in rows].count("*") == 1
     assert f"{path.best_score_:.4f} *" in report
     assert f"{path.selection_.features.size} of 60 features" in report
-    assert "no weights of the 60 columns, with these penalties, could lower the training objective further" in report
+    assert "no weights of the 60 columns, with these penalties, could lower it further" in report
     assert lines[-1] == "the models of all points are in grid.json"
     assert "removed" not in report
 

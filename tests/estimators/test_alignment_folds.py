@@ -7,12 +7,14 @@ from sklearn.model_selection import StratifiedKFold
 
 from thresher import AlignmentPathClassifier, FewerFoldsWarning, KernelPath, SparseSVCPath
 from thresher.data.input.validation import as_design
+from thresher.estimators.alignment import limit
 from thresher.estimators.alignment.cross_validation import KernelData, choose_point
 from thresher.estimators.alignment.svm import FoldSVMs
 from thresher.families.alignment.divergences import SquaredEuclidean
 from thresher.families.alignment.formulation import Formulation
 from thresher.families.alignment.path import follow
 from thresher.features.kernels.columns import ColumnKernel
+from thresher.features.kernels.explicit import ExplicitColumns
 from thresher.features.kernels.sources import ColumnKernelSource
 from thresher.results import Trace
 
@@ -168,3 +170,52 @@ def test_how_to_get_fewer_features_than_any_point_has():
     assert 1 <= fewer.at(2).selection_.features.size <= 2
     with pytest.raises(ValueError, match=r"or with p_end=1$"):
         AlignmentPathClassifier(path=KernelPath(step=0.5, lambda2=1e-3, p_end=1.5), cv=None).fit(X, y).at(2)
+
+
+@pytest.mark.parametrize("svm", ["kernel", "linear"])
+def test_the_default_limit_is_as_if_it_were_given(svm, monkeypatch):
+    """A budget of entries for all folds gives a limit, which the fit tells; more features are not judged."""
+    monkeypatch.setattr(limit, "LEAST_LIMIT", 3)
+    monkeypatch.setattr(limit, "ENTRIES_IN_FOLDS", 3 * 120 * 100)
+    clf = AlignmentPathClassifier(**QUICK, svm=svm).fit(X, y)
+    most = clf.max_features_
+    assert 3 < most < 25
+    alike = AlignmentPathClassifier(**QUICK, svm=svm, max_features=most).fit(X, y)
+    for name in ("n_features", "param_lambda2", "mean_test_score"):
+        np.testing.assert_array_equal(clf.cv_results_[name], alike.cv_results_[name])
+    assert np.array_equal(clf.decision_function(X), alike.decision_function(X))
+    assert f"points with more than {most} of the 25 features were not judged" in clf.selection_.stop_reason
+    assert "max_features (--max-features) sets another limit" in clf.selection_.stop_reason
+    assert "not judged" not in alike.selection_.stop_reason
+    if clf.path_.n_features.max() > most:
+        with pytest.raises(ValueError, match=f"is above max_features={most}: fit again with more"):
+            clf.at(25)
+
+
+def test_the_default_limit_counts_the_columns_of_the_strongest_kernels(monkeypatch):
+    monkeypatch.setattr(limit, "LEAST_LIMIT", 1)
+    source = ColumnKernelSource(as_design(X), ColumnKernel("rbf"))
+    aligned = source.aligned(np.where(y == "far", 1.0, -1.0)[:, None], np.ones(120))
+    strongest = [np.array([k]) for k in np.argsort(-aligned.values[0], kind="stable")]
+    kernels = [(source.columns(ids), source.layout.fitted(ids, aligned.gamma[ids])) for ids in strongest]
+    sizes = np.array([ExplicitColumns(*kernel).phi.size for kernel in kernels])
+    for some in (2, 7, 19):
+        budget = 3 * int(sizes[:some].sum())
+        for entries, expected in ((budget, some), (budget - 1, some - 1)):
+            monkeypatch.setattr(limit, "ENTRIES_IN_FOLDS", entries)
+            assert AlignmentPathClassifier(path=KernelPath(step=0.5), cv=3).fit(X, y).max_features_ == expected
+    monkeypatch.setattr(limit, "LEAST_LIMIT", 5)
+    monkeypatch.setattr(limit, "ENTRIES_IN_FOLDS", 1)
+    assert AlignmentPathClassifier(path=KernelPath(step=0.5), cv=3).fit(X, y).max_features_ == 5
+
+
+@pytest.mark.parametrize("options", [{"cv": None}, {"cv": 3, "max_features": None}, {"cv": 3, "svm": None}])
+def test_there_is_no_limit_where_none_is_needed_or_wanted(options, monkeypatch):
+    monkeypatch.setattr(limit, "LEAST_LIMIT", 1)
+    monkeypatch.setattr(limit, "ENTRIES_IN_FOLDS", 1)
+    clf = AlignmentPathClassifier(path=KernelPath(step=0.5), **options).fit(X, y)
+    assert clf.max_features_ == 25
+    assert "not judged" not in clf.selection_.stop_reason
+    assert (
+        "param_lambda2" not in getattr(clf, "cv_results_", {}) or np.unique(clf.cv_results_["param_lambda2"]).size == 1
+    )

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -120,3 +121,73 @@ def test_other_selectors_and_refusals():
     stream = StreamClassifier(3, hash_bits=5, random_state=0).fit(sparse.csr_array(X), Y)
     with pytest.raises(ValueError, match="not available for hashed"):
         stream.interchangeable(sparse.csr_array(X))
+
+
+def named():
+    """A data frame with near copies of the two columns that decide, and labels."""
+    gen = np.random.default_rng(0)
+    A = gen.standard_normal((200, 8))
+    A[:, 4] = -2.0 * A[:, 0] + 1.0
+    A[:, 5] = A[:, 0] + 0.001 * A[:, 5]
+    A[:, 6] = A[:, 1] + 0.05 * A[:, 6]
+    frame = pd.DataFrame(A, columns=[f"GENE{j:05d}" for j in range(200, 208)])
+    return frame, A[:, 0] + A[:, 1] > 0
+
+
+def test_by_name():
+    frame, y = named()
+    found = FGMClassifier(2, exclude=[4, 5, 6]).fit(frame, y).interchangeable(frame)
+    names, correlations = found.of("GENE00200")
+    assert names.tolist() == ["GENE00204", "GENE00205"]
+    assert correlations.tolist() == pytest.approx([-1.0, 1.0], abs=1e-5)
+    ids, same_correlations = found.of(0)
+    assert ids.tolist() == [4, 5]
+    assert same_correlations is correlations
+    assert [part.tolist() for part in found.modules] == [
+        ["GENE00200", "GENE00204", "GENE00205"],
+        ["GENE00201", "GENE00206"],
+    ]
+    assert repr(found) == (
+        "Interchangeable(2 of 2 selected features have others with |correlation| >= 0.99, in 2 modules)"
+    )
+    with pytest.raises(ValueError, match=r"feature 'gene00200' was not selected; did you mean 'GENE00200'"):
+        found.of("gene00200")
+    assert found.closest is None
+
+
+def test_selected_features_may_share_a_module():
+    frame, y = named()
+    clf = FGMClassifier(3, always_include=["GENE00200", "GENE00205"]).fit(frame, y)
+    found = clf.interchangeable(frame)
+    assert found.modules[0].tolist() == ["GENE00200", "GENE00204", "GENE00205"]
+    assert found.of("GENE00205")[0].tolist() == ["GENE00204"]  # only features that were not selected
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_largest_correlation_is_told_where_none_reaches_the_bound(storage):
+    A = STORAGES[storage](BASE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        clf = FGMClassifier(5).fit(A, Y)
+    found = clf.interchangeable(A)
+    assert found.modules == ()
+    C = np.abs(np.corrcoef(BASE, rowvar=False))
+    selected = clf.selection_.features
+    others = np.setdiff1d(np.arange(25), selected)
+    i, j = np.unravel_index(C[np.ix_(selected, others)].argmax(), (selected.size, others.size))
+    one, other, correlation = found.closest
+    assert (one, other) == (selected[i], others[j])
+    assert correlation == pytest.approx(C[one, other])
+    assert repr(found) == (
+        "Interchangeable(no other feature has a |correlation| >= 0.99 with a selected one; the largest is "
+        f"{correlation:.3g}, of {one} with {other})"
+    )
+    with pytest.raises(ValueError, match="no names: pass the number of a feature, not 'GENE'"):
+        found.of("GENE")
+
+
+def test_without_any_other_column_that_varies():
+    A = np.column_stack([BASE[:, :1], np.ones(70)])
+    found = FGMClassifier(1).fit(A, BASE[:, 0] > 0).interchangeable(A)
+    assert found.closest is None
+    assert repr(found) == "Interchangeable(no other feature has a |correlation| >= 0.99 with a selected one)"

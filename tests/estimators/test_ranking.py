@@ -16,6 +16,7 @@ from thresher import (
     FGMClassifier,
     Intersection,
     KernelPath,
+    MILESClassifier,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
@@ -143,3 +144,15 @@ def test_they_need_a_fit_and_a_width_that_fits_in_memory():
     for name, what in (("support_", "a mask over"), ("ranking_", "a ranking of")):
         with pytest.raises(ValueError, match=rf"{what} 1,099,511,627,776 features .*get_support\(indices=True\)"):
             getattr(clf, name)
+
+
+def test_of_bags_they_are_about_training_rows():
+    """As ``coef_`` is; rank 1 is what is selected, and models on the path come to have the others in their order."""
+    clf = MILESClassifier(3, sigma=2.0).fit(X[:, :5], np.repeat(y[::3], 3), bags=np.arange(90) // 3)
+    assert clf.support_.shape == clf.ranking_.shape == clf.coef_.shape[1:] == (90,)
+    np.testing.assert_array_equal(np.flatnonzero(clf.support_), clf.selection_.features)
+    np.testing.assert_array_equal(clf.ranking_ == 1, clf.support_)
+    np.testing.assert_array_equal(
+        np.flatnonzero(clf.ranking_ <= 2), np.union1d(*(clf.at(k).selection_.features for k in (3, 4)))
+    )
+    np.testing.assert_array_equal(np.unique(clf.ranking_), np.arange(1, clf.ranking_.max() + 1))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.online import Literal
-from thresher.families.online.learner import METHODS
+from thresher.families.online.learner import METHODS, LearnerOptions
 from thresher.families.online.learners import Learners, milestone_after
 from thresher.loops import averaging, descent
 
@@ -39,6 +39,10 @@ def options_of(method, budget, loss=None, intercept=False):
     return {"budget": budget, "delta": 0.01, "loss": loss or METHODS[method].loss, "intercept": intercept}
 
 
+def made_learners(method, settings, n_classes, **options):
+    return Learners(LearnerOptions(method=method, settings=settings, **options), n_classes)
+
+
 def feed(learners, X, codes, weights=None, class_weight=None, chunk=None):
     """Let learners see the rows of a dense X, so many at a time."""
     weights, chunk = np.ones(len(X)) if weights is None else weights, chunk or max(1, len(X))
@@ -62,7 +66,7 @@ def weights_of(learners, d, s=0, c=0):
 def follow(method, X, y, *, setting, budget, loss=None, intercept=False, weights=None, exact=True, watch=None):
     """Both go through X; after every round they agree, and the budget holds."""
     options, d = options_of(method, budget, loss, intercept), X.shape[1]
-    learners = Learners(method, [setting], 2, **options)
+    learners = made_learners(method, [setting], 2, **options)
     literal = Literal(method, d, budget=budget, delta=0.01, loss=options["loss"], fit_intercept=intercept, **setting)
     weights, mistakes = np.ones(len(X)) if weights is None else weights, 0.0
     learner = learners.learners[0][0]
@@ -248,7 +252,7 @@ def test_it_does_not_matter_where_batches_end(method, n_classes):
     weights = rng.choice([0.0, 0.3, 1.0, 2.0], 260)
     runs = []
     for chunk in (260, 1, 7, 64):
-        learners = Learners(method, [setting_of(method, 1e-3)], n_classes, **options_of(method, 9, intercept=True))
+        learners = made_learners(method, [setting_of(method, 1e-3)], n_classes, **options_of(method, 9, intercept=True))
         feed(learners, X, codes, weights, "balanced", chunk)
         runs.append(state_of(learners, 50))
     assert runs[0][1][0].mistakes > 0.0
@@ -260,7 +264,7 @@ def test_the_budget_is_never_exceeded_in_any_class(method):
     rng = np.random.default_rng(7)
     X = rng.normal(size=(120, 40)) * (rng.random((120, 40)) < 0.4)
     codes = rng.integers(0, 4, 120)
-    learners, full = Learners(method, [setting_of(method, 1e-3)], 4, **options_of(method, 3)), 0
+    learners, full = made_learners(method, [setting_of(method, 1e-3)], 4, **options_of(method, 3)), 0
     for i in range(120):
         feed(learners, X[i : i + 1], codes[i : i + 1])
         counts = [np.count_nonzero(weights_of(learners, 40, c=c)[0]) for c in range(4)]
@@ -271,7 +275,7 @@ def test_the_budget_is_never_exceeded_in_any_class(method):
 
 
 def test_milestones_lie_at_powers_of_the_root_of_two():
-    learners = feed(Learners("b-amd", [{"step_size": 0.1, "l2": 0.0}], 2, **options_of("b-amd", 4)), *small())
+    learners = feed(made_learners("b-amd", [{"step_size": 0.1, "l2": 0.0}], 2, **options_of("b-amd", 4)), *small())
     examples = [each.examples for each in learners.records[0].milestones]
     assert examples == [1, 2, 3, 4, 6, 8, 12, 16, 23, 32, 46, 64, 91, 128, 182]
     after, found = 0, []
@@ -290,9 +294,9 @@ def small(n=200, d=30, seed=8):
 def test_a_milestone_is_where_a_shorter_stream_would_have_ended(method):
     X, codes = small()
     setting, options = setting_of(method, 1e-3), options_of(method, 5)
-    whole = feed(Learners(method, [setting], 2, **options), X, codes).records[0].milestones
+    whole = feed(made_learners(method, [setting], 2, **options), X, codes).records[0].milestones
     for mark in whole:
-        short = feed(Learners(method, [setting], 2, **options), X[: mark.examples], codes[: mark.examples])
+        short = feed(made_learners(method, [setting], 2, **options), X[: mark.examples], codes[: mark.examples])
         assert short.milestone(0) == mark
         assert mark.features == short.selection.features.size <= 5
         assert mark.truncation_error == weights_of(short, 30)[1]
@@ -305,8 +309,8 @@ def test_settings_side_by_side_are_separate_runs(method, n_classes):
     codes = codes + (n_classes > 2) * (X[:, 1] > 0.5)
     tried = [setting_of(method, penalty, step, 10 * step) for penalty in (0.0, 0.05) for step in (1e-4, 0.1, 3.0)]
     options = options_of(method, 5, intercept=True)
-    together = feed(Learners(method, tried, n_classes, **options), X, codes, chunk=33)
-    alone = [feed(Learners(method, [each], n_classes, **options), X, codes) for each in tried]
+    together = feed(made_learners(method, tried, n_classes, **options), X, codes, chunk=33)
+    alone = [feed(made_learners(method, [each], n_classes, **options), X, codes) for each in tried]
     for s, one in enumerate(alone):
         assert together.records[s] == one.records[0]
         assert together.loss(s) == one.loss(0)
@@ -325,8 +329,8 @@ def test_many_classes_are_binary_learners_one_against_the_rest(method):
     X = rng.normal(size=(150, 24)) * (rng.random((150, 24)) < 0.5)
     codes = (X[:, :4] + 0.1 * rng.normal(size=(150, 4))).argmax(axis=1)
     setting, options = setting_of(method, 1e-3), options_of(method, 5, intercept=True)
-    many, scores = Learners(method, [setting], 4, **options), np.zeros((150, 4))
-    binary = [Learners(method, [setting], 2, **options) for _ in range(4)]
+    many, scores = made_learners(method, [setting], 4, **options), np.zeros((150, 4))
+    binary = [made_learners(method, [setting], 2, **options) for _ in range(4)]
     for i in range(150):
         for c, one in enumerate(binary):
             scores[i, c] = X[i] @ weights_of(one, 24)[0] + one.learners[0][0].clock[descent.SHIFT]
@@ -352,11 +356,11 @@ def test_balanced_classes_count_alike_by_what_was_seen(method):
             costs[i] = weights[i] * (seen.sum() / (2 * seen[int(y[i] > 0)]))
         literal.round(X[i], y[i], costs[i])
     options = options_of(method, 6, intercept=True)
-    learners = feed(Learners(method, [setting], 2, **options), X, (y > 0).astype(int), weights, "balanced", 13)
+    learners = feed(made_learners(method, [setting], 2, **options), X, (y > 0).astype(int), weights, "balanced", 13)
     np.testing.assert_allclose(weights_of(learners, 30)[0], literal.w, rtol=1e-9, atol=1e-12)
     assert learners.loss(0) == pytest.approx(literal.loss_sum / costs.sum(), rel=1e-9)
-    fixed = feed(Learners(method, [setting], 2, **options), X, (y > 0).astype(int), weights, [1.0, 2.0])
+    fixed = feed(made_learners(method, [setting], 2, **options), X, (y > 0).astype(int), weights, [1.0, 2.0])
     doubled = feed(
-        Learners(method, [setting], 2, **options), X, (y > 0).astype(int), weights * np.where(y > 0, 2.0, 1.0)
+        made_learners(method, [setting], 2, **options), X, (y > 0).astype(int), weights * np.where(y > 0, 2.0, 1.0)
     )
     np.testing.assert_array_equal(weights_of(fixed, 30)[0], weights_of(doubled, 30)[0])

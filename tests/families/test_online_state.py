@@ -5,16 +5,15 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from tests.families.test_online import EVERY_METHOD, feed, options_of, setting_of, stream
+from tests.families.test_online import EVERY_METHOD, feed, made_learners, options_of, setting_of, stream
 from thresher.errors import InconsistentResultError
-from thresher.families.online.learners import Learners
 from thresher.loops import descent
 
 
 def made(method, n_classes=3):
     """Learners under two settings that know nothing yet."""
     settings = [setting_of(method, penalty, gamma=1.0 + penalty) for penalty in (1e-3, 1e-2)]
-    return Learners(method, settings, n_classes, **options_of(method, 4, intercept=True))
+    return made_learners(method, settings, n_classes, **options_of(method, 4, intercept=True))
 
 
 def data(n_classes=3, n=120):

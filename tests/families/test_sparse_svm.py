@@ -512,7 +512,8 @@ def test_a_grid_is_right_everywhere(shift):
     labels = X[:, :3].argmax(axis=1)
     signs = [np.where(labels == k, 1.0, -1.0) for k in range(3)]
     svms = problems(as_design(X).sides(), signs, cost, 0.5, shift)
-    betas, alphas = grid_of(svms, 4, 5, 0.05, 0.01)
+    penalties = grid_of(svms, 4, 5, 0.05, 0.01)
+    betas, alphas = penalties.betas, penalties.alphas
     assert betas[0] == max(largest_beta(svm) for svm in svms)
     assert alphas.shape == (4, 5)
     seen = []

@@ -77,7 +77,7 @@ def test_certificate():
     objective = 0.5 * weights @ weights + 0.1 * clf.loss.value(margins).sum()
     assert objective == pytest.approx(certificate.pick_objective, rel=1e-6)
     assert 0.0 < certificate.pick_bound <= certificate.pick_objective
-    assert "no 3 of the 40 columns could lower the training objective further than that" in clf.proof()
+    assert "no 3 of the 40 columns could lower it further than that" in clf.proof()
     grown = thresher.FGMClassifier(loss=ModifiedHuber(), scale=None, C=0.1, elimination=False, tol=1e-6)
     grown._inner_tol = 1e-9
     certificate = grown.fit(DATA.X, DATA.y).selection_.certificate

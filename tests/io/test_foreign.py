@@ -169,9 +169,9 @@ def test_a_truncated_array_says_so(tmp_path):
 
 def test_a_ragged_row_is_told_by_its_line_and_its_fields(tmp_path):
     """Also where its first fields are no numbers."""
-    with pytest.raises(InvalidDataError, match="line 3: expected 3 fields as in the first line, got 5; "):
+    with pytest.raises(InvalidDataError, match=r"line 3: expected 3 fields as in the first line, got 5; "):
         read(csv(tmp_path, "a,b,label\n1,2,x\n1,oops,7,9,y\n"))
-    with pytest.raises(InvalidDataError, match="line 3: expected 3 fields as in the first line, got 2$"):
+    with pytest.raises(InvalidDataError, match=r"line 3: expected 3 fields as in the first line, got 2$"):
         read(csv(tmp_path, "a,b,label\n1,2,x\noops,y\n"))
 
 

@@ -90,3 +90,33 @@ def test_a_solve_ends_at_its_deadline():
     assert np.isfinite(solution.gap)
     assert solution.gap > 0.0
     assert not solve_kernel_svm(K, y, np.full(600, 1.0), 1e-3, lambda: False).ended
+
+
+def test_a_matrix_that_stops_all_steps_does_not_make_an_endless_loop():
+    """No step is possible, and no deadline is given."""
+    y = np.tile([1.0, -1.0], 10)
+    solution = solve_kernel_svm(np.full((20, 20), np.nan), y, np.ones(20), 1e-6)
+    assert not solution.ended
+    assert not solution.dual.any()
+
+
+def test_the_deadline_is_looked_at_when_every_part_is_solved_at_once():
+    """Few samples: fewer steps than between two looks; what is solved in the meantime is not given up."""
+    K, y = problem(30, seed=8)
+    asked = []
+    solution = solve_kernel_svm(K, y, np.ones(30), 1e-6, lambda: bool(asked.append(True)) or True)
+    assert asked
+    assert not solution.ended
+    assert solution.gap <= 1e-6 * 30
+
+
+@pytest.mark.parametrize("C", [1e6, 1e12])
+def test_contradicting_labels_and_huge_costs_end(C):
+    """Each row occurs with both labels, so that dual variables grow to their bounds; rounding errors, too."""
+    K = problem(80, seed=9)[0]
+    rows = np.repeat(np.arange(40), 2)
+    solution = solve_kernel_svm(
+        np.ascontiguousarray(K[np.ix_(rows, rows)]), np.tile([1.0, -1.0], 40), np.full(80, C), 1e-6
+    )
+    assert not solution.ended
+    assert solution.gap <= 1e-6 * 80 * C

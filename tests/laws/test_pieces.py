@@ -90,7 +90,7 @@ def test_pickled_reducers_have_what_they_leave_out_and_no_columns():
     p, exclude = 1_000_000, np.arange(50)
     terms = terms_of(MemoryDesign(STORED["dense_F_float64"](SMALL)), Polynomial(), np.ones(40))
     reducers = [
-        TopK(10, exclude), Split([TopK(10, exclude, summed=True), Collect(p)], [2, 1]), AtLeast(0.5, exclude),
+        TopK(10, exclude), Split([TopK(10, exclude, summed=True), Collect(p)], [2, 1]), AtLeast(0.5),
         Collect(p), SumOfSquares(p), SumOfInputs(p, 5),
         Sifted(TopK(10, exclude), reference(terms, SERIAL), p),
     ]  # fmt: skip

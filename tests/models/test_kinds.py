@@ -92,7 +92,9 @@ def test_a_kind_that_is_not_known_says_what_to_import(tmp_path, monkeypatch):
     path = shifted(tmp_path)
     assert json.loads(path.read_text())["fitted_features"]["kind"] == "tests.models.test_kinds.Shifted"
     monkeypatch.delitem(FittedFeatures.kinds, "tests.models.test_kinds.Shifted")
-    refused(path, "unknown kind 'tests.models.test_kinds.Shifted' of fitted_features: import tests.models.test_kinds,")
+    refused(
+        path, "unknown kind 'tests.models.test_kinds.Shifted' of fitted_features; if it is a class of your own, import"
+    )
 
 
 @pytest.mark.parametrize(("parts", "why"), [

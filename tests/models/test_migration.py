@@ -149,9 +149,12 @@ def test_every_kind_of_features_has_its_place(file, kind, count):
 
 
 @pytest.mark.parametrize("file", ["v1_stream", "v2_stream", "v2_kernels"])
-def test_features_that_follow_from_parameters_have_none(file):
+def test_features_that_follow_from_parameters_are_in_no_file(file, tmp_path):
     assert with_features_and_target(document_of(file))["fitted_features"] is None
-    assert thresher.load(HERE / f"{file}.json").selection_.fitted_features is None
+    loaded = thresher.load(HERE / f"{file}.json")
+    assert loaded.selection_.fitted_features.kind == loaded.fitted_features_.kind
+    thresher.save(loaded, tmp_path / "model.json")
+    assert json.loads((tmp_path / "model.json").read_text())["fitted_features"] is None
 
 
 def test_scores_are_cv_results(tmp_path):

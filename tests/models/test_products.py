@@ -23,7 +23,7 @@ from thresher.features.polynomial.terms import n_numbers
         ({"shift": "0"}, "shift of the products is not an array of numbers"),
         ({"kind": "terms"}, "unknown kind 'terms' of fitted_features;"),
         ({"kind": ["products"]}, "the kind of fitted_features is"),
-        ({"kind": "pairs.of.Terms"}, "of fitted_features: import pairs.of, which defines it, before loading"),
+        ({"kind": "pairs.of.Terms"}, "'pairs.of.Terms' of fitted_features; if .* import the module that defines it"),
         ({"kind": "thresher.features.fitted.FittedFeatures"}, "fitted_features has an unknown field"),
     ],
 )

@@ -25,6 +25,13 @@ print("fitted", flush=True)
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Loops are in the cache, so that no process says on standard error that it compiles."""
+    for svm in ("kernel", "linear"):
+        subprocess.run([sys.executable, "-c", SCRIPT, "3.0", svm], check=True, capture_output=True)
+
+
 def exit_after(process, line):
     """(exit code, seconds from ``line`` on standard output until the process is gone, standard error)."""
     for text in process.stdout:

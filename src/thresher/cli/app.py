@@ -51,7 +51,7 @@ def all_non_negative(_, values):
 
 app = App(
     name="thresher",
-    help="Select the few features that matter in very wide data, with a certificate of how good the selection is.",
+    help="Select the few features that matter in very wide data, with a certificate of the training objective.",
     help_epilogue=EXIT_CODES,
     version=__version__,
     default_parameter=Parameter(negative=""),
@@ -70,6 +70,7 @@ FeatureCount = Annotated[int | None, Parameter(alias="-k", group=MODEL), Count]
 Jobs = Annotated[int | None, Parameter(alias="-j", group=MODEL), Count]
 Point = Annotated[tuple[int, int] | None, Parameter(group=MODEL)]
 Numbers = Annotated[list[float] | None, Parameter(group=MODEL, consume_multiple=False, validator=all_non_negative)]
+Imports = Annotated[list[str] | None, Parameter(name="--import", group=FILES, consume_multiple=False)]
 IndexBase = Annotated[Literal[0, 1] | None, Parameter(group=FILES)]
 
 

@@ -45,9 +45,7 @@ def grow(
     weights (columns, classes)) of an earlier fit to start from, or None.
     """
     plans = [plans] * len(problems) if isinstance(plans, Plan) else plans
-    kinds: list[type[GrowingModel]] = [Gatherer if isinstance(plan, GatherPlan) else Grower for plan in plans]
-    asked = zip(kinds, problems, plans, strict=True)
-    models = [kind(design, problem, plan, trace) for kind, problem, plan in asked]
+    models = [new_model(design, problem, plan, trace) for problem, plan in zip(problems, plans, strict=True)]
     traced = [model for model in models if model.plan is plans[-1]]
     try:
         for model, start in zip(models, starts or [None] * len(models), strict=True):
@@ -56,13 +54,12 @@ def grow(
         while growing:
             scan_and_certify(design, growing, trace)
             watch(recorded(traced, trace))
-            for model in growing:
-                if not model.stop:
-                    model.judge()
+            for model in going_on(growing):
+                model.judge()
             take(design, growing, trace)
-            growing = [model for model in growing if not model.stop]
+            growing = going_on(growing)
             solve_all(growing, plans[-1])
-            growing = [model for model in growing if not model.stop]
+            growing = going_on(growing)
         for model in models:
             model.finish()
     except KeyboardInterrupt:
@@ -71,6 +68,17 @@ def grow(
         for model in models:
             model.stop = Stop(StopReason.INTERRUPTED)
     return [model.result() for model in models]
+
+
+def new_model(design: Design, problem: Problem, plan: Plan, trace: Trace) -> GrowingModel:
+    """A model that has taken nothing yet, of the kind that the plan needs."""
+    kind: type[GrowingModel] = Gatherer if isinstance(plan, GatherPlan) else Grower
+    return kind(design, problem, plan, trace)
+
+
+def going_on(models: Sequence[GrowingModel]) -> list[GrowingModel]:
+    """The models that have no reason to stop."""
+    return [model for model in models if not model.stop]
 
 
 def scan_and_certify(design: Design, models: Sequence[GrowingModel], trace: Trace) -> None:

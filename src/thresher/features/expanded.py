@@ -134,7 +134,7 @@ class ExpandedUnits(Units):
         self.mean_size = inputs.mean_size * size
 
     def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
-        """See Units."""
+        """See Units: all scores of inputs, whatever the size."""
         return SumOfInputs(self.inputs.width, self.size)
 
     def ranked(self, result: np.ndarray, size: int, exclude: np.ndarray) -> Ranked:

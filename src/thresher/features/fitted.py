@@ -214,6 +214,10 @@ class FittedFeatures(OfKind, ABC):
         """The column ``j`` of X in messages: its name in quotes if columns have names, else its number."""
         return str(j) if self.column_names is None else repr(str(self.column_names[j]))
 
+    def column_name(self, j: int) -> str:
+        """The column ``j`` of X in results: its name if columns have names, else x0, x1, ..."""
+        return f"x{j}" if self.column_names is None else str(self.column_names[j])
+
     def input_columns(self, X: Any, inputs: np.ndarray) -> Any:
         """The ``inputs`` in X, in its storage format."""
         return self.columns(X, inputs)

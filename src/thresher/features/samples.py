@@ -9,7 +9,7 @@ import numpy as np
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
 from thresher.data.input.fingerprint import fingerprint
-from thresher.data.input.scaling import scaled, spread_of
+from thresher.data.input.scaling import centred, is_sparse, scaled, spread_of
 from thresher.data.input.validation import as_design, check_finite
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError
@@ -144,6 +144,11 @@ class Base:
         return scaled(
             self.design, self.anchor, self.table, self.total, scale, centre=centre, n_features=self.columns.n_columns
         )
+
+    def centred(self, design: Design) -> Design:
+        """These columns, on their scale, with mean zero; as they are if few entries of X are not zero."""
+        sparse = is_sparse(self.table, self.total, self.columns.n_columns)
+        return design if sparse else centred(design, self.mean)
 
     @classmethod
     def read(

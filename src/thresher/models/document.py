@@ -22,6 +22,7 @@ from thresher.io.table import Source
 from thresher.models import selections
 from thresher.models.formats import MODEL
 from thresher.models.storage import json_dict, sha256_string
+from thresher.results.table import LIBRARIES
 from thresher.state import (
     REQUIRED,
     fields,
@@ -52,7 +53,7 @@ SOURCE_FIELDS = dict(vars(Source()))  # a field that a file lacks has the defaul
 DOCUMENT = required(
     "format", "format_version", "type", "written", "versions", "parameters", "n_features_in", "target", "names",
     "fitted", "fitted_features", "all_names", "named_in_fit", "data", "arrays", "checksum",
-) | selections.SELECTION_FIELDS | {"source": {}}  # fmt: skip
+) | selections.SELECTION_FIELDS | {"source": {}, "library": None}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,11 @@ def put_model(writer, estimator, names, source):
         "data": getattr(estimator, "fingerprint_", None),
         "arrays": None,
         "checksum": None,
+        "library": selection.library,
         "named_in_fit": names_in is not None,
         "names": None if chosen is None else put_strings(writer, "names", chosen),
         **selections.put_selection(writer, selection),  # what is long comes last, so that people find the rest first
-        "fitted_features": None if selection.fitted_features is None else fitted.to_state(writer),
+        "fitted_features": None if estimator._takes(None) else fitted.to_state(writer),
         "all_names": None if names is None else put_strings(writer, "all_names", names),
     }
     return Model(estimator, names, source, document)
@@ -178,9 +180,12 @@ def _model(reader, document):
     with reported("invalid source"):
         given = fields(document["source"], SOURCE_FIELDS, "source")
         source = Source(**given | {"encoding": get_value(reader, given["encoding"], "encoding of source")})
+    library = document["library"]
+    need(library is None or library in LIBRARIES, f"unknown library of data frames, {shown(library)}")
+    estimator._library = library
     if document["data"] is not None:
         estimator.fingerprint_ = _fingerprint(document["data"], estimator.n_features_in_)
-    estimator.selection_ = selection
+    estimator.selection_ = estimator._of_this_fit(selection)
     _set_attributes(reader, estimator, document["fitted"])
     reader.check_all_read()
     return Model(estimator, names, source, document), left_out

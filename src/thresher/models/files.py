@@ -28,7 +28,18 @@ from thresher.models.storage import (
     write_members,
     write_synced,
 )
-from thresher.state import ArrayReader, ArrayWriter, Damaged, fields, need, required, shown, shown_path, string
+from thresher.state import (
+    ArrayReader,
+    ArrayWriter,
+    Damaged,
+    UnknownClass,
+    fields,
+    need,
+    required,
+    shown,
+    shown_path,
+    string,
+)
 
 ARRAYS_FIELDS = required("file", "sha256")
 
@@ -118,7 +129,7 @@ def read(path: str | os.PathLike[str]) -> Model:
             model, left_out = _read_model(path)
         except ArraysMissing:
             model, left_out = _read_model(path)  # replaced by another process while its two files were read
-    except TooNew as error:
+    except (TooNew, UnknownClass) as error:
         raise ModelFileError(f"{shown_path(name)}: {error}") from error
     except Damaged as error:
         raise ModelFileError(

@@ -239,7 +239,7 @@ def _n_features_chosen(estimator):
 
 def usable_numbers(estimator: Any) -> np.ndarray:
     """Numbers of features that ``at`` accepts, ascending."""
-    numbers, most = np.asarray(estimator.path_.numbers), getattr(estimator, "max_features", None)
+    numbers, most = np.asarray(estimator.path_.numbers), getattr(estimator, "max_features_", None)
     return numbers if most is None else numbers[numbers <= most]
 
 

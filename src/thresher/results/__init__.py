@@ -2,7 +2,8 @@
 
 from thresher.results.alignment_path import AlignmentPath
 from thresher.results.grid import Grid
-from thresher.results.known import GroupLabels, Interchangeable, Spread, consistent
+from thresher.results.interchangeable import Interchangeable
+from thresher.results.known import GroupLabels, Spread, consistent
 from thresher.results.points import AlignmentPoint, FeaturePath, GridPoint, ProvenInactive
 from thresher.results.selection import (
     Certificate,

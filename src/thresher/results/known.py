@@ -1,5 +1,6 @@
-"""What is known of selected features: how much they vary and matter, labels of groups, which others could stand in."""
+"""What is known of selected features: how much they vary and matter, labels of groups."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -215,6 +216,12 @@ class KnownFeatures(Protocol):
     def labels(self) -> GroupLabels | None:
         """Labels of groups of features; None: features are selected one by one."""
 
+    def column_name(self, j: int) -> str:
+        """The column ``j`` of X in results."""
+
+    def names(self, ids: np.ndarray, label: Callable[[int], str]) -> list[str]:
+        """Names of features; ``label`` names a column of X."""
+
     def pairs_of(self, ids: np.ndarray) -> np.ndarray | None:
         """The two columns of X that each feature is made of; None: it is made of one."""
 
@@ -286,50 +293,3 @@ class OfFittedFeatures(WithImportance):
     def pairs(self) -> np.ndarray | None:
         """(n_features, 2): columns i <= j of each product, (i, -1) of a linear term; None: features are no products."""
         return None if self.fitted_features is None else self.fitted_features.pairs_of(self.features)
-
-
-@dataclass(frozen=True)
-class Interchangeable:
-    """For each selected feature the others that are correlated with it.
-
-    Parameters
-    ----------
-    features : ndarray of int64
-        The selected features, sorted.
-    others : tuple of ndarray of int64
-        For each of ``features`` the features that were not selected and are correlated with it, the closest first.
-    correlations : tuple of ndarray of float64
-        Their correlations, in the same order; negative where one falls as the other rises.
-    min_correlation : float
-        The smallest |correlation| that was asked for.
-    """
-
-    features: np.ndarray
-    others: tuple[np.ndarray, ...]
-    correlations: tuple[np.ndarray, ...]
-    min_correlation: float
-
-    def of(self, feature: int) -> tuple[np.ndarray, np.ndarray]:
-        """The features that are interchangeable with one that was selected.
-
-        Parameters
-        ----------
-        feature : int
-            A selected feature.
-
-        Returns
-        -------
-        others : ndarray of int64
-            The features, the closest first.
-        correlations : ndarray of float64
-            Their correlations with ``feature``.
-
-        Raises
-        ------
-        ValueError
-            If the feature was not selected.
-        """
-        place = int(np.searchsorted(self.features, feature))
-        if place == self.features.size or self.features[place] != feature:
-            raise ValueError(f"feature {feature!r} was not selected; those that were are in the attribute features")
-        return self.others[place], self.correlations[place]

@@ -9,6 +9,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from thresher.results.known import KnownFeatures, OfFittedFeatures, consistent
+from thresher.results.table import Tabulated
 from thresher.results.trace import Trace, relative
 
 
@@ -271,7 +272,7 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection(OfFittedFeatures):
+class Selection(OfFittedFeatures, Tabulated):
     """The features that were selected, with weights in the units of X as given.
 
     A weight says little about how much a feature matters: it is small where the values of the column are large.
@@ -308,6 +309,10 @@ class Selection(OfFittedFeatures):
     fitted_features : FittedFeatures, default=None
         What the fit selected from, and what new data needs; ``importance``, ``ranking``, ``groups`` and ``pairs``
         follow from it.
+    classes : ndarray of shape (n_classes,), default=None
+        Class labels, for ``to_frame``; None: weights favour no class.
+    library : str, default=None
+        Of the data frame fitted on: "pandas" or "polars"; None: other data, or not known.
     """
 
     features: np.ndarray
@@ -324,6 +329,8 @@ class Selection(OfFittedFeatures):
     stop: StopReason | None = None  # None for a model file that does not contain it
     units: np.ndarray | None = None
     fitted_features: KnownFeatures | None = field(default=None, repr=False)
+    classes: np.ndarray | None = field(default=None, repr=False)
+    library: str | None = field(default=None, repr=False)
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.

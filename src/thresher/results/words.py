@@ -6,6 +6,9 @@ from thresher.results.selection import Certificate
 from thresher.results.trace import Turn
 
 LEAST_PERCENT = 1e-4  # smaller ones are shown as this: what is shown is an upper bound
+LOOSE = 0.1  # pick_gap above which the bound says little
+NOT_SAID = "This says nothing about chance or new data: scikit-learn's permutation_test_score does."
+WEAK = "Here the bound is weak, as where data is noisy or columns are correlated, and not necessarily the pick."
 
 
 def percent(share: float) -> str:
@@ -23,11 +26,12 @@ def proof(
     n_forced: int = 0,
     each: bool = False,
     noun: str = "column",
+    also: str = "",
 ) -> str:
-    """What a certificate proves, as a sentence.
+    """What a certificate proves, in a sentence, what it does not say, and a hint where it is weak.
 
-    The *possible gain* is the whole training objective without features: as it cannot go below zero, no model lowers it
-    by more. What is left of it is at most ``pick_gap``.
+    It is about the training objective: how far that of the pick is from the best of its size, at most ``pick_gap`` as a
+    share of the objective without features. That cannot go below zero, so 100 % is all that there is.
 
     Parameters
     ----------
@@ -43,24 +47,30 @@ def proof(
         Whether each class has ``n_selected`` features of its own.
     noun : str, default="column"
         What is counted.
+    also : str, default=""
+        What is among those that are counted, in words.
 
     Returns
     -------
     str
-        One or two sentences.
+        Two sentences, and a hint if ``pick_gap`` is above LOOSE.
     """
     left = math.inf if certificate is None else certificate.gap if n_selected == 0 else certificate.pick_gap
     if not math.isfinite(left):
         return "Nothing is proven of this model: no lower bound of the training objective is known."
-    start = f"At most {percent(left)} of the possible gain is left"
     if n_selected == 0:
-        return f"No {noun} is in the model. {start}."
+        without = "of what it is without features"
+        return f"No {noun} is in the model: none lowers the training objective by more than {percent(left)} {without}."
     what = "weights" if n_selected is None else f"{n_selected:,}"
-    details = [f"{n_forced:,} always included"] * (n_forced > 0) + ["for each class"] * each
+    details = [f"{n_forced:,} always included"] * (n_forced > 0) + ["for each class"] * each + [also] * bool(also)
     more = f" ({', '.join(details)})" if details else ""
-    how = ", with these penalties," if n_selected is None else ""
-    others = f"no {what} of the {n_columns:,} {noun}s{more}{how}"
-    return f"{start}: {others} could lower the training objective further than that."
+    how, best = (", with these penalties,", "best") if n_selected is None else ("", "best of its size")
+    hint = [WEAK] if n_selected is not None and left > LOOSE else []
+    proven = (
+        f"The training objective is within {percent(left)} of the {best}: no {what} of the {n_columns:,} {noun}s{more}"
+        f"{how} could lower it further than that (100 %: the objective without features)."
+    )
+    return " ".join([proven, NOT_SAID, *hint])
 
 
 def turn_details(turn: Turn, end: str) -> str:

@@ -15,6 +15,14 @@ class Damaged(Exception):
     """What is wrong with a model file; becomes a ModelFileError once the file's name is known."""
 
 
+class UnknownClass(Damaged):
+    """A value is of a class that is not known: no module is imported because a file names it."""
+
+    def __init__(self, message: str):
+        remedy = "if it is a class of your own, import the module that defines it before loading (--import MODULE)"
+        super().__init__(f"{message}; {remedy}")
+
+
 INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what code may raise for odd values
 
 
@@ -127,7 +135,6 @@ class OfKind:
         """The class of the kind that a part of a document names."""
         need(isinstance(state, dict) and "kind" in state, f"the kind of {what} is missing")
         kind = string(state["kind"], f"the kind of {what}", 1000)
-        module = error_line(kind).rpartition(".")[0]
-        remedy = f": import {module}, which defines it, before loading" if module else ""
-        need(kind in cls.kinds, f"unknown kind '{error_line(kind)}' of {what}{remedy}")
+        if kind not in cls.kinds:
+            raise UnknownClass(f"unknown kind '{error_line(kind)}' of {what}")
         return cls.kinds[kind]

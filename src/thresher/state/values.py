@@ -19,7 +19,19 @@ from scipy import sparse
 
 from thresher.state import arrays as store
 from thresher.state.arrays import ArrayReader, ArrayWriter, get_begins
-from thresher.state.checks import INT64, REQUIRED, fields, integer, need, real, reported, required, shown, string
+from thresher.state.checks import (
+    INT64,
+    REQUIRED,
+    UnknownClass,
+    fields,
+    integer,
+    need,
+    real,
+    reported,
+    required,
+    shown,
+    string,
+)
 
 DTYPE = re.compile(r"[<>|]([biuf][1248]|U\d{1,6})|O")
 MOST_TEXT = 2**26  # bytes that strings of fixed width may take in memory, however small they are in the file
@@ -153,14 +165,8 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
     """
     if depth == 0:
         raise TypeError(f"it is nested more than {MOST_NESTED} levels deep")
-    if value is None or isinstance(value, (bool, np.bool_)):
-        return value if value is None else bool(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Integral) and abs(int(value)) < INT64:
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value) if np.isfinite(value) else {"float": str(float(value))}
+    if value is None or isinstance(value, (bool, np.bool_, str, Integral, float, np.floating)):
+        return _put_scalar(value)
     if type(value) in (list, tuple):
         return _put_sequence(writer, name, value, depth)
     if type(value) is dict:
@@ -169,16 +175,39 @@ def put_value(writer: ArrayWriter, name: str, value: Any, depth: int = MOST_NEST
         return {"array": put_typed(writer, name, value)}
     kind = type(value).__name__
     if SPARSE_TYPES.get(kind) is type(value):
-        parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in SPARSE_PARTS}
-        return {"sparse": {"type": kind, "shape": [int(length) for length in value.shape]} | parts}
+        return {"sparse": _put_sparse(writer, name, value)}
     if VALUE_TYPES.get(kind) is type(value):
-        init = [field.name for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
-        written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
-        return {"value": {"type": kind, "fields": written}}
+        return {"value": _put_dataclass(writer, name, value, depth)}
     raise TypeError(
         f"a value of the type {kind} cannot be written to a file; if it is a frozen dataclass, make its class known by "
         f"thresher.features.register({kind})"
     )
+
+
+def _put_scalar(value: Any) -> Any:
+    """None, a boolean, a string or a number."""
+    if value is None:
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral):
+        if abs(int(value)) >= INT64:
+            raise TypeError(f"an integer of {int(value).bit_length()} bits cannot be written to a file: at most 63")
+        return int(value)
+    return float(value) if np.isfinite(value) else {"float": str(float(value))}
+
+
+def _put_sparse(writer: ArrayWriter, name: str, value: Any) -> dict[str, Any]:
+    parts = {part: put_typed(writer, f"{name}.{part}", getattr(value, part)) for part in SPARSE_PARTS}
+    return {"type": type(value).__name__, "shape": [int(length) for length in value.shape], **parts}
+
+
+def _put_dataclass(writer: ArrayWriter, name: str, value: Any, depth: int) -> dict[str, Any]:
+    init = [field.name for field in dataclasses.fields(value) if field.init]
+    written = {key: put_value(writer, f"{name}.{key}", getattr(value, key), depth - 1) for key in init}
+    return {"type": type(value).__name__, "fields": written}
 
 
 def _put_sequence(writer: ArrayWriter, name: str, value: Any, depth: int) -> Any:
@@ -247,7 +276,8 @@ def _get_sparse(reader: ArrayReader, content: Any, what: str, depth: int) -> Any
 def _get_dataclass(reader: ArrayReader, content: Any, what: str, depth: int) -> Any:
     content = fields(content, VALUE_FIELDS, what)
     kind = string(content["type"], f"the type of {what}", 100)
-    need(kind in VALUE_TYPES, f"{what} has the unknown type {shown(kind)}")
+    if kind not in VALUE_TYPES:
+        raise UnknownClass(f"{what} has the unknown type {shown(kind)}")
     init = [field for field in dataclasses.fields(VALUE_TYPES[kind]) if field.init]
     fields(content["fields"], {field.name: default_of(field) for field in init}, f"{kind} of {what}")
     given = {key: get_value(reader, part, f"{key} of {what}", depth - 1) for key, part in content["fields"].items()}

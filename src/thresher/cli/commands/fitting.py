@@ -14,6 +14,7 @@ from thresher.errors import InvalidDataError, ModelFileError
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.results import counted
+from thresher.state import UnknownClass
 
 
 def check_paths(out, *inputs):
@@ -30,8 +31,9 @@ def check_paths(out, *inputs):
     if os.path.exists(out) and os.path.getsize(out):
         try:
             read_model(out)
-        except ModelFileError:
-            raise WrongUsage(f"--out {out} exists and is not a model file; use another name") from None
+        except ModelFileError as error:
+            if not isinstance(error.__cause__, UnknownClass):  # a model of classes that are not imported is a model
+                raise WrongUsage(f"--out {out} exists and is not a model file; use another name") from None
 
 
 class FitCommand:

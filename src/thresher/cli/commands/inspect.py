@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.files import Names
+from thresher.cli.imports import import_all
 from thresher.cli.show import Reporter, number_that_fit
 from thresher.models import read as read_model
 from thresher.results import counted
@@ -12,11 +13,12 @@ PARAMETER_SHOWN = 100
 FEATURES_SHOWN = 20  # by the commands that fit
 
 
-def run(model, features, point, top, names_only, json):
+def run(model, features, point, top, names_only, json, imports):
     """Load the model file and show its content."""
     reporter = Reporter(False, json)
     if names_only and json:
         raise WrongUsage("--names-only and --json cannot be combined")
+    import_all(imports)
     with reporter.catching_warnings():
         loaded = chosen(read_model(model), features, point)
     if names_only:

@@ -25,7 +25,7 @@ def run(file, kernels, svm, fitting, out, store_training_columns, reporting, rea
         C="auto" if svm.C is None else svm.C,
         cv=svm.cv,
         scoring=svm.scoring,
-        max_features=svm.max_features,
+        max_features="auto" if svm.max_features is None else svm.max_features,
         svm=svm.svm,
         store_training_columns=store_training_columns,
         class_weight="balanced" if fitting.balanced else None,

@@ -9,6 +9,7 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import chosen
 from thresher.cli.files import check_bags_agree, check_out, known_labels, more_data, not_written, refuse, used_columns
+from thresher.cli.imports import import_all
 from thresher.cli.options.losses import undefined
 from thresher.cli.show import ERR, OUT, Reporter
 from thresher.cli.start import DONE
@@ -19,9 +20,10 @@ from thresher.models import read as read_model
 from thresher.results import counted
 
 
-def run(model, file, features, point, predictions, reporting, jobs, data):
+def run(model, file, features, point, predictions, reporting, jobs, data, imports):
     """Predict, write the predictions if asked to, and report their accuracy."""
     check_predict_options(model, file, predictions, data.labels, reporting.json)
+    import_all(imports)
     reporter = Reporter(reporting.quiet, reporting.json, ERR if predictions.out == "-" else OUT)
     with reporter.catching_warnings():
         loaded = chosen(model_in(model, file), features, point)
@@ -36,17 +38,14 @@ def run(model, file, features, point, predictions, reporting, jobs, data):
     decided, predicted = write_predictions(predictions, clf, table, own_bags)
     counts = {str(label): int(np.sum(predicted == label)) for label in clf.classes_}
     report = {"model": model, "file": file, "rows": table.X.shape[0], "predicted": counts}
-    y, known = table.y, np.zeros(1)
+    y = table.y
     if of_bags:
         report["bags"] = predicted.size
     if y is not None and of_bags:
         check_bags_agree(file, table, data.labels)
         y = own_bags.each("y", y)
-    if y is not None:
-        y, known = known_labels(reporter, y, clf.classes_)
-    if known.any():
-        report |= measures(y, known, predicted, decided, clf.classes_)
-        report |= of_loss(reporter, clf, decided, y)
+    report |= judged(reporter, clf, decided, predicted, y)
+    if "accuracy" in report:
         show(reporter, report, clf.classes_)
     else:
         shown = ", ".join(f"{label}: {count:,}" for label, count in counts.items())
@@ -54,6 +53,16 @@ def run(model, file, features, point, predictions, reporting, jobs, data):
         reporter.say(f"{counted(predicted.size, noun)} without known labels; predicted {shown}")
     reporter.report(**report)
     return DONE
+
+
+def judged(reporter, clf, decided, predicted, y):
+    """How good the predictions are, for the report; empty if no label is known."""
+    if y is None:
+        return {}
+    y, known = known_labels(reporter, y, clf.classes_)
+    if not known.any():
+        return {}
+    return measures(y, known, predicted, decided, clf.classes_) | of_loss(reporter, clf, decided, y)
 
 
 def check_predict_options(model, file, predictions, labels, json):

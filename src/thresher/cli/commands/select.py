@@ -8,6 +8,7 @@ from sklearn.metrics import get_scorer
 from thresher.cli.commands.fitting import FitCommand
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
 from thresher.cli.files import Names, check_bags_agree, known_labels, more_data, refuse, used_columns
+from thresher.cli.imports import own_value
 from thresher.cli.options.group_files import read_groups, read_tree
 from thresher.cli.options.losses import check_at, check_loss_options, loss_of, undefined
 from thresher.cli.options.predict import NewData
@@ -17,13 +18,14 @@ from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.classifier import FGMClassifier
 from thresher.estimators.miles.classifier import MILESClassifier
 from thresher.estimators.shared.cross_validation import PrecomputedScores
+from thresher.features.base import FeatureMap
 from thresher.features.groups.spec import Groups
 from thresher.features.instances.bags import grouped
 from thresher.features.polynomial.spec import Polynomial
 from thresher.report.path_display import path_scores
 from thresher.results import counted
 
-ADDITIVE_KERNELS = ("intersection", "additive_chi2", "additive_gaussian")
+MAPS_OF_COLUMNS = ("columns", "polynomial")
 NUMBERS_SHOWN = 20  # numbers of features on the path
 
 
@@ -32,11 +34,12 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     check_select_options(model, bag_column, test, test_labels, one_hot=reading.one_hot)
     loss = loss_of(model.loss, model.at, model.beta)
     check_loss_options(loss, model.features, fitting.balanced)
+    feature_map = feature_map_of(model.feature_map, model.heredity)
     command = FitCommand(file, out, reading, fitting, reporting, bag_column)
     table = command.read(test, test_labels, model.groups, model.tree)
     samples = np.arange(table.X.shape[0]) if bag_column is None else np.unique(table.bags)
     check_at(loss, samples.size, "row" if bag_column is None else "bag", file)
-    clf = estimator_of(model, loss, table, fitting, bag_column)
+    clf = estimator_of(model, feature_map, loss, table, fitting, bag_column)
     first = "choosing C" if model.C == "auto" else "reading columns"
     bar = Turns(command.reporter.prints, first, noun_of_units(model, bag_column))
     fitted = command.fit(clf, table, bar)
@@ -79,10 +82,17 @@ def noun_of_units(model, bag_column):
         return "instance"
     if model.groups is not None or model.tree is not None:
         return "group"
-    return "input" if model.feature_map in ADDITIVE_KERNELS else "column"
+    return "column" if model.feature_map in MAPS_OF_COLUMNS else "input"
 
 
-def estimator_of(model, loss, table, fitting, bag_column):
+def feature_map_of(name, heredity):
+    """The parameter ``feature_map`` of the estimator."""
+    if ":" in name:
+        return own_value("--feature-map", name, FeatureMap)
+    return name if heredity == "none" else Polynomial(heredity=heredity)
+
+
+def estimator_of(model, feature_map, loss, table, fitting, bag_column):
     """The estimator that the options describe."""
     options = {
         "C": model.C, "loss": loss, "per_class": model.per_class, "elimination": model.elimination,
@@ -101,7 +111,6 @@ def estimator_of(model, loss, table, fitting, bag_column):
         groups = read_groups(model.groups, names, n_columns, model.ungrouped)
     elif model.tree is not None:
         groups = read_tree(model.tree, names, n_columns)
-    feature_map: Any = model.feature_map if model.heredity == "none" else Polynomial(heredity=model.heredity)
     always, exclude = model.always, model.exclude
     if groups is None:
         always, exclude = ([names.column(name, n_columns) for name in given or ()] for given in (always, exclude))

@@ -39,34 +39,46 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
     check_paths(out, file)
     check_checkpoint(checkpoint, resume, file, out)
     work = Work(clf, position, out, checkpoint or resume, checkpoints.every, reporter.warn)
-    interrupted, failed = False, None
-    list(TextStream(io.BytesIO(b"1 1:1\n"), ""))  # compiles the loops of the reader, or loads them
-    with reporter.catching_warnings(), opened(file) as text, Examples(reporter.prints) as bar:
+    with reporter.catching_warnings(), Examples(reporter.prints) as bar:
         clf.verbose, work.tell = bar if bar.shown else 0, bar.tell
-        seen = work.lines if checkpoints.skip_seen else 0
-        work.before = work.lines - seen
+        stream, ended = learn_file(work, file, classes, skip_bad, work.lines if checkpoints.skip_seen else 0)
+    if not clf.__sklearn_is_fitted__():
+        raise ended or nothing_in(stream)
+    interrupted = isinstance(ended, KeyboardInterrupt)
+    failed = None if interrupted else ended
+    if failed and clf.diverged_:  # the last checkpoint is better than what there is now
+        raise failed
+    model, lost = work.finish(file)
+    report(reporter, work, model, progressive, file, lost)
+    if lost is None:
+        why = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
+        reporter.say(f"\n{why if ended else 'the model'} is in {out}")
+    raise_first(lost, failed, work.failed)
+    return INTERRUPTED if interrupted else DONE
+
+
+def learn_file(work, file, classes, skip_bad, seen):
+    """Learn from a file without the first lines, which were ``seen``: (the TextStream, the error that ended it).
+
+    The error is to be raised when what was learnt before it has been saved.
+    """
+    list(TextStream(io.BytesIO(b"1 1:1\n"), ""))  # compiles the loops of the reader, or loads them
+    work.before = work.lines - seen
+    with opened(file) as text:
         stream = TextStream(
             text, path_name(file), skip_bad=skip_bad, live=file == "-", largest=LARGEST, lines_seen=seen
         )  # fmt: skip
         try:
             work.learn_all(stream, None if classes is None else named_classes(classes))
-        except KeyboardInterrupt:
-            interrupted = True
-        except InvalidDataError as error:  # raised when what was learnt before has been saved
-            failed = error
-    if not clf.__sklearn_is_fitted__():
-        skipped = f" ({counted(stream.bad, 'bad line')} skipped, first {stream.complaints[0]})" if stream.bad else ""
-        nothing = InvalidDataError(f"{path_name(file)}: no rows found{skipped}")
-        raise failed or (KeyboardInterrupt() if interrupted else nothing)
-    if failed is not None and clf.diverged_:  # the last checkpoint is better than what there is now
-        raise failed
-    model, lost = work.finish(file)
-    report(reporter, work, model, progressive, file, lost)
-    ended = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
-    if lost is None:
-        reporter.say(f"\n{ended if failed or interrupted else 'the model'} is in {out}")
-    raise_first(lost, failed, work.failed)
-    return INTERRUPTED if interrupted else DONE
+        except (KeyboardInterrupt, InvalidDataError) as error:
+            return stream, error
+    return stream, None
+
+
+def nothing_in(stream):
+    """The error of a stream without rows."""
+    skipped = f" ({counted(stream.bad, 'bad line')} skipped, first {stream.complaints[0]})" if stream.bad else ""
+    return InvalidDataError(f"{stream.name}: no rows found{skipped}")
 
 
 def untrained(learning):

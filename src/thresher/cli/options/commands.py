@@ -14,6 +14,7 @@ from thresher.cli.app import (
     FeatureCount,
     Fitting,
     Flag,
+    Imports,
     Point,
     Reading,
     Reporting,
@@ -108,6 +109,7 @@ def inspect(
     top: Annotated[int | None, Parameter(group=OUTPUT), Count] = None,
     names_only: Flag = False,
     json: Flag = False,
+    imports: Imports = None,
 ):
     """Show the content of a model file: features by importance, certificate, stop reason and source.
 
@@ -130,6 +132,8 @@ def inspect(
         Print only the feature names, one per line, the most important first.
     json
         Print the report as JSON on standard output.
+    imports
+        A module of your own, here or installed, with classes that the model has; may be repeated.
     """
     return later("inspect", **locals())
 

@@ -5,7 +5,10 @@ import re
 import numpy as np
 
 from thresher.cli.app import WrongUsage
+from thresher.cli.imports import own_value
+from thresher.optim.measures.base import Measure
 from thresher.optim.measures.values import FBeta, PrecisionAtK, RecallAtK
+from thresher.optim.problems.loss import Loss
 from thresher.optim.problems.named import as_loss
 
 AT_K = {"precision_at_k": PrecisionAtK, "recall_at_k": RecallAtK}
@@ -25,7 +28,7 @@ def loss_of(loss, at, beta):
             )
         return AT_K[loss](k_of(at))
     if loss != "fbeta":
-        return loss
+        return own_value("--loss", loss, Loss, Measure) if ":" in loss else loss
     if beta is None:
         raise WrongUsage("--loss fbeta needs --beta: how many times as much recall counts as precision")
     try:

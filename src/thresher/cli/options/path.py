@@ -68,7 +68,8 @@ class SvmOptions:
     scoring
         Score that cross-validation maximises, by its name in scikit-learn: accuracy, balanced_accuracy, roc_auc, ...
     max_features
-        The most features that a point may have to be judged and used.
+        The most features that a point may have to be judged and used; if not given, without --cv any number, with it
+        as many as take 256 MiB as explicit columns of their kernels in all folds, or 50 if these take more.
     svm
         What is trained on the selected features: an SVM on the learnt kernel, of at most 20,000 samples, or a linear
         one on explicit columns of the kernels.

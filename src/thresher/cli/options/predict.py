@@ -11,6 +11,7 @@ from thresher.cli.app import (
     FeatureCount,
     FileKind,
     Flag,
+    Imports,
     IndexBase,
     Jobs,
     Point,
@@ -90,6 +91,7 @@ def predict(
     reporting: Reporting = REPORTING,
     jobs: Jobs = None,
     data: NewData = NEW_DATA,
+    imports: Imports = None,
 ):
     """Predict with a model file, and report the accuracy, and the measure of --loss, if the data has labels.
 
@@ -114,6 +116,8 @@ def predict(
         Number of threads that read text.
     data
         How the data is read.
+    imports
+        A module of your own, here or installed, with classes that the model has; may be repeated.
     reporting
         How the command reports.
     """

@@ -1,7 +1,7 @@
 """The command ``select`` and its options; see ``options``."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from cyclopts import Parameter, validators
 
@@ -25,6 +25,18 @@ Losses = Literal[
     "squared_hinge", "logistic", "error", "f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "auc",
     "average_precision",
 ]  # fmt: skip
+FeatureMaps = Literal["columns", "polynomial", "intersection", "additive_chi2", "additive_gaussian"]
+
+
+def word_or_path(words):
+    """A validator: one of the words, or module:Name, which the command imports."""
+
+    def check(_, value):
+        if value not in get_args(words) and ":" not in value:
+            known = ", ".join(f'"{word}"' for word in get_args(words))
+            raise ValueError(f"Choose from: {known}, or module:Name for one of your own.")
+
+    return check
 
 
 def integer_or_all(kind, tokens):
@@ -64,6 +76,7 @@ class ModelOptions:
         What is minimised: squared_hinge (an SVM), logistic (logistic regression), or one less a measure: error (the
         accuracy), f1, fbeta, prbep (precision where it equals recall), precision_at_k, recall_at_k, auc (area under the
         ROC curve), average_precision. For a rare class try f1; where only the best of a list count, precision_at_k.
+        A loss or measure of your own: module:Name, a value or a class in a module, here or installed.
     at
         With --loss precision_at_k and recall_at_k: how many samples with the largest scores count, as a number, or as a
         multiple of the number of positives: 50, 2p, 0.5p.
@@ -84,7 +97,7 @@ class ModelOptions:
     feature_map
         What is selected: columns; polynomial: products of two columns, squares and columns, a model that is quadratic
         in the columns; or columns of which an additive kernel makes several numbers each: intersection and
-        additive_chi2, for values that are not negative, or additive_gaussian.
+        additive_chi2, for values that are not negative, or additive_gaussian. A map of your own: module:Name.
     heredity
         With --feature-map polynomial: select a product only if both (strong) or one (weak) of its columns are selected,
         too.
@@ -114,7 +127,7 @@ class ModelOptions:
         Parameter(alias="-k", group=MODEL, converter=integer_or_all, validator=at_least_one_or_all),
     ] = None
     C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive_number)] = None
-    loss: Annotated[Losses, Parameter(group=MODEL)] = "squared_hinge"
+    loss: Annotated[Losses | str, Parameter(group=MODEL, validator=word_or_path(Losses))] = "squared_hinge"
     at: Annotated[str | None, Parameter(group=MODEL)] = None
     beta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
     per_class: Annotated[bool, Parameter(group=MODEL)] = False
@@ -124,9 +137,7 @@ class ModelOptions:
         Literal["auto"] | int | float, Parameter(group=MODEL, converter=number_or_auto, validator=positive_number)
     ] = "auto"
     scale: Annotated[Literal["auto", "std", "max", "unit", "none"], Parameter(group=MODEL)] = "auto"
-    feature_map: Annotated[
-        Literal["columns", "polynomial", "intersection", "additive_chi2", "additive_gaussian"], Parameter(group=MODEL)
-    ] = "columns"
+    feature_map: Annotated[FeatureMaps | str, Parameter(group=MODEL, validator=word_or_path(FeatureMaps))] = "columns"
     heredity: Annotated[Literal["none", "strong", "weak"], Parameter(group=MODEL)] = "none"
     groups: Annotated[str | None, Parameter(group=MODEL)] = None
     tree: Annotated[str | None, Parameter(group=MODEL)] = None

@@ -7,6 +7,8 @@ import numpy as np
 
 from thresher.data.blocks.base import Block
 
+SQUARES_ROUNDING = 1e-14  # of sums of squares, as a share of those before the shift
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -97,11 +99,12 @@ class ScaledBlock(Block):
         return out if scaling.shift is None else out - (w * scaling.factor) @ scaling.shift
 
     def column_squares(self, weights: np.ndarray) -> np.ndarray:
-        """See Block."""
+        """See Block; where digits cancel rather too large, so that norms are bounds."""
         squares = self.base.column_squares(weights)
         if self.scaling.shift is not None:  # (x - m)^2 = x^2 - m (2 x - m)
             shift, total = self.scaling.shift, np.sum(weights)
-            squares = np.maximum(0.0, squares - shift * (2.0 * self.base.correlate(weights) - shift * total))
+            rounding = SQUARES_ROUNDING * (squares + shift * shift * total)
+            squares = np.maximum(0.0, squares - shift * (2.0 * self.base.correlate(weights) - shift * total)) + rounding
         return squares * self.scaling.factor**2
 
     def row_squares(self, weights: np.ndarray) -> np.ndarray:

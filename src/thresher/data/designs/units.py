@@ -51,13 +51,18 @@ class Units(ABC):
 
     @abstractmethod
     def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
-        """A reducer that keeps what ``ranked`` needs for the ``size`` best units, except those in ``exclude`` (sorted).
+        """A reducer whose result has all that ``ranked`` needs, which is called with the same arguments.
 
-        The scores of all vectors of a scan are summed.
+        It may leave out what is not among the ``size`` best units, or is in ``exclude`` (sorted), so that little is
+        kept where units are columns; where units are ranked only when all columns have been scored, it keeps
+        all scores. Either way ``ranked`` has the last word. The scores of all vectors of a scan are summed.
         """
 
     def ranked(self, result: Any, size: int, exclude: np.ndarray) -> Ranked:
-        """(units, scores) of the best units, best first, from the result of the reducer; here its only list."""
+        """(units, scores) of the ``size`` best units, best first, none of ``exclude``, from the result of the reducer.
+
+        By default that is the only list of the result.
+        """
         return result[0]
 
     @abstractmethod
@@ -138,7 +143,7 @@ class GroupUnits(Units):
         self.mean_size = mean_size
 
     def reducer(self, size: int, exclude: np.ndarray) -> Reducer:
-        """See Units."""
+        """See Units: all scores, whatever the size."""
         return SumOfSquares(self.width)
 
     def ranked(self, result: np.ndarray, size: int, exclude: np.ndarray) -> Ranked:

@@ -79,9 +79,26 @@ def _check_size(design: Design, largest: np.ndarray, scale: str | None) -> None:
         )
 
 
+def centred(design: Design, mean: np.ndarray) -> Design:
+    """``design`` with its columns, whose means as given are ``mean``, shifted to mean zero and on their scale.
+
+    A design that was given with a shift keeps it.
+    """
+    if not isinstance(design, ScaledDesign):
+        return ScaledDesign(design, Scaling(np.ones(mean.size), mean))
+    if design.scaling.shift is not None:
+        return design
+    return ScaledDesign(design.base, Scaling(design.scaling.factor, mean))
+
+
+def is_sparse(table: np.ndarray, total: float, n_features: int) -> bool:
+    """Whether few entries are not zero, however they are stored."""
+    return bool(table[NONZERO].sum() < SPARSE_SHARE * total * n_features)
+
+
 def choose_scale(table: np.ndarray, total: float, n_features: int) -> str | None:
     """The rule of ``scale="auto"``: docs/decisions/the-rule-of-scale-auto.md has the experiments behind it."""
-    if table[NONZERO].sum() < SPARSE_SHARE * total * n_features:
+    if is_sparse(table, total, n_features):
         return None
     nonempty = np.count_nonzero(table[NONZERO])  # columns of zeros do not count
     mostly_full = np.count_nonzero(table[NONZERO] >= 0.5 * total)

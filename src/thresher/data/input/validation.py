@@ -111,6 +111,15 @@ def _frame_columns(X: Any) -> tuple[Any, list] | None:
     return None
 
 
+def column_names(X: Any) -> list | None:
+    """Names of the columns of a data frame, which must differ; None for any other X."""
+    columns = _frame_columns(X)
+    if columns is None:
+        return None
+    _check_column_names(columns[0])
+    return list(columns[0])
+
+
 def _check_column_names(names: Any) -> None:
     unique = names.is_unique if hasattr(names, "is_unique") else len(set(names)) == len(names)
     if not unique:

@@ -191,13 +191,13 @@ class Split:
 
 
 class AtLeast:
-    """All |scores| of at least ``least``, except those of the features ``exclude`` (sorted).
+    """All |scores| of at least ``least``.
 
     The result is (columns of V, features, scores), in the order of the features.
     """
 
-    def __init__(self, least: float, exclude: ArrayLike = (), parts: tuple[tuple[np.ndarray, ...], ...] = ()):
-        self.least, self.exclude, self.parts = least, np.asarray(exclude, dtype=np.int64), parts
+    def __init__(self, least: float, parts: tuple[tuple[np.ndarray, ...], ...] = ()):
+        self.least, self.parts = least, parts
 
     @property
     def bar(self) -> np.ndarray:
@@ -212,13 +212,11 @@ class AtLeast:
         """See Reducer."""
         positions, rows = np.nonzero((np.abs(scores) >= self.least).T)
         features = ids[positions] if isinstance(ids, np.ndarray) else positions + ids
-        keep = ~np.isin(features, self.exclude)
-        part = rows[keep], features[keep], scores[rows[keep], positions[keep]]
-        return AtLeast(self.least, self.exclude, (part,))
+        return AtLeast(self.least, ((rows, features, scores[rows, positions]),))
 
     def merged(self, other: "AtLeast") -> "AtLeast":
         """See Reducer."""
-        return AtLeast(self.least, self.exclude, (*self.parts, *(part for part in other.parts if part[0].size)))
+        return AtLeast(self.least, (*self.parts, *(part for part in other.parts if part[0].size)))
 
     def result(self) -> tuple[np.ndarray, ...]:
         """(columns of V, features, scores)."""

@@ -28,12 +28,12 @@ from thresher.estimators.alignment.cross_validation import (
     warn_of_outcome,
 )
 from thresher.estimators.alignment.kernel_path import (
-    BeginsWith,
     KernelPath,
     as_kernel_path,
     kernel_layout,
     kernel_source,
 )
+from thresher.estimators.alignment.limit import apply_limit, lambda2s_with
 from thresher.estimators.alignment.saved import ALIGNMENT_ATTRIBUTES
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
 from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, fold_score
@@ -81,12 +81,14 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         ``max_features``, is used.
     scoring : str or callable, default="accuracy"
         Score to maximise, as in SparseSVCPath.
-    max_features : int, default=None
-        The most features that a point may have to be judged and used. None: all.
+    max_features : int, "auto" or None, default="auto"
+        The most features that a point may have to be judged and used. None: all. "auto": all without ``cv``, else as
+        many as have explicit columns that take 256 MiB in all folds, or 50 if these take more: of 2,000 samples of
+        continuous columns and three folds about 200. ``selection_.stop_reason`` says so if that is not all.
     svm : {"kernel", "linear", None}, default="kernel"
-        "kernel": SVC on the learnt kernel, an n x n matrix for each thread, of at most 20,000 samples. "linear":
-        LinearSVC, with squared hinge loss, on explicit columns of the kernels, for any number of samples; at most 512
-        columns for a kernel. None: the path alone, a selector; ``cv`` is not used then.
+        "kernel": one on the learnt kernel, three n x n matrices for each thread, of at most 20,000 samples. "linear":
+        one with squared hinge loss, on explicit columns of the kernels, for any number of samples; at most 512 columns
+        for a kernel. None: the path alone, a selector; ``cv`` is not used then.
     store_training_columns : bool, default=True
         Whether the fitted model keeps the columns of all features on the usable part of the path, from which ``at``
         trains SVMs. False: it keeps the selected columns alone, and of these the support rows (of a linear SVM a few
@@ -94,8 +96,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights, in alignments and SVMs.
     max_time : float, default=None
-        Time limit in seconds, after which the best point judged so far is used. An SVM that takes longer is abandoned:
-        its thread ends when it is done.
+        Time limit in seconds, after which the best point judged so far is used. An SVM that takes longer is given up.
     n_jobs : int, default=None
         Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
         process; -1: all of these, -2: all but one. The result does not depend on it.
@@ -120,6 +121,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         The chosen point of ``path_`` and its mean score, with ``cv``; the score is not an estimate for new data.
     point_ : int
         The point of ``path_`` in use.
+    max_features_ : int
+        The most features that a point could have; the number of all if there was no limit.
     C_, classes_, n_features_in_, feature_names_in_, fingerprint_
         As in FGMClassifier.
     svm_ : KernelSVM
@@ -145,7 +148,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     _saved: ClassVar = ALIGNMENT_ATTRIBUTES
     _checks: ClassVar = {
         "path": as_kernel_path,
-        "max_features": check.either({None: None}, check.as_integer),
+        "max_features": check.either({None: None, "auto": "auto"}, check.as_integer),
         "svm": functools.partial(check.one_of, options=("kernel", "linear", None)),
         "store_training_columns": check.as_boolean,
         "max_time": check.OPTIONAL_POSITIVE,
@@ -156,9 +159,9 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     def __init__(
         self, kernel: str | list = "rbf", *, gamma: float | str | ArrayLike = "scale", degree: int = 3,
         coef0: float = 1.0, path: KernelPath | None = None, C: Any = "auto", cv: Any = 5,
-        scoring: str | Callable[..., float] = "accuracy", max_features: int | None = None, svm: str | None = "kernel",
-        store_training_columns: bool = True, class_weight: dict | str | None = None, max_time: float | None = None,
-        n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
+        scoring: str | Callable[..., float] = "accuracy", max_features: int | str | None = "auto",
+        svm: str | None = "kernel", store_training_columns: bool = True, class_weight: dict | str | None = None,
+        max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self._store(locals())
 
@@ -166,7 +169,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         """Compute the path, choose a point by cross-validation, and train the SVM.
 
         Cost: two passes over X and one for each fold; memory for p numbers, the path, the columns of active features
-        for each fold, and an n x n kernel for each thread (two for kernels of several columns). X is not modified.
+        for each fold (256 MiB or 50 features in all, unless ``max_features`` is given), and three n x n matrices for
+        each thread (one more for kernels of several columns). X is not modified.
 
         Parameters
         ----------
@@ -195,9 +199,10 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             design, _ = base.scaled(None, centre=False)
             data = KernelData(kernel_source(self._layout, self.gamma, design), design.scan_cost(), codes, weights)
             alignments = data.alignments_in_time(trace, clock, self.fitted_features_.width)
+            folds = held_out_rows(self.cv, self.svm, codes, weights)
+            limited = apply_limit(given, data, alignments, len(folds), clock)
             watched = clock if len(given.lambda2s) == 1 else None  # several paths must have equally many points
             paths = [data.path(given.path, lambda2, alignments, watched) for lambda2 in given.lambda2s]
-            folds = held_out_rows(self.cv, self.svm, codes, weights)
             scores = None
             if folds:
                 score = fold_score(self.scoring, classes, codes, folds, sample_weight, type(self).__name__)
@@ -211,6 +216,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             self.classes_ = classes
             self.fingerprint_ = base.fingerprint
             self.C_ = given.Cs[chosen.which_C]
+            self.max_features_ = given.max_features or self.fitted_features_.width
             if scores is not None:
                 self.cv_results_ = results_of(scores, paths, given.Cs)
                 path = replace(path, cv_score=scores.mean(axis=0)[chosen.which, chosen.which_C])
@@ -219,7 +225,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
                 self.best_score_ = chosen.score
             self.path_ = path
             self._use_point(chosen.place, training, clock, trace)
-            self._set_point_selection(*stop_reason(path, chosen, clock), trace, interrupted=clock.interrupted)
+            stop, text = stop_reason(path, chosen, clock)
+            self._set_point_selection(stop, text + limited, trace, interrupted=clock.interrupted)
         if training is not None and self.store_training_columns:
             self.training_ = training
         if clock.interrupted:
@@ -238,9 +245,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         given.lambda2s = given.path.lambda2s
         if not validates and (len(given.Cs) > 1 or len(given.lambda2s) > 1):
             raise ValueError("a list of C or lambda2 is chosen from by cross-validation: set cv, or pass one value")
-        path, most = given.path, given.max_features
-        if validates and most is not None and isinstance(path.lambda2, str) and path.lambda1 != 0:
-            given.lambda2s += (BeginsWith(most),)
+        if validates and given.max_features not in (None, "auto"):
+            given.lambda2s = lambda2s_with(given.path, given.max_features)
         return given
 
     @property
@@ -275,7 +281,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         """Set ``selection_`` to that of the point in use."""
         point = self.path_.point(self.point_)
         without_features = self.path_.zero_objective - (point.objective - point.deviation_bound)
-        self.selection_ = Selection(
+        selection = Selection(
             features=point.features,
             weights=point.weights,
             intercept=0.0,
@@ -285,6 +291,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             trace=trace,
             interrupted=interrupted,
         )
+        self.selection_ = self._of_this_fit(selection)
 
     def _restore(self) -> None:
         """Check that the fitted attributes belong together, as after a fit; ValueError if not."""
@@ -299,6 +306,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             raise ValueError("the selection differs from that of its point of the path")
         if hasattr(self, "training_") and not np.isin(point.features, self.training_.ids).all():
             raise ValueError("a column of the selection is missing")
+        if not hasattr(self, "max_features_"):  # files of version 3 and before
+            self.max_features_ = self.max_features or self.fitted_features_.width
         if hasattr(self, "best_index_") and hasattr(self, "best_score_"):
             self.path_.point(self.best_index_)
 
@@ -320,8 +329,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         check_is_fitted(self)
         check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
         index = self.path_.place(int(number))
-        if self.max_features is not None and self.path_.n_features[index] > self.max_features:
-            raise ValueError(f"number={number} is above max_features={self.max_features}: fit again with more")
+        if self.path_.n_features[index] > self.max_features_:
+            raise ValueError(f"number={number} is above max_features={self.max_features_}: fit again with more")
         if self.svm is not None and not hasattr(self, "training_"):
             raise ValueError(
                 "the training columns were not stored, so that no SVM of another point can be trained: fit again with "
@@ -347,17 +356,20 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, fitted, features = self._checked(X), self.fitted_features_, self.selection_.features
+        check_is_fitted(self)
+        fitted, features = self.fitted_features_, self.selection_.features
+        inputs = fitted.inputs(features)
+        X = self._checked(X, needed=inputs)
         if not hasattr(self, "svm_"):
             raise NotFittedError(f"the fit was stopped early{UNTRAINED}")
-        inputs = fitted.inputs(features)
         columns = fitted.input_columns(X, inputs)
         self._check_selected(columns)
         places = np.arange(inputs.size)

@@ -157,6 +157,7 @@ def get_results(reader, value):
 ALIGNMENT_ATTRIBUTES = {
     "C_": REAL,
     "point_": INTEGER,
+    "max_features_": INTEGER._replace(optional=True),
     "path_": Attribute(
         lambda writer, name, path: put_path(writer, path),
         lambda reader, part, name, clf: get_path(reader, part, clf.fitted_features_.width),

@@ -164,6 +164,11 @@ def fit_svm(training: TrainingSet, point: AlignmentPoint, C: float, svm: str, en
     return KernelSVM(part.kernels, shares, part.columns.take_rows(support), dual[support], intercept)
 
 
+def explicit_columns(svm: str | None) -> type[AnchoredColumns] | type[ExplicitColumns]:
+    """How kernels are written down for this kind of SVM."""
+    return AnchoredColumns if svm == "linear" else ExplicitColumns
+
+
 class FoldSVMs:
     """SVMs along paths on the samples outside of a fold, and the decision values of those in it."""
 
@@ -176,8 +181,7 @@ class FoldSVMs:
         self.test = test
         self.ended = ended
         self.train = np.flatnonzero(training.weights > 0.0)
-        explicit: Any = AnchoredColumns if svm == "linear" else ExplicitColumns
-        self.columns = explicit(training.columns, training.kernels, ended)
+        self.columns: Any = explicit_columns(svm)(training.columns, training.kernels, ended)
         self._solve = solve_linear_svms if svm == "linear" else solve_kernel_svms
 
     def decisions(self, which: int, index: int, Cs: list[float]) -> list[np.ndarray]:

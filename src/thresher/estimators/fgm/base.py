@@ -158,7 +158,7 @@ class FGMBase(LinearClassifier):
         self.fingerprint_ = fingerprint
         if results is not None:
             self.cv_results_ = results
-        self.selection_ = replace(selection, scale=features.scale)
+        self.selection_ = self._of_this_fit(replace(selection, scale=features.scale))
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
@@ -265,7 +265,12 @@ class FGMBase(LinearClassifier):
         return fitted
 
     def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+        """What the certificate of the fit proves, and what it does not say.
+
+        It is about the training objective: how near the selected features are to the best of equally many. A small
+        share does not say that the model is better than chance, and a large one does not say that the pick is poor:
+        on noisy data and with correlated columns the bound is weak. ``sklearn.model_selection.permutation_test_score``
+        tells a model from chance, a test set what it does on new data.
 
         Returns
         -------
@@ -276,8 +281,8 @@ class FGMBase(LinearClassifier):
         wanted, always_include = getattr(self, self.number_parameter), getattr(self, "always_include", None)
         each = bool(self.per_class) and self.classes_.size > 2
         needs = self._feature_map().needs_elimination
-        note = f" That counts {self.fitted_features_.candidate}s which {needs} does not allow, too." if needs else ""
-        return proven(self.selection_, wanted, always_include, each=each) + note
+        also = f"also those that {needs} does not allow" if needs else ""
+        return proven(self.selection_, wanted, always_include, each=each, also=also)
 
     @property
     def _loss(self) -> LossOrMeasure:

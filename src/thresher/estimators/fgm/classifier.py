@@ -29,69 +29,47 @@ as_number_or_all = functools.partial(as_number, expected=NUMBERS)
 
 
 class FGMClassifier(ColumnSelector, FGMBase):
-    """Linear classifier on a few selected features, with a certificate of how good the selection is.
+    """Linear classifier on a few selected features, with a certificate of its training objective.
 
-    Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)) over all features, where ||.||_B is the B-support
-    norm: a convex surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on
-    the features taken. Growth goes beyond the requested number of features; then features are eliminated one by one,
-    using only those in memory. ``path_`` has the model with each number of features. Of features that are equal or
-    opposite after scaling only the first is selected, as long as any other feature has a non-zero score.
-
-    With a measure as the loss, such as F1, 1/2 ||w||_B^2 + C n xi is minimised, where xi bounds one less the measure on
-    the n training samples. C means the same for every loss: ``loss="error"`` is the hinge-loss SVM with that C.
-
-    More than two classes are fitted one-vs-rest, all in the same scans.
+    Minimises 1/2 ||w||_B^2 + C sum_i weight_i loss(y_i (x_i'w + b)), where the B-support norm ||.||_B is a convex
+    surrogate for "at most B features". Each turn scans X once, takes the B best features and solves on those taken.
+    Growth goes beyond the requested number, then features are eliminated one by one. With a measure as the loss, C n xi
+    takes the place of the sum, and xi bounds one less the measure on the n training samples. More than two classes are
+    fitted one-vs-rest, in the same scans. Formulas and rules: docs/theory/fgm.md.
 
     Parameters
     ----------
     n_features_to_select : int, float, "all" or None, default=None
-        Number of features to select, or a fraction of all features. Exactly this many are selected; otherwise a
-        FewerFeaturesWarning states the reason. None: grow until the duality gap is within ``tol``. "all": no selection,
-        as a baseline, for measures only (of other losses that is LinearSVC or LogisticRegression of scikit-learn).
+        Number of features, or a fraction of all; a FewerFeaturesWarning says why if fewer are selected. None: grow
+        until the duality gap is within ``tol``. "all": no selection, as a baseline, for measures only.
     C : float or "auto", default=None
-        Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n, where n is the number of samples
-        (the sum of their weights). "auto": chosen from 0.01, 0.1, 1, 10 and 100 times that by cross-validation, for the
-        requested number of features; all folds and values share one scan per turn.
+        Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1,
+        10 and 100 times that by cross-validation; all folds and values share one scan per turn.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds for ``C="auto"``.
     scoring : str or callable, default=None
         What ``C="auto"`` is chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
-        What is minimised. "squared_hinge", "logistic", short for ``SquaredHinge()`` and ``Logistic()`` of
-        ``thresher.losses``; ``SmoothedHinge(smoothing)``; or one less a measure: "error" (hinge loss), "f1", "prbep",
-        "auc", "average_precision", short for ``ErrorRate()``, ``F1()``, ``PRBEP()``, ``RocArea()``,
-        ``AveragePrecision()``; ``FBeta(beta)``; ``PrecisionAtK(k)`` and ``RecallAtK(k)`` of the k samples with the
-        largest scores (an integer), or of k times as many as there are positives (a float); or a loss or measure of
-        your own: see ``thresher.losses.Loss`` and ``thresher.measures.ConfusionMeasure``. The positive class is
-        ``classes_[1]``; with more than two classes each is that in turn. Weights other than 0 and 1, and so
-        ``class_weight``, are for "error" and "auc" alone; samples of weight 0 do not count. Measures take more time
-        than the other losses.
+        "squared_hinge", "logistic", or one less a measure of the class ``classes_[1]`` (of each in turn if there are
+        more than two): "error", "f1", "prbep", "auc", "average_precision"; or a value of ``thresher.losses`` or
+        ``thresher.measures``, such as ``PrecisionAtK(50)``, or of your own. Measures take more time, and only "error"
+        and "auc" take weights other than 0 and 1.
     feature_map : str or FeatureMap, default="columns"
-        What is selected, and what the model is linear in. "columns": the columns of X. "polynomial", short for
-        ``Polynomial()``: linear terms, squares and products of two columns on their scale, of which only those taken
-        are written down; ``selection_.pairs`` are their columns, ``transform`` returns the products. "intersection",
-        "additive_chi2" (both for values that are not negative, scaled by "max") or "additive_gaussian" (scaled by
-        "std"), short for ``Intersection()``, ``AdditiveChi2()`` and ``AdditiveGaussian()``: numbers that an additive
-        kernel makes of each column, which are selected together; ``n_features_to_select`` then counts columns,
-        ``selection_.groups`` are these, and ``transform`` returns them as given. Or a map of your own: see
-        ``thresher.features.FeatureMap``.
+        What is selected. "columns"; "polynomial": columns, squares and products of two; "intersection",
+        "additive_chi2", "additive_gaussian": columns, each as the numbers of an additive kernel; or a value, such as
+        ``Polynomial(heredity="strong")``, or a map of your own: see ``thresher.features.FeatureMap``.
     groups : array-like of shape (n_features,), list of lists, Groups or Tree, default=None
-        Groups of columns that are selected together: the label of each column; or for each group its columns, by number
-        or data frame name, which may overlap; or a tree. ``n_features_to_select`` then counts groups, and
-        ``always_include`` and ``exclude`` have labels (of lists their places, of a tree its nodes). ``Groups`` and
-        ``Tree`` have parameters: weights of groups, and what happens to columns in no group.
+        Groups of columns that are selected together: a label for each column, or the columns of each group, or a tree.
+        ``n_features_to_select`` then counts groups, ``always_include`` and ``exclude`` have their labels.
     per_class : bool, default=False
-        With more than two classes: whether each class has the requested number of features of its own, whose union
-        ``transform`` then returns, instead of one set that all classes share.
+        With more than two classes: whether each has features of its own, instead of one set that all share.
     elimination : bool, default=True
-        Whether growth gathers more features than requested and elimination leaves the requested number. False: growth
-        only, with a path of its turns; several times faster.
+        Whether growth gathers more features than requested and elimination leaves that number. False: several times
+        faster, but the path has only the turns of growth.
     n_candidates : int, float or "auto", default="auto"
-        Number of features from which elimination starts, or a multiple (a float) of the requested number. "auto": two
-        pools are tried, see docs/theory/fgm.md; of groups with many columns, where that would take too long, none.
+        Number of features from which elimination starts, or a multiple (a float) of the requested number.
     features_per_turn : int or "auto", default="auto"
-        Budget B, which is also the number of features taken per turn. "auto": a tenth of the number to grow to, at
-        most 100 (10 if there is no such number); in growth only, it is doubled if the optimum has too few features.
+        Budget B, the number of features taken per turn. "auto": a tenth of the number to grow to, at most 100.
     tol : float, default=1e-3
         Duality gap at which a model has converged: (objective - lower_bound) / (objective at w = 0).
     max_iter : int, default=100
@@ -99,23 +77,20 @@ class FGMClassifier(ColumnSelector, FGMBase):
     max_time : float, default=None
         Time limit in seconds, after which the model found so far is returned. At least one turn is run.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
-        How features are scaled; X itself is not changed. "std": to standard deviation 1, centred if there is an
-        intercept; "max": to maximum magnitude 1; "unit": to Euclidean norm 1. "auto": None for data with under 30 %
-        non-zero entries, "max" if more than a fifth of the features are zero in most samples, "std" otherwise; with
-        another ``feature_map`` than "columns" the scale that suits it.
+        How features are scaled: to standard deviation 1 (with an intercept also centred), magnitude 1 or norm 1.
+        "auto": None for data with under 30 % non-zero entries, "max" if more than a fifth of the columns are zero in
+        most samples, else "std"; of other feature maps what suits them.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised.
     always_include : list of int or str, default=None
-        Features that must be in the model, by column number or data frame name. They count towards
-        ``n_features_to_select``.
+        Features that must be in the model, by number or data frame name; they count towards the requested number.
     exclude : list of int or str, default=None
-        Features that must not be in the model, by column number or data frame name. The certificate and its bounds are
-        about the other features.
+        Features that must not be. The certificate and its bounds are about the others.
     debias : bool, default=False
-        Refit a grown model with the penalty 1/2 ||w||^2. Elimination always does so.
+        Refit a grown model with the penalty 1/2 ||w||^2, as elimination always does.
     solver : {"auto", "apg"}, default="auto"
-        "apg": growth as in the paper, by its sub-problem (30), which may stall above ``tol``, and with its stops; for
-        two classes, single columns and ``elimination=False``, to compare with published results.
+        "apg": growth by sub-problem (30) and the stops of the paper, to compare with published results; for two
+        classes, single columns and ``elimination=False``.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights.
     warm_start : bool, default=False
@@ -130,36 +105,29 @@ class FGMClassifier(ColumnSelector, FGMBase):
     Attributes
     ----------
     selection_ : Selection
-        ``features`` (sorted), ``weights`` in the units of X, ``importance`` (|weight| times the standard deviation of
-        the column; ``ranking`` is the order by it), ``stop_reason``, ``certificate``, ``trace``, ``scale``, and
-        ``fitted_features``: what was selected from, and what new data needs.
+        ``features`` (sorted), ``weights`` in the units of X, ``importance``, ``certificate``, ``stop_reason``, ...
     path_ : Path
-        Models on the way (stations) of growth, then of elimination, each with ``features``, ``weights``, ``objective``,
-        ``phase``; every number of features up to twice the requested number is among them. ``at(number)`` returns the
-        classifier of one. The part that the fit did not need is computed when it is first asked for, and before the
-        estimator is pickled or saved; until then the columns for it (at most 256 MiB) stay in memory.
+        The models with other numbers of features, of growth and of elimination; ``at(number)`` returns the classifier
+        of one. What the fit did not need of it is computed when it is first asked for.
+    support_, ranking_ : ndarray of shape (n_features,)
+        Mask of the selected features; ranks of all, as ``RFE`` has them.
     coef_ : csr_array of shape (1, n_features) or (n_classes, n_features)
         Weights as a sparse matrix.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercept. With F-beta that with the best F-beta on the training scores. With PRBEP, measures at k and of
-        rankings, which go by the order of samples, minus the score that as many training samples exceed as the measure
-        counts (of rankings: as are positive). ``measure.label(scores)`` labels new samples by count instead.
+        Intercept; of F-beta and measures of an order of samples a threshold (docs/theory/measures.md).
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
     C_ : float
         The C used.
     cv_results_ : dict
-        With ``C="auto"``: the values tried and their scores on the held-out samples, under the keys of scikit-learn's
-        ``GridSearchCV``. The best mean is not an estimate for new data, since the same folds chose C (on pure noise it
-        was up to 0.57): for that use ``cross_val_score`` on the whole estimator (nested cross-validation) or samples
-        that ``fit`` did not see.
+        With ``C="auto"``: the values tried and their scores, under the keys of ``GridSearchCV``. The best mean is not
+        an estimate for new data, since the same folds chose C: for that, cross-validate the whole estimator.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
         Number of turns.
     fingerprint_ : dict
-        ``rows``, ``columns`` and ``digest`` (hexadecimal) of the data: the same for the same values and labels in
-        any storage. The digest depends on the order of the labels and each column's largest |x|, not on every entry.
+        ``rows``, ``columns`` and ``digest`` of the data, the same in any storage (docs/model-files.md).
 
     Examples
     --------

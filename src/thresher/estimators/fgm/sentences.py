@@ -10,21 +10,22 @@ from thresher.results import Selection, counted
 from thresher.results.words import proof
 
 
-def proven(selection: Selection, wanted: Any, always_include: Any, *, each: bool) -> str:
-    """What the certificate of a selection proves; ``each``: each class has features of its own."""
+def proven(selection: Selection, wanted: Any, always_include: Any, *, each: bool, also: str) -> str:
+    """What the certificate of a selection proves; ``each``: each class has features of its own; ``also``: see proof."""
     fitted: Any = selection.fitted_features
     of = fitted.n_columns if fitted.n_candidates is None else fitted.n_candidates
     if selection.units is None:
         count = selection.features.size
         if each:
             count = int((selection.weights != 0.0).sum(axis=0).max(initial=0))
-        return proof(selection.certificate, of, count, n_forced=selection.forced.size, each=each, noun=fitted.candidate)
+        n_forced, noun = selection.forced.size, fitted.candidate
+        return proof(selection.certificate, of, count, n_forced=n_forced, each=each, noun=noun, also=also)
     count = selection.units.size
     if each and wanted is not None and wanted >= 1:  # the union of all classes may have more
         count = min(count, int(wanted))
     given = [] if always_include is None else np.atleast_1d(np.asarray(always_include, dtype=object)).tolist()
     forced = len(dict.fromkeys(given))
-    return proof(selection.certificate, of, count, n_forced=forced, each=each, noun=selection.noun)
+    return proof(selection.certificate, of, count, n_forced=forced, each=each, noun=selection.noun, also=also)
 
 
 def shortfalls(selection: Selection, features: Features, plan: FitPlan, models: list[Any]) -> list[str]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from thresher.data.input.validation import check_columns
 from thresher.errors import MissingBagsWarning
 from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
-from thresher.estimators.shared import MatrixLike, check, probabilities
+from thresher.estimators.shared import MatrixLike, RankedInputs, check, probabilities
 from thresher.features.base import FeatureMap
 from thresher.features.fitted import FittedFeatures
 from thresher.features.instances.bags import grouped
@@ -40,7 +40,7 @@ def of_rows_in_bags(method: Any) -> Any:
     return method
 
 
-class MILESClassifier(FGMBase):
+class MILESClassifier(RankedInputs, FGMBase):
     """Classifier of bags of rows (multiple instance learning) that selects the training instances that explain them.
 
     A label belongs to a bag, a set of rows (instances). Feature k of a bag is its similarity to training instance k:
@@ -104,6 +104,8 @@ class MILESClassifier(FGMBase):
         ``importance``, ``stop_reason``, ``certificate``, ``trace``, ``scale``.
     prototypes_ : ndarray or csr_array of shape (n_selected, n_features)
         The selected training instances.
+    support_, ranking_ : ndarray of shape (n_rows,)
+        Mask of the selected training instances; ranks of all of them, 1 of those that are selected.
     path_ : Path
         Models with other numbers of instances; ``at(number)`` returns the classifier of one.
     coef_ : csr_array of shape (1, n_rows) or (n_classes, n_rows)

@@ -24,6 +24,7 @@ from thresher.estimators.shared.progress import (
     StepProgress,
     StreamProgress,
 )
+from thresher.estimators.shared.ranking import RankedInputs
 from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier, probabilities
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "PointProgress",
     "PrecomputedScores",
     "Progress",
+    "RankedInputs",
     "StepProgress",
     "StreamProgress",
     "check",

@@ -1,6 +1,7 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,8 +12,10 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from thresher.data.designs.base import Design
-from thresher.data.input.validation import check_columns, check_given, checked_sparse
+from thresher.data.designs.memory import MemoryDesign
+from thresher.data.input.validation import check_columns, check_given, checked_sparse, stored_block
 from thresher.data.workers import Workers, count_workers
+from thresher.estimators.shared.frames import library_of, only_needed
 from thresher.estimators.shared.parameters import Check
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
@@ -60,6 +63,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     _loss: Any = None  # what was minimised, if it is a loss or a measure of users
     _chosen_by: str | None = None  # the option of commands that chooses a model of the path
     _why_no_importance = NO_STATISTICS
+    _library: str | None = None  # of the data frame fitted on
 
     @property
     def _labels(self) -> Labels:
@@ -94,6 +98,16 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     def _restore(self) -> None:
         """Set what follows from the attributes that were read; ValueError if they are inconsistent."""
 
+    def _of_this_fit(self, selection: Selection) -> Selection:
+        """The selection with what is known besides: its features, classes, and the library of the data frame."""
+        fitted = selection.fitted_features
+        return replace(
+            selection,
+            fitted_features=self.fitted_features_ if fitted is None else fitted,
+            classes=self.classes_ if self._linear else None,
+            library=self._library,
+        )
+
     @property
     def fitted_features_(self) -> FittedFeatures:
         """What the ids of features stand for; known once ``fit`` has seen X."""
@@ -125,9 +139,16 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         """
         return self._checked(X)
 
-    def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES) -> Any:
+    def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES, *, needed: np.ndarray | None = None) -> Any:
+        """As ``checked``; if columns ``needed`` (sorted) are given, a data frame with these names may lack others."""
         check_is_fitted(self)
-        return self._structured(X, reset=False, dtype=dtype)
+        names = getattr(self, "feature_names_in_", None)
+        part = None if needed is None or names is None else only_needed(X, names, needed)
+        if part is None:
+            return self._structured(X, reset=False, dtype=dtype)
+        check_given(part)
+        columns = check_array(part, dtype=dtype, accept_sparse=("csr", "csc"), ensure_all_finite=False, input_name="X")
+        return MemoryDesign(stored_block(columns), needed, n_columns=self.n_features_in_)
 
     def _check_selected(self, columns: Any) -> None:
         """Raise InvalidDataError if ``columns``, the selected inputs of X, are not finite, naming the first."""
@@ -142,6 +163,8 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         Design is taken as it is.
         """
         check_given(X)
+        if reset:
+            self._library = library_of(X)
         if isinstance(X, Design):
             return self._design_given(X, reset=reset, **options)
         if sparse.issparse(X):
@@ -184,10 +207,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             Values, sentences and a table; ``facts`` are JSON-serializable.
         """
         check_is_fitted(self)
-        if label is None:
-            names = getattr(self, "feature_names_in_", None)
-            label = (lambda j: f"x{j}") if names is None else (lambda j: str(names[j]))
-        listing = self._listing(label)
+        listing = self._listing(self.fitted_features_.column_name if label is None else label)
         return Description(
             listing,
             self.classes_.tolist(),
@@ -198,7 +218,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         )
 
     def proof(self) -> str:
-        """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
+        """What the certificate of the fit proves, and what it does not say.
+
+        It is about the training objective, not about chance or new data: for these use
+        ``sklearn.model_selection.permutation_test_score`` and a test set.
 
         Returns
         -------

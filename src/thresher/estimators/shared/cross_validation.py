@@ -75,8 +75,17 @@ def fold_score(
         return scorer(PrecomputedScores(classes, scores), test, y[test], **options)
 
     blank = np.zeros(y.shape if n_outputs == 1 else (y.size, n_outputs))
+    trial = _tried(lambda: [score(blank, test) for test in folds], scoring, classes, owner)
+    undefined = np.flatnonzero(np.isnan(trial))
+    if undefined.size:
+        raise ValueError(f"scoring={scoring!r} is undefined (NaN) on fold {undefined[0]} of cv: use larger folds")
+    return score
+
+
+def _tried(trial: Callable[[], list[float]], scoring: Any, classes: np.ndarray, owner: str) -> list[float]:
+    """The scores of a trial; ValueError that says what to do if the scorer is not for these classes or models."""
     try:
-        trial = [score(blank, test) for test in folds]
+        return trial()
     except ValueError as error:
         macro = f"{scoring}_macro"
         if not isinstance(scoring, str) or macro not in importlib.import_module("sklearn.metrics").get_scorer_names():
@@ -90,10 +99,6 @@ def fold_score(
         raise ValueError(
             f"scoring={scoring!r} cannot be used: {owner} has decision_function and predict only ({error})"
         ) from error
-    undefined = np.flatnonzero(np.isnan(trial))
-    if undefined.size:
-        raise ValueError(f"scoring={scoring!r} is undefined (NaN) on fold {undefined[0]} of cv: use larger folds")
-    return score
 
 
 def _checked_scorer(scoring: Any, classes: np.ndarray) -> Callable[..., float]:

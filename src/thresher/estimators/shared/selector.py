@@ -1,5 +1,6 @@
 """What predicts with a linear model of its features, and what selects columns of X."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -16,21 +17,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import as_design, checked_sparse
-from thresher.data.scan.reducers import AtLeast
+from thresher.data.scan.reducers import AtLeast, TopK
 from thresher.data.scan.scores import Pearson
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import FeatureEstimator, MatrixLike
+from thresher.estimators.shared.ranking import RankedInputs
+from thresher.features.fitted import FittedFeatures
 from thresher.results import Interchangeable, sparse_rows
 from thresher.results.weights import SparseRows
 
-WIDEST_MASK = 2**36  # features
 COLUMNS_PER_SCAN = 16  # whose correlations one scan computes: their scores must fit into memory, for a piece
 CORRELATION_ROUNDING = 1e-9  # by which a correlation may fall short of the bound: equal columns have 1 up to rounding
 
 
-class ColumnSelector(FeatureEstimator):
+class ColumnSelector(RankedInputs):
     """Transformer and feature names from ``selection_``, which ``fit`` sets."""
 
     def transform(self, X: MatrixLike) -> Any:
@@ -39,7 +41,8 @@ class ColumnSelector(FeatureEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
@@ -50,11 +53,13 @@ class ColumnSelector(FeatureEstimator):
         container = _get_output_config("transform", estimator=self)["dense"]
         space, features = self.fitted_features_, self._selected_inputs
         if not space.copies:
-            return space.output(self._checked(X), self.selection_.features)
-        columns = space.input_columns(self._checked(X, dtype="numeric"), features)
+            return space.output(self._checked(X, needed=features), self.selection_.features)
+        columns = space.input_columns(self._checked(X, dtype="numeric", needed=features), features)
         self._check_selected(columns)
         if container != "default" and hasattr(X, "columns") and space.strict:  # keep each column's own type
-            return nw.from_native(X, eager_only=True)[:, features.tolist()].to_native()
+            names = getattr(self, "feature_names_in_", None)
+            which = features.tolist() if names is None else names[features].tolist()
+            return nw.from_native(X, eager_only=True)[:, which].to_native()
         return columns
 
     def inverse_transform(self, X: MatrixLike) -> Any:
@@ -95,46 +100,6 @@ class ColumnSelector(FeatureEstimator):
         check_is_fitted(self)
         return self._selected_inputs.copy() if indices else self.support_
 
-    @property
-    def support_(self) -> np.ndarray:
-        """Mask of the selected features, bool, (n_features,): as ``get_support()`` returns."""
-        check_is_fitted(self)
-        mask = self._for_each_input("a mask over", bool)
-        mask[self._selected_inputs] = True
-        return mask
-
-    @property
-    def ranking_(self) -> np.ndarray:
-        """Ranks of the features, int64, (n_features,): 1 of those that are selected, as scikit-learn's ``RFE`` has it.
-
-        Others have 2, 3, ... in the order in which the models on ``path_`` come to have them; those that no model has
-        share the last rank. ``selection_.ranking`` orders the selected features by importance instead.
-        """
-        check_is_fitted(self)
-        ranks = self._for_each_input("a ranking of", np.int64)
-        ranks[self._selected_inputs] = last = 1
-        path = getattr(self, "path_", None)
-        for features in [] if path is None else path.feature_sets():
-            inputs = self.fitted_features_.inputs(features)
-            unranked = inputs[ranks[inputs] == 0]
-            if unranked.size:
-                last += 1
-                ranks[unranked] = last
-        ranks[ranks == 0] = last + 1
-        return ranks
-
-    def _for_each_input(self, what: str, dtype: Any) -> np.ndarray:
-        """An array of zeros with an entry for each column that ``transform`` can return."""
-        width = self.fitted_features_.n_inputs
-        if width > WIDEST_MASK:
-            raise ValueError(f"{what} {width:,} features does not fit in memory: use get_support(indices=True)")
-        return np.zeros(width, dtype=dtype)
-
-    @property
-    def _selected_inputs(self) -> np.ndarray:
-        """What the selected features are made of: the columns that ``transform`` returns."""
-        return self.fitted_features_.inputs(self.selection_.features)
-
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the selected features.
 
@@ -160,7 +125,7 @@ class ColumnSelector(FeatureEstimator):
                     f"({self.n_features_in_}), got {given.size}"
                 )
             names = given
-        label = "x{}".format if names is None else names.__getitem__
+        label = self.fitted_features_.column_name if names is None else names.__getitem__
         return np.array(self.fitted_features_.output_names(self.selection_.features, label), dtype=object)
 
     def interchangeable(
@@ -169,7 +134,7 @@ class ColumnSelector(FeatureEstimator):
         """The features that were not selected and are strongly correlated with a selected one.
 
         A selection of few features takes one of several that say the same. Cost: one pass over X for every 16 selected
-        features.
+        features; where none is found one more, for the largest correlation that there is.
 
         Parameters
         ----------
@@ -184,7 +149,9 @@ class ColumnSelector(FeatureEstimator):
         Returns
         -------
         Interchangeable
-            ``of(feature)`` returns the other features and their correlations, the closest first.
+            ``of("GENE00202")`` returns the other features, by name, and their correlations, the closest first;
+            ``modules`` are the sets of features that stand for each other; ``closest`` is the largest correlation where
+            none reaches ``min_correlation``.
         """
         bound = check.as_positive("min_correlation", min_correlation)
         check.ensure(bound <= 1.0, f"min_correlation must be at most 1, got {min_correlation!r}")
@@ -196,7 +163,7 @@ class ColumnSelector(FeatureEstimator):
         weights = check.sample_weights(sample_weight, X.shape[0])
         with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:
             design = as_design(X, workers, keep=self._selected_inputs)
-            return correlated_columns(design, self._selected_inputs, weights, bound)
+            return correlated_columns(design, self._selected_inputs, weights, bound, self.fitted_features_)
 
 
 class LinearClassifier(ClassifierMixin, FeatureEstimator):
@@ -208,14 +175,17 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             In the binary case positive scores mean ``classes_[1]``; with more classes one score per class.
         """
-        X, selection, space = self._checked(X), self.selection_, self.fitted_features_
+        check_is_fitted(self)
+        selection, space = self.selection_, self.fitted_features_
+        X = self._checked(X, needed=space.inputs(selection.features))
         with np.errstate(invalid="ignore"):  # infinity minus infinity, which is refused below
             scores = space.scores(X, selection.features, selection.weights, selection.intercept)
         # a value that is not finite shows in the scores, unless BLAS leaves out what has weight zero
@@ -229,7 +199,8 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         Parameters
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
-            Samples. Features that are not selected may contain NaN and infinity.
+            Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
+            the selected columns are enough, in any order.
 
         Returns
         -------
@@ -260,21 +231,42 @@ def probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def correlated_columns(
-    design: Design, features: np.ndarray, weights: np.ndarray, min_correlation: float
+    design: Design, features: np.ndarray, weights: np.ndarray, min_correlation: float, fitted: FittedFeatures
 ) -> Interchangeable:
-    """The columns of X, besides ``features`` (sorted), with |correlation| >= ``min_correlation`` to one of these."""
+    """The columns of X with |correlation| >= ``min_correlation`` to one of ``features``, which are sorted."""
     block, known = design.take_as_given(features)
     nothing = np.zeros(0, dtype=np.int64)
-    others = [nothing] * features.size
+    others, pairs = [nothing] * features.size, [np.zeros((0, 2), dtype=np.int64)]
     correlations = [np.zeros(0)] * features.size
-    exclude = np.sort(design.ids_here(features[known]))
+    scores = {}
     for first in range(0, known.size, COLUMNS_PER_SCAN):
         some = np.arange(first, min(first + COLUMNS_PER_SCAN, known.size))
-        score = Pearson(block.take(some).combine(np.eye(some.size)), weights)
-        rows, ids, values = design.scan(score, AtLeast(min_correlation - CORRELATION_ROUNDING, exclude))
+        scores[first] = score = Pearson(block.take(some).combine(np.eye(some.size)), weights)
+        rows, ids, values = design.scan(score, AtLeast(min_correlation - CORRELATION_ROUNDING))
         ids = design.ids_in_X(ids)
+        selected = np.isin(ids, features)
         for row, place in enumerate(known[some]):
-            own, close = ids[rows == row], np.clip(values[rows == row], -1.0, 1.0)
+            own = rows == row
+            near = ids[own & selected]
+            pairs.append(np.column_stack([np.full(near.size, features[place]), near]))
+            own, close = ids[own & ~selected], np.clip(values[own & ~selected], -1.0, 1.0)
             order = np.lexsort((own, -np.abs(close)))
             others[place], correlations[place] = own[order], close[order]
-    return Interchangeable(features, tuple(others), tuple(correlations), min_correlation)
+    closest = None
+    if not any(ids.size for ids in others):
+        closest = closest_pair(design, features[known], scores)
+    numbers = np.unique(np.concatenate([features, *others, np.array(closest[:2] if closest else (), dtype=np.int64)]))
+    names = None if fitted.column_names is None else {j: fitted.column_name(j) for j in numbers.tolist()}
+    both = np.concatenate(pairs)
+    both = both[both[:, 0] < both[:, 1]]
+    return Interchangeable(features, tuple(others), tuple(correlations), min_correlation, both, closest, names)
+
+
+def closest_pair(design: Design, features: np.ndarray, scores: Mapping[int, Pearson]) -> tuple[int, int, float] | None:
+    """(one of ``features``, another column, their |correlation|) with the largest; ``scores`` by their first place."""
+    exclude, best = np.sort(design.ids_here(features)), (0.0, -1, -1)
+    for first, score in scores.items():
+        for row, (ids, squares) in enumerate(design.scan(score, TopK(1, exclude))):
+            if ids.size and squares[0] > best[0]:
+                best = float(squares[0]), int(features[first + row]), int(design.ids_in_X(ids)[0])
+    return None if best[0] == 0.0 else (best[1], best[2], min(1.0, best[0] ** 0.5))

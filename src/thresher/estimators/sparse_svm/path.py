@@ -36,11 +36,16 @@ GRID_CHECKS = {
     "n_alphas": check.as_integer,
     "betas": check.either({None: None}, functools.partial(check.penalties, dimensions=(1,))),
     "alphas": check.either({None: None}, functools.partial(check.penalties, dimensions=(1, 2))),
-    "beta_ratio": check.as_fraction,
-    "alpha_ratio": check.as_fraction,
+    "beta_ratio": check.either({"auto": None}, check.as_fraction),
+    "alpha_ratio": check.either({"auto": None}, check.as_fraction),
 }
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
-SHARED_ATTRIBUTES = (*SEEN, "classes_", "fingerprint_")  # what the estimator of a point shares with that of the grid
+SHARED_ATTRIBUTES = (
+    *SEEN,
+    "_library",
+    "classes_",
+    "fingerprint_",
+)  # what the estimator of a point shares with that of the grid
 SHARED_PARAMETERS = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
@@ -106,14 +111,16 @@ class SparseSVCPath(ElasticSVC):
     Parameters
     ----------
     n_betas, n_alphas : int, default=10, 100
-        Number of values of beta and of alpha in the grid.
+        Number of values of beta and of alpha in the grid, before it is extended (see ``beta_ratio``).
     betas : array-like of shape (n_betas,), default=None
         Values of beta. None: logarithmic, from the largest down to ``beta_ratio`` times that.
     alphas : array-like of shape (n_alphas,) or (n_betas, n_alphas), default=None
         Values of alpha, for all betas or for each. None: logarithmic, for each beta from its largest down to
         ``alpha_ratio`` times that.
-    beta_ratio, alpha_ratio : float, default=0.05, 0.01
-        Smallest over largest value of beta and of alpha.
+    beta_ratio, alpha_ratio : float or "auto", default="auto"
+        Smallest over largest value of beta and of alpha. "auto": 0.05 and 0.001 and, with ``cv``, further as long as the
+        best point is among the last 5 % of the values (at least the last one): then a third more of them is added, down
+        to about 0.001 and 1e-6. A grid with ``betas`` or ``alphas`` is not extended. The paper's are 0.05 and 0.01.
     smoothing : float in (0, 1), default=0.5
         Width of the smooth part of the hinge loss, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
@@ -178,8 +185,8 @@ class SparseSVCPath(ElasticSVC):
 
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
-        alphas: ArrayLike | None = None, beta_ratio: float = 0.05, alpha_ratio: float = 0.01, smoothing: float = 0.5,
-        scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
+        alphas: ArrayLike | None = None, beta_ratio: float | str = "auto", alpha_ratio: float | str = "auto",
+        smoothing: float = 0.5, scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
         cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
@@ -205,26 +212,26 @@ class SparseSVCPath(ElasticSVC):
         trace = Trace()
         given = self._checked_options()
         with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
-            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
+            folds, score = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights), None
             if folds:
                 weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
                 score = fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
-            betas, alphas = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
-            progress = PointProgress(self.verbose, alphas.size * (1 + len(folds)))
+            progress = PointProgress(self.verbose, 0)
             walk = GridWalk(
-                training, betas, alphas, tol=float(self.tol), rules=self._rules, trace=trace,
+                training, folds, score, tol=float(self.tol), rules=self._rules, trace=trace,
                 deadline=self._deadline(trace), progress=progress,
             )  # fmt: skip
-            grid, selection = walk.whole()
-            scored = walk.folds(folds, score) if folds and not walk.ended else None
+            penalties = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
+            penalties, scored = walk.run(penalties, best_point)
             progress.close()
-        self._set_fitted(classes, fingerprint, selection, int(grid.steps.sum()))
+            grid = walk.grid(penalties)
+        self._set_fitted(classes, fingerprint, walk.selection(), int(grid.steps.sum()))
         self.path_ = grid
         if scored is not None:
             self._choose(scored.scores, scored.supports)
             self.selection_ = self.best_estimator_.selection_
         if walk.ended:
-            self._ended_early(walk.interrupted, chosen=not folds)
+            self._ended_early(walk.interrupted, chosen=scored is not None)
         self._warn_of_outcome()
         worst, proven = np.nanmax(grid.gap), self.selection_.certificate
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
@@ -238,7 +245,9 @@ class SparseSVCPath(ElasticSVC):
     def _ended_early(self, interrupted: bool, chosen: bool) -> None:
         """State in ``stop_reason`` and, unless after Ctrl-C, in a warning how many points were solved."""
         what = f"{int(self.path_.solved.sum())} of {self.path_.gap.size} points solved"
-        if not chosen:
+        if chosen:
+            what += ", though the best one is at the end of the grid"
+        elif self.cv is not None:
             what += " and none chosen by cross-validation"
         stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
@@ -263,9 +272,8 @@ class SparseSVCPath(ElasticSVC):
         points = zip(grid.alphas.ravel().tolist(), betas, strict=True)
         params = [{"alpha": alpha, "beta": beta} for alpha, beta in points]
         self.cv_results_ = cv_results(params, scores.reshape(len(scores), -1))
-        best = int(np.argmin(self.cv_results_["rank_test_score"]))
-        self.best_index_ = divmod(best, grid.shape[1])
-        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
+        self.best_index_ = best_point(scores)
+        self.best_score_ = float(self.cv_results_["mean_test_score"].reshape(grid.shape)[self.best_index_])
         self.best_estimator_ = self.at(*self.best_index_)
 
     def _restore(self) -> None:
@@ -388,6 +396,13 @@ class SparseSVCPath(ElasticSVC):
             scores = {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
         chosen = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
         return chosen | {"grid": arrays | {"selected": grid.n_features}} | scores
+
+
+def best_point(scores: np.ndarray) -> tuple[int, int]:
+    """The point with the best mean of ``scores`` (n_folds, n_betas, n_alphas), of ties the first."""
+    means = scores.mean(axis=0)
+    i, j = np.unravel_index(np.argmax(np.where(np.isnan(means), -np.inf, means)), means.shape)
+    return int(i), int(j)
 
 
 def check_grid(grid: Grid) -> None:

@@ -71,10 +71,13 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
                 Samples(X, codes, weights), self._columns, codes, weights, workers, trace, scale=self.scale
             )
             design, scale = base.scaled(self.scale, centre=False)
+            if self.fit_intercept:  # the weights are the same, and the solvers many times as fast
+                design = base.centred(design)
             with trace.step("arrange", 1.0, design.nbytes):
                 sides = design.sides()
             largest = np.sqrt(max(float(sides.column_squares(weights / weights.sum()).max(initial=0.0)), 0.0))
-            lost = largest == 0.0 and scale is None and base.largest.max(initial=0.0) > 0.0
+            sizes = base.spread if self.fit_intercept else base.largest
+            lost = largest == 0.0 and scale is None and sizes.max(initial=0.0) > 0.0
             if lost or 0.0 < largest < SMALLEST_NORM:
                 raise InvalidDataError(
                     f"the columns of X have norms of at most {largest:.1e}, too small for squares in float64: "
@@ -94,7 +97,8 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
         self.fingerprint_ = fingerprint
         self.n_iter_ = max(1, n_steps)
         spread = None if selection.fitted_features is None else selection.fitted_features.spread
-        self.selection_ = replace(selection, fitted_features=replace(self._columns, spread=spread))
+        selection = replace(selection, fitted_features=replace(self._columns, spread=spread))
+        self.selection_ = self._of_this_fit(selection)
 
     def _warn_of_outcome(self) -> None:
         """Warn the caller of ``fit`` if the solver did not converge or no feature was selected."""

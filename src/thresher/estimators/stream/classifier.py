@@ -16,7 +16,13 @@ from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
 from thresher.errors import UnsupportedDesignError
 from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, StreamProgress, check
-from thresher.estimators.stream.options import STREAM_ATTRIBUTES, STREAM_CHECKS, class_factors, learner_options
+from thresher.estimators.stream.options import (
+    STREAM_ATTRIBUTES,
+    STREAM_CHECKS,
+    StreamOptions,
+    class_factors,
+    stream_options,
+)
 from thresher.families.online.learners import Learners
 from thresher.features.fitted_columns import ColumnFeatures, HashedFeatures, NumberedFeatures
 from thresher.results import Milestone, Selection
@@ -113,7 +119,7 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
     (True, 2897)
     """
 
-    _state: Any  # Learners with options, classes and progress, or the Selection of a model file
+    _state: Any  # Learners with classes and progress, or the Selection of a model file
 
     _saved: ClassVar = STREAM_ATTRIBUTES
     _checks: ClassVar = STREAM_CHECKS
@@ -246,7 +252,7 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         """The Selection of the best setting so far."""
         if not hasattr(self, "_state"):
             raise AttributeError("there is no selection_ yet: call fit or partial_fit first")
-        return self._state if isinstance(self._state, Selection) else self._state.selection
+        return self._of_this_fit(self._state if isinstance(self._state, Selection) else self._state.selection)
 
     @selection_.setter
     def selection_(self, selection: Selection) -> None:
@@ -292,19 +298,17 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         self.progressive_accuracy_ = scores[best]["progressive_accuracy"]
         self.trace_ = list(state.records[best].milestones)
 
-    def _checked_options(self) -> dict[str, Any]:
-        return learner_options(self, super()._checked_options())
+    def _checked_options(self) -> StreamOptions:
+        return stream_options(self, super()._checked_options())
 
-    def _untrained(self, options: dict[str, Any], classes: np.ndarray) -> Any:
+    def _untrained(self, options: StreamOptions, classes: np.ndarray) -> Any:
         """Learners with these options, with their classes and a progress line."""
-        for_learners = {key: value for key, value in options.items() if key not in ("hash_bits", "open_ended")}
-        state: Any = Learners(n_classes=classes.size, **for_learners)
-        state.options = options
+        state: Any = Learners(options, classes.size)
         state.classes = classes
         state.progress = StreamProgress()
         return state
 
-    def _cannot_go_on(self, options: dict[str, Any]) -> str:
+    def _cannot_go_on(self, options: StreamOptions) -> str:
         """Why training cannot continue."""
         if isinstance(self._state, Selection):
             return (
@@ -313,8 +317,8 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
             )
         if self._state.diverged:
             return "training diverged in an earlier batch (non-finite loss): refit with a smaller step_size"
-        old = self._state.options
-        changed = next(key for key in options if old[key] != options[key])
+        old, new = vars(self._state.options), vars(options)
+        changed = next(key for key in new if old[key] != new[key])
         name = " or ".join(old["settings"][0]) if changed == "settings" else changed
         return f"{name} cannot be changed between calls to partial_fit ({changed} was {old[changed]!r}): call fit"
 

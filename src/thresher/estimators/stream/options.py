@@ -4,13 +4,14 @@ import functools
 import itertools
 import math
 import numbers
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from thresher.errors import InvalidDataError
 from thresher.estimators.shared import INTEGER, REAL, Attribute, check
-from thresher.families.online.learner import METHODS, PLACES, Method
+from thresher.families.online.learner import METHODS, PLACES, LearnerOptions, Method
 from thresher.results import Milestone
 from thresher.results.trace import get_milestones
 from thresher.state import ArrayReader, need, put_records, real, string
@@ -54,21 +55,29 @@ STREAM_CHECKS: dict[str, check.Check] = {
 }
 
 
-def learner_options(clf: Any, given: Any) -> dict[str, Any]:
-    """The options of the learners of a StreamClassifier; ``given`` are its parameters, checked one by one."""
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions(LearnerOptions):
+    """All that must stay the same from batch to batch: what is learnt, and how columns are identified."""
+
+    hash_bits: int | None
+    open_ended: bool
+
+
+def stream_options(clf: Any, given: Any) -> StreamOptions:
+    """The options of a StreamClassifier; ``given`` are its parameters, checked one by one."""
     method = METHODS[given.method]
     if given.budget is None and not method.endless:
         raise ValueError(f"budget must be an integer with method={given.method!r}, got None")
-    return {
-        "method": given.method,
-        "settings": _settings(clf, given.method, method),
-        "budget": given.budget,
-        "delta": given.delta,
-        "loss": method.loss if clf.loss is None else check.one_of("loss", clf.loss, method.losses),
-        "intercept": given.fit_intercept,
-        "hash_bits": given.hash_bits,
-        "open_ended": given.open_ended,
-    }
+    return StreamOptions(
+        method=given.method,
+        settings=_settings(clf, given.method, method),
+        budget=given.budget,
+        delta=given.delta,
+        loss=method.loss if clf.loss is None else check.one_of("loss", clf.loss, method.losses),
+        intercept=given.fit_intercept,
+        hash_bits=given.hash_bits,
+        open_ended=given.open_ended,
+    )
 
 
 def _settings(clf: Any, name: str, method: Method) -> list[dict[str, float]]:

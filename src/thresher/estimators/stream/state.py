@@ -48,7 +48,7 @@ def classifier_of(state: StreamState) -> StreamClassifier:
     problems = 1 if state.classes.size == 2 else state.classes.size
     # checked before as many learners are created
     options = _usable(clf._checked_options)
-    expected = problems * len(options["settings"])
+    expected = problems * len(options.settings)
     consistent(len(state.learners.learners) == expected, "number of learners does not match settings and classes")
     _usable(lambda: class_factors(clf.class_weight, np.ones(1), state.classes))
     clf.n_features_in_ = state.n_features_in

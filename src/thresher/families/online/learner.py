@@ -47,16 +47,28 @@ METHODS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class LearnerOptions:
+    """What is learnt: ``settings``, values of the parameters of the method, are learnt side by side, all else alike."""
+
+    method: str
+    settings: list[dict[str, float]]
+    budget: int | None
+    delta: float
+    loss: str
+    intercept: bool
+
+
 class Learner:
     """One binary problem under one setting."""
 
-    def __init__(self, method, setting, *, budget, delta, loss, intercept):
-        self.method, self.setting, params = METHODS[method], setting, np.zeros(descent.N_PARAMS)
+    def __init__(self, options: LearnerOptions, setting: dict[str, float]):
+        self.method, self.setting, params = METHODS[options.method], setting, np.zeros(descent.N_PARAMS)
         for name, value in setting.items():
             params[PLACES[name]] = value
-        params[descent.BUDGET] = np.inf if budget is None else budget
-        params[descent.DELTA], params[descent.INTERCEPT] = delta, intercept
-        params[descent.LOSS_KIND] = LOSSES[loss]
+        params[descent.BUDGET] = np.inf if options.budget is None else options.budget
+        params[descent.DELTA], params[descent.INTERCEPT] = options.delta, options.intercept
+        params[descent.LOSS_KIND] = LOSSES[options.loss]
         self.params, self.clock = params, np.zeros(descent.CLOCK)
         self._table, self.place = np.zeros((0, 2 if self.method.averages else 3)), np.zeros(0, dtype=np.int32)
         self._kept, self._keys = np.zeros(0, dtype=np.int32), np.zeros(0)

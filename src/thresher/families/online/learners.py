@@ -12,7 +12,7 @@ import numpy as np
 
 from thresher.data.rows.slots import Slots
 from thresher.data.workers import unbroken
-from thresher.families.online.learner import Learner, running
+from thresher.families.online.learner import Learner, LearnerOptions, running
 from thresher.families.online.state import LearnersState
 from thresher.loops import descent
 from thresher.results import Milestone, Selection, StopReason, Trace, consistent
@@ -29,18 +29,22 @@ class Record:
 
 
 class Learners:
-    """All classes under all settings. ``settings`` are dicts of the method's parameters."""
+    """All classes under all settings."""
 
-    def __init__(self, method, settings, n_classes, **options):
-        self.settings, self.n_classes = settings, n_classes
-        self.made = {"method": method, "settings": settings, "n_classes": n_classes} | options
+    def __init__(self, options: LearnerOptions, n_classes: int):
+        self.options, self.n_classes = options, n_classes
         problems = 1 if n_classes == 2 else n_classes
-        self.learners = [[Learner(method, setting, **options) for _ in range(problems)] for setting in settings]
-        self.records = [Record() for _ in settings]
+        self.learners = [[Learner(options, setting) for _ in range(problems)] for setting in options.settings]
+        self.records = [Record() for _ in options.settings]
         self.slots, self.examples, self.diverged = Slots(), 0, False
         # total weight of the examples seen: of each class, of all, and of all times class weights
         self.totals = np.zeros(n_classes + 2)
-        self._selection = None
+        self._selection: Selection | None = None
+
+    @property
+    def settings(self):
+        """Values of the method's parameters, which are learnt side by side."""
+        return self.options.settings
 
     def prepared(self, begins, ids, values):
         """Rows with slots for all their features."""
@@ -158,13 +162,13 @@ class Learners:
 
     def __getstate__(self):
         """The state, without trees and compiled loops, and attributes that an owner has added."""
-        restored = ("slots", "examples", "totals", "records", "learners", "made", "settings", "n_classes", "_selection")
+        restored = ("slots", "examples", "totals", "records", "learners", "options", "n_classes", "_selection")
         more = {name: value for name, value in vars(self).items() if name not in restored}
-        return self.made, more, self.state()
+        return self.options, self.n_classes, more, self.state()
 
     def __setstate__(self, state):
-        made, more, learned = state
-        type(self).__init__(self, **made)
+        options, n_classes, more, learned = state
+        type(self).__init__(self, options, n_classes)
         vars(self).update(more)
         self._put_back(learned)  # not checked: learners that diverged can be pickled too
 
@@ -189,7 +193,7 @@ class Learners:
                 None,
                 Trace(),
                 stop=StopReason.STREAM,
-                budget=int(self.learners[0][0].params[descent.BUDGET]) if self.made["budget"] is not None else 0,
+                budget=int(self.learners[0][0].params[descent.BUDGET]) if self.options.budget is not None else 0,
             )
         return self._selection
 

@@ -6,12 +6,14 @@ For each beta the points are solved with decreasing alpha, each from its neighbo
 """
 
 from thresher.families.sparse_svm.grid_walk import GridWalk
-from thresher.families.sparse_svm.points import AlphaPath, first_alpha, grid_of, polished, problems, walk
+from thresher.families.sparse_svm.penalties import Penalties, grid_of
+from thresher.families.sparse_svm.points import AlphaPath, first_alpha, polished, problems, walk
 from thresher.families.sparse_svm.training import SvmTraining, certified, fit_point, stop
 
 __all__ = [
     "AlphaPath",
     "GridWalk",
+    "Penalties",
     "SvmTraining",
     "certified",
     "first_alpha",

@@ -6,7 +6,7 @@ import numpy as np
 
 from thresher.optim.problems.losses import SmoothedHinge
 from thresher.results import ProvenInactive
-from thresher.results.grid import PER_POINT, SAFE_TESTS, Grid
+from thresher.results.grid import COUNTS, PER_POINT, SAFE_TESTS, Grid
 
 
 class PointWeights(NamedTuple):
@@ -17,52 +17,66 @@ class PointWeights(NamedTuple):
     intercept: float | np.ndarray
 
 
-class GridMaker:
-    """Collects the points of a walk over the grid ``betas`` x ``alphas``."""
+class SolvedPoint(NamedTuple):
+    """What a Grid has of a point: numbers by their names in PER_POINT, the model, what was proven, and the tests."""
 
-    def __init__(self, training, betas, alphas):
+    numbers: dict[str, float]
+    model: PointWeights
+    proven: ProvenInactive
+    tests: list[tuple[int, int, int]]
+
+
+class GridMaker:
+    """Collects the points of a walk over a grid, by their indices."""
+
+    def __init__(self, training):
         self.training = training
-        self.betas, self.alphas = betas, alphas
-        n_problems, size = len(training.svms), alphas.size
+        n_problems = len(training.svms)
         self.across = () if n_problems == 1 else (n_problems,)
-        none = PointWeights(np.zeros(0, dtype=np.int64), np.zeros((0, *self.across)), np.zeros(self.across))
-        self.per_point = {name: np.zeros(size, dtype=np.int64) for name in PER_POINT}
-        self.per_point |= {"gap": np.full(size, np.nan), "objective": np.full(size, np.nan)}
-        self.models = [none] * size
-        self.proven: list[ProvenInactive | None] = [None] * size
-        self.tests: list[list[tuple[int, int, int]]] = [[] for _ in range(size)]
+        self.points: dict[tuple[int, int], SolvedPoint] = {}
 
     def add(self, i, j, points):
         """Add the points of all classes at (i, j)."""
         svms, proven = self.training.svms, self.training.proven(points)
-        s, per_point = i * self.alphas.shape[1] + j, self.per_point
         off_margin = np.logical_and.reduce([(p.z >= 1.0) | (p.z <= 1.0 - svms[0].gamma) for p in points])
-        per_point["objective"][s] = sum(objective(svm, point) for svm, point in zip(svms, points, strict=True))
-        per_point["features_removed"][s] = proven.n_features
-        per_point["samples_removed"][s] = proven.n_samples
-        per_point["inactive_samples"][s] = np.count_nonzero(off_margin & svms[0].rows)
-        per_point["steps"][s] = sum(point.steps for point in points)
-        self.models[s], self.proven[s] = in_units_of_X(self.training.design, points), proven
+        numbers = {
+            "gap": relative_gap(svms, points),
+            "objective": sum(objective(svm, point) for svm, point in zip(svms, points, strict=True)),
+            "features_removed": proven.n_features,
+            "samples_removed": proven.n_samples,
+            "inactive_samples": np.count_nonzero(off_margin & svms[0].rows),
+            "steps": sum(point.steps for point in points),
+        }
+        tests = []
         if all(point.screened.log for point in points):  # else nothing is known of all classes
             log = points[0].screened.log
-            self.tests[s] = [(SAFE_TESTS.index(run.rule), run.columns, run.samples) for run in log]
-        per_point["gap"][s] = relative_gap(svms, points)  # last: this marks the point as solved
+            tests = [(SAFE_TESTS.index(run.rule), run.columns, run.samples) for run in log]
+        self.points[i, j] = SolvedPoint(numbers, in_units_of_X(self.training.design, points), proven, tests)
 
-    def grid(self):
-        """The Grid of the points added so far."""
-        shape, ids = self.alphas.shape, [model.features for model in self.models]
-        tests = [np.array(of_point, dtype=np.int64).reshape(-1, 3) for of_point in self.tests]
-        intercepts: Any = np.array([model.intercept for model in self.models])
-        features = np.concatenate(ids)
+    def grid(self, betas, alphas):
+        """The Grid of the points that were added, of ``betas`` x ``alphas``."""
+        shape = alphas.shape
+        points = [self.points.get(at) for at in np.ndindex(shape)]
+        none = PointWeights(np.zeros(0, dtype=np.int64), np.zeros((0, *self.across)), np.zeros(self.across))
+        models = [none if point is None else point.model for point in points]
+        tests = [np.array([] if point is None else point.tests, dtype=np.int64).reshape(-1, 3) for point in points]
+        intercepts: Any = np.array([model.intercept for model in models])
+        features = np.concatenate([model.features for model in models])
         return Grid(
-            self.betas, self.alphas, **{name: self.per_point[name].reshape(shape) for name in PER_POINT},
-            intercepts=intercepts.reshape(*shape, *self.across), begins=ends(ids), ids=features,
-            weights=np.concatenate([model.weights for model in self.models]),
+            betas, alphas, **{name: self._numbers(name, points).reshape(shape) for name in PER_POINT},
+            intercepts=intercepts.reshape(*shape, *self.across), begins=ends([model.features for model in models]),
+            ids=features, weights=np.concatenate([model.weights for model in models]),
             test_begins=ends(tests), tests=np.concatenate(tests),
             n_samples=int(np.count_nonzero(self.training.svms[0].rows)),
             n_features_in=int(self.training.n_features_in),
-            spread=self.training.spread_of(np.unique(features)), proven_inactive=tuple(self.proven),
+            spread=self.training.spread_of(np.unique(features)),
+            proven_inactive=tuple(None if point is None else point.proven for point in points),
         )  # fmt: skip
+
+    def _numbers(self, name, points):
+        """A number of each point; of one that was not solved zero or nan."""
+        missing = 0 if name in COUNTS else np.nan
+        return np.array([missing if point is None else point.numbers[name] for point in points])
 
 
 def ends(parts):

@@ -1,6 +1,7 @@
 """A walk over the grid with all samples, and for each fold."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,14 @@ class FoldScores(NamedTuple):
     supports: list
 
 
+class GridFold(NamedTuple):
+    """Samples that are held out (their indices), and of each point the score on them and the features."""
+
+    test: np.ndarray
+    scores: dict[tuple[int, int], float]
+    features: dict[tuple[int, int], np.ndarray]
+
+
 class GridWalk:
     """Solves the points of a grid with all samples and for each fold, until max_time or Ctrl-C.
 
@@ -23,8 +32,10 @@ class GridWalk:
     ----------
     training : SvmTraining
         The training data.
-    betas, alphas : ndarray of shape (n_betas,) and (n_betas, n_alphas)
-        The grid.
+    folds : list of ndarray
+        Indices of the samples that each fold holds out.
+    score : callable
+        ``score(decisions of all samples, held-out samples)``; not needed without folds.
     tol : float
         Gap to reach at each point, as a share of the objective at w = 0.
     rules : ScreeningRules
@@ -34,8 +45,8 @@ class GridWalk:
     deadline : float
         When to stop, on the clock of ``time.perf_counter``; not before the first point.
     progress : callable
-        Called after each point with (beta, alpha, features, gap, points done, trace); ``progress.total`` is the
-        total number of points.
+        Called after each point with (beta, alpha, features, gap, points done, trace); ``progress.total`` becomes the
+        number of all points.
 
     Attributes
     ----------
@@ -43,62 +54,95 @@ class GridWalk:
         Whether a walk was stopped before its last point, and whether that was by Ctrl-C.
     """
 
-    def __init__(self, training, betas, alphas, *, tol, rules, trace, deadline, progress):
+    def __init__(self, training, folds=(), score: Callable[..., float] | None = None, *, tol, rules, trace, deadline,
+                 progress):  # fmt: skip
         self.training = training
-        self.betas, self.alphas = betas, alphas
+        self._folds, self.score = [GridFold(test, {}, {}) for test in folds], score
         self.tol, self.rules = tol, rules
         self.trace, self.progress = trace, progress
         self.deadline = deadline
         self.interrupted = self.ended = False
         self.done = 0
+        self._maker, self._last = GridMaker(training), None
 
-    def _points(self, svms):
-        """As ``walk``, with a record of each point; stops at the deadline, but not before the first point."""
+    def run(self, penalties, best_point):
+        """Solve all points and, as long as the best one is at the end of the grid, those of a larger one.
+
+        Returns
+        -------
+        penalties : Penalties
+            The last grid that was not cut short, or the first.
+        scored : FoldScores or None
+            Its scores, as ``fold_scores`` gives them. ``best_point`` finds the indices of the best point by them.
+        """
+        self.solve(penalties)
+        while (scored := self.fold_scores(penalties)) is not None:
+            larger = penalties.extended(best_point(scored.scores), self.training.svms)
+            if larger is None or self.ended:
+                break
+            self.solve(larger, penalties)
+            if self.ended:
+                break
+            penalties = larger
+        return penalties, scored
+
+    def solve(self, penalties, begun=None):
+        """Solve all points of a grid, or those that it has besides the grid ``begun``, whose points were solved."""
+        first = (0, 0)
+        if begun is not None:
+            grows = begun.shape[0] < penalties.shape[0], begun.shape[1] < penalties.shape[1]
+            first = tuple(size if grown else 0 for size, grown in zip(begun.shape, grows, strict=True))
+        self.progress.total += penalties.alphas[first[0] :, first[1] :].size * (1 + len(self._folds))
+        try:
+            for i, j, points in self._points(self.training.svms, penalties, first):
+                self._maker.add(i, j, points)
+                self._last = points
+            for fold in self._folds:
+                if not self.ended:
+                    self._solve_fold(fold, penalties, first)
+        except KeyboardInterrupt:
+            if self._last is None:
+                raise
+            self.interrupted = self.ended = True
+
+    def _points(self, svms, penalties, first):
+        """As ``walk`` from the indices ``first`` on, with a record of each point; stops at the deadline."""
         training, trace = self.training, self.trace
-        points = walk(svms, self.betas, self.alphas, self.tol * svms[0].at_zero, self.rules)
-        for _ in range(self.alphas.size):
+        betas, alphas = penalties.betas[first[0] :], penalties.alphas[first[0] :, first[1] :]
+        points = walk(svms, betas, alphas, self.tol * svms[0].at_zero, self.rules)
+        for _ in range(alphas.size):
             with reading(training.sides, training.design.nbytes, trace):
                 i, j, solved = next(points)
-            yield i, j, solved
+            yield first[0] + i, first[1] + j, solved
             self.done += 1
             features = max(point.ids.size for point in solved)
-            self.progress(self.betas[i], self.alphas[i, j], features, relative_gap(svms, solved), self.done, trace)
+            self.progress(betas[i], alphas[i, j], features, relative_gap(svms, solved), self.done, trace)
             if self.done < self.progress.total and trace.begun + trace.elapsed > self.deadline:
                 self.ended = True
                 return
 
-    def whole(self):
-        """(Grid, Selection of the last point solved)."""
-        maker, last = GridMaker(self.training, self.betas, self.alphas), None
-        try:
-            for i, j, points in self._points(self.training.svms):
-                maker.add(i, j, points)
-                last = points
-        except KeyboardInterrupt:
-            if last is None:
-                raise
-            self.interrupted = self.ended = True
-        return maker.grid(), self.training.selection(last, self.tol, self.trace)
+    def _solve_fold(self, fold, penalties, first):
+        """Solve and score the points of a fold."""
+        svms = self.training.without(fold.test)
+        for i, j, points in self._points(svms, penalties, first):
+            decisions = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
+            fold.scores[i, j] = self.score(decisions[:, 0] if len(svms) == 1 else decisions, fold.test)
+            fold.features[i, j] = in_units_of_X(self.training.design, points).features
 
-    def folds(self, folds, score):
-        """The FoldScores of models fitted without each of the ``folds``; None if a walk was stopped early.
+    def grid(self, penalties):
+        """The Grid of the points that were solved with all samples."""
+        return self._maker.grid(penalties.betas, penalties.alphas)
 
-        Parameters
-        ----------
-        folds : list of ndarray
-            Indices of the samples that are held out.
-        score : callable
-            ``score(decisions of all samples, held-out samples)``.
-        """
-        scores, supports = np.zeros((len(folds), *self.alphas.shape)), []
-        try:
-            for fold, test in enumerate(folds):
-                svms, ids = self.training.without(test), []
-                for i, j, points in self._points(svms):
-                    decisions = np.column_stack([svm.y * point.z for svm, point in zip(svms, points, strict=True)])
-                    scores[fold, i, j] = score(decisions[:, 0] if len(svms) == 1 else decisions, test)
-                    ids.append(in_units_of_X(self.training.design, points).features)
-                supports.append((ends(ids), np.concatenate(ids)))
-        except KeyboardInterrupt:
-            self.interrupted = self.ended = True
-        return None if self.ended else FoldScores(scores, supports)
+    def selection(self):
+        """The Selection of the last point that was solved with all samples."""
+        return self.training.selection(self._last, self.tol, self.trace)
+
+    def fold_scores(self, penalties) -> FoldScores | None:
+        """The FoldScores of a grid; None if there are no folds, or points of it were not scored."""
+        points = list(np.ndindex(penalties.shape))
+        if not self._folds or any(len(fold.features) < len(points) for fold in self._folds):
+            return None
+        scores = [[fold.scores[at] for at in points] for fold in self._folds]
+        supports: list[Any] = [[fold.features[at] for at in points] for fold in self._folds]
+        supports = [(ends(ids), np.concatenate(ids)) for ids in supports]
+        return FoldScores(np.array(scores).reshape(-1, *penalties.shape), supports)

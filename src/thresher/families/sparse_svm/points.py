@@ -1,4 +1,4 @@
-"""Where a grid of the elastic-net SVM begins, and its points, each solved from its neighbour."""
+"""Where a path in alpha of the elastic-net SVM begins, and its points, each solved from its neighbour."""
 
 from dataclasses import replace
 
@@ -19,21 +19,6 @@ POLISH = Effort(1e-25, 8)  # gap to which a single point is polished, as a share
 def problems(sides, signs, costs, gamma, shift):
     """One Svm for each row of ``signs`` (one row: two classes)."""
     return [Svm(sides, y, costs, gamma, shift=shift) for y in signs]
-
-
-def grid_of(svms, n_betas, n_alphas, beta_ratio, alpha_ratio, betas=None, alphas=None):
-    """(betas, alphas of shape (n_betas, n_alphas)): those given, or logarithmic ones from the largest with a model.
-
-    The largest beta has w = 0 for every alpha: its alphas are those of the next beta, or 1 where there is none.
-    """
-    if betas is None:
-        most = max(largest_beta(svm) for svm in svms) or 1.0  # zero: w = 0 for every beta
-        betas = most * (np.geomspace(1.0, beta_ratio, n_betas) if n_betas > 1 else np.array([beta_ratio]))
-    if alphas is None:
-        tops = [max(first_alpha(svm, beta) for svm in svms) for beta in betas]
-        later = [next((top for top in tops[i:] if top > 0.0), 1.0) for i in range(len(tops))]
-        alphas = np.multiply.outer(later, np.geomspace(1.0, alpha_ratio, n_alphas))
-    return np.asarray(betas, dtype=np.float64), np.broadcast_to(alphas, (len(betas), np.shape(alphas)[-1])).copy()
 
 
 def first_alpha(svm, beta):

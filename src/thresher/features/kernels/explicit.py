@@ -34,6 +34,25 @@ MOST_EXPLICIT = 64  # distinct values up to which a Laplace kernel, whose column
 ColumnEntries = tuple[np.ndarray, np.ndarray]  # (rows, values) of a column
 
 
+class Anchors(NamedTuple):
+    """The pivots of a kernel, (anchors, columns of the kernel), and its explicit columns there: a lower triangle."""
+
+    points: np.ndarray
+    triangle: np.ndarray
+
+
+class Made(NamedTuple):
+    """The explicit columns of one kernel, and their anchors if they have any."""
+
+    columns: list[ColumnEntries]
+    anchors: Anchors | None = None
+
+    @property
+    def n_entries(self) -> int:
+        """Of all columns."""
+        return sum(rows.size for rows, _ in self.columns)
+
+
 class KernelColumns(ABC):
     """Explicit columns phi(x) - phi(0) of the kernels of ``columns``, side by side: ``phi``, of kernel ``owner`` each.
 
@@ -43,33 +62,39 @@ class KernelColumns(ABC):
 
     def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
         self.columns, self.kernels, self.ended = columns, kernels, ended
+        self.anchors: list[Anchors | None] = []
         parts: list[ColumnEntries] = []
         counts, n_entries, n_rows = [], 0, columns.n_rows
         for k in range(len(kernels)):
             self._check_time()
-            made = self._made(k)
-            parts += made
-            counts.append(len(made))
-            n_entries += sum(rows.size for rows, _ in made)
+            made = self.made(columns, kernels, k)
+            self.anchors.append(made.anchors)
+            parts += made.columns
+            counts.append(len(made.columns))
+            n_entries += made.n_entries
             if n_entries > EXPLICIT_ENTRIES:
                 raise InvalidDataError(
                     f"the explicit columns of {k + 1:,} kernels have more than {EXPLICIT_ENTRIES:,} entries, "
                     f"which take {16e-9 * EXPLICIT_ENTRIES:.1f} GB: set max_features to fewer, or "
                     "use svm=None for the path alone"
                 )
-        entries = side_by_side(n_rows, parts)
-        phi = sparse.csc_array((entries.values, entries.rows, entries.indptr), shape=(n_rows, len(parts)))
         self.dense = n_entries > DENSE_SHARE * max(1, n_rows * len(parts))
         self.owner = np.repeat(np.arange(len(kernels)), np.array(counts, dtype=np.int64))
-        self.phi: Any = phi.toarray(order="F") if self.dense else phi
+        self.phi: Any = _dense(n_rows, parts) if self.dense else _sparse(n_rows, parts)
 
     def _check_time(self) -> None:
         if self.ended():
             raise OutOfTime(0.0)
 
+    @classmethod
     @abstractmethod
-    def _made(self, k: int) -> list[ColumnEntries]:
+    def made(cls, columns: SortedColumns, kernels: FittedKernels, k: int) -> Made:
         """The explicit columns of kernel ``k``."""
+
+    @classmethod
+    def price(cls, columns: SortedColumns, kernels: FittedKernels, k: int) -> int:
+        """Entries of the explicit columns of kernel ``k``, or as many as its work compares to if it has none."""
+        return cls.made(columns, kernels, k).n_entries
 
     def used(self, shares: np.ndarray) -> np.ndarray:
         """Which columns are those of kernels with a share."""
@@ -83,16 +108,22 @@ class KernelColumns(ABC):
 class ExplicitColumns(KernelColumns):
     """For SVMs on a kernel matrix: kernels that have too many explicit columns have none."""
 
-    def _made(self, k: int) -> list[ColumnEntries]:
+    @classmethod
+    def made(cls, columns: SortedColumns, kernels: FittedKernels, k: int) -> Made:
         """See KernelColumns."""
-        kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
+        kernel, places = kernels.kernel(k), kernels.columns(k)
         if kernel.name == "linear":
-            return [self.columns.column(j) for j in places if self.columns.column(j)[0].size]
+            return Made([columns.column(j) for j in places if columns.column(j)[0].size])
         if len(places) == 1:
-            rows, x = self.columns.column(places[0])
+            rows, x = columns.column(places[0])
             if kernel.name != "laplace" or _distinct(x)[0].size <= MOST_EXPLICIT:
-                return [(rows, values) for values in _explicit_values(kernel, x)]
-        return []
+                return Made([(rows, values) for values in _explicit_values(kernel, x)])
+        return Made([])
+
+    @classmethod
+    def price(cls, columns: SortedColumns, kernels: FittedKernels, k: int) -> int:
+        """See KernelColumns; a kernel without explicit columns is computed anew for each sum of kernels."""
+        return super().price(columns, kernels, k) or MOST_EXPLICIT * columns.n_rows
 
     def for_svm(self, shares: np.ndarray) -> np.ndarray:
         """The sum of the kernels times ``shares``, (n, n), not centred; kernels without a share are not read.
@@ -118,6 +149,21 @@ class ExplicitColumns(KernelColumns):
         if self.dense:
             return np.full(self.owner.size, float(self.columns.n_rows) ** 2)
         return SPARSE_COST * np.diff(self.phi.indptr).astype(np.float64) ** 2
+
+
+def _dense(n_rows: int, parts: list[ColumnEntries]) -> np.ndarray:
+    """Columns as an array; ``parts`` is emptied, so that they take their memory once."""
+    phi = np.zeros((n_rows, len(parts)), order="F")
+    for j in reversed(range(len(parts))):
+        rows, values = parts.pop()
+        phi[rows, j] = values
+    return phi
+
+
+def _sparse(n_rows: int, parts: list[ColumnEntries]) -> Any:
+    """Columns as a sparse matrix."""
+    entries = side_by_side(n_rows, parts)
+    return sparse.csc_array((entries.values, entries.rows, entries.indptr), shape=(n_rows, len(parts)))
 
 
 def _part_ends(work: np.ndarray) -> np.ndarray:
@@ -220,26 +266,16 @@ def _joint_scores(x: np.ndarray, z: np.ndarray, kernel: ColumnKernel, dual: np.n
     return scores
 
 
-class Anchors(NamedTuple):
-    """The pivots of a kernel, (anchors, columns of the kernel), and its explicit columns there: a lower triangle."""
-
-    points: np.ndarray
-    triangle: np.ndarray
-
-
 class AnchoredColumns(KernelColumns):
     """For linear SVMs: all kernels have explicit columns, and ``anchors``."""
 
-    def __init__(self, columns: SortedColumns, kernels: FittedKernels, ended: Callable[[], bool] = lambda: False):
-        self.anchors: list[Anchors] = []
-        super().__init__(columns, kernels, ended)
-
-    def _made(self, k: int) -> list[ColumnEntries]:
-        """See KernelColumns; the anchors of the kernel are kept."""
-        kernel, places = self.kernels.kernel(k), self.kernels.columns(k)
-        rows, x = self.columns.column(places[0])
+    @classmethod
+    def made(cls, columns: SortedColumns, kernels: FittedKernels, k: int) -> Made:
+        """See KernelColumns."""
+        kernel, places = kernels.kernel(k), kernels.columns(k)
+        rows, x = columns.column(places[0])
         if len(places) > 1:
-            x = self.columns.array(places)
+            x = columns.array(places)
             rows = np.flatnonzero(x.any(axis=1))
             x = x[rows]
         points, group = np.unique(x, axis=0, return_inverse=True)
@@ -249,9 +285,8 @@ class AnchoredColumns(KernelColumns):
                 f"a {kernel.name} kernel takes more than {MOST_ANCHORS} explicit columns, so that svm='linear' cannot "
                 "use it: use kernel='rbf' of single columns, a smaller gamma, or svm=None"
             )
-        anchors = points[pivots].reshape(len(pivots), len(places))
-        self.anchors.append(Anchors(anchors, values[:, pivots].T))
-        return [(rows, column) for column in values[:, group.ravel()]]
+        anchors = Anchors(points[pivots].reshape(len(pivots), len(places)), values[:, pivots].T)
+        return Made([(rows, column) for column in values[:, group.ravel()]], anchors)
 
     def for_svm(self, shares: np.ndarray) -> Any:
         """Columns whose products are the sum of the kernels times ``shares``."""
@@ -269,7 +304,7 @@ class AnchoredColumns(KernelColumns):
         parts: list[ColumnEntries] = []
         duals = [np.zeros((0, coef.shape[1]))]
         n_anchors = 0
-        for k, (points, triangle) in enumerate(self.anchors):
+        for k, (points, triangle) in enumerate(filter(None, self.anchors)):
             share = float(shares[k])
             own = points if share > 0.0 else points[:0]
             parts += [_sorted_entries(n_anchors, column) for column in own.T]

@@ -132,6 +132,8 @@ class ElasticNewton:
         columns = self.now.active
         if self.idle is not None:
             columns = columns[~self.idle[columns] | (self.now.w[columns] != 0.0)]
+        if columns.size == 0:  # b alone is the best already
+            return None
         for move in self._moves(columns):
             if self._slope(move) < 0.0:
                 scores = self.sides.combine(columns, move.w)

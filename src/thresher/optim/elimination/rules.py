@@ -30,36 +30,57 @@ class Needs:
 
         A unit that is needed may be removed once those that need it are.
         """
-        place = {unit: at for at, unit in enumerate(units.tolist())}
-        held = [{place[u] for u in set(self.others[unit].tolist()) if u in place} for unit in units.tolist()]
-        needed_by: list[set[int]] = [set() for _ in held]  # those that could not stay without it
-        asked_by: list[set[int]] = [set() for _ in held]  # those that it helps to stay
-        for at, others in enumerate(held):
-            for other in others:
-                asked_by[other].add(at)
-                if self.both or len(others) == 1:
-                    needed_by[other].add(at)
+        left = Dependencies(self.held(units), self.both)
         rank = np.empty(units.size, dtype=np.int64)
         rank[order] = np.arange(units.size)
-        heap = [(int(rank[at]), at) for at in range(units.size) if not needed_by[at]]
+        heap = [(int(rank[at]), at) for at in range(units.size) if not left.needed_by[at]]
         heapq.heapify(heap)
         gone: set[int] = set()
         while len(gone) < count and heap:
             _, at = heapq.heappop(heap)
-            if needed_by[at] or at in gone:  # since it was pushed, another one that helped has gone; or pushed twice
+            if left.needed_by[at] or at in gone:  # another one that helped has gone since, or it was pushed twice
                 continue
             gone.add(at)
-            for other in held[at]:  # what it needed may go, if nothing else needs it
-                asked_by[other].discard(at)
-                if at in needed_by[other]:
-                    needed_by[other].discard(at)
-                    if not needed_by[other]:
-                        heapq.heappush(heap, (int(rank[other]), other))
-            for user in asked_by[at]:  # these stay with what else they have
-                held[user].discard(at)
-                if len(held[user]) == 1:
-                    needed_by[next(iter(held[user]))].add(user)
+            for other in left.freed_by(at):
+                heapq.heappush(heap, (int(rank[other]), other))
         return np.array(sorted(gone), dtype=np.int64)
+
+    def held(self, units: np.ndarray) -> list[set[int]]:
+        """Positions in ``units`` of those that each of them needs, as far as they are there."""
+        place = {unit: at for at, unit in enumerate(units.tolist())}
+        return [{place[other] for other in set(self.others[unit].tolist()) if other in place} for unit in place]
+
+
+class Dependencies:
+    """Which units help others to stay, while units are removed.
+
+    ``held`` are those that each has of what it needs: it stays as long as it has both of them, or one.
+    """
+
+    def __init__(self, held: list[set[int]], both: bool):
+        self.held = held
+        self.helps: list[set[int]] = [set() for _ in held]  # those that it helps to stay
+        self.needed_by: list[set[int]] = [set() for _ in held]  # those of them that could not stay without it
+        for at, others in enumerate(held):
+            for other in others:
+                self.helps[other].add(at)
+                if both or len(others) == 1:
+                    self.needed_by[other].add(at)
+
+    def freed_by(self, at: int) -> list[int]:
+        """Remove a unit that none needs: those that none needs any more."""
+        freed = []
+        for other in self.held[at]:
+            self.helps[other].discard(at)
+            if at in self.needed_by[other]:
+                self.needed_by[other].discard(at)
+                if not self.needed_by[other]:
+                    freed.append(other)
+        for user in self.helps[at]:  # these stay with what else they have
+            self.held[user].discard(at)
+            if len(self.held[user]) == 1:
+                self.needed_by[next(iter(self.held[user]))].add(user)
+        return freed
 
 
 class Remaining(NamedTuple):

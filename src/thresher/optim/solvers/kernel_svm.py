@@ -18,6 +18,7 @@ from thresher.optim.solvers.solution import Deadline, out_of_time
 
 STEPS_AT_A_TIME = 1000  # between two looks at the clock and at which samples still matter
 SMALLER = 0.7  # share of the samples that still matter, below which they are copied
+ENTRIES_AT_A_TIME = 1 << 22  # of the kernel matrix, when the slack of all samples is updated: 32 MiB
 ROUNDING_OF_SLACK = 1e-15  # of what the slack of a sample is summed from: violations below are rounding errors
 
 
@@ -78,7 +79,7 @@ def solve_kernel_svm(
         The largest dual variable of each sample, C times its weight: positive.
     tol : float
         The largest violation of the optimality conditions; the gap is at most that times the sum of ``cost``. Where
-        rounding errors are larger, these.
+        rounding errors are larger, these; a solve ends when steps change nothing any more.
     deadline : float or callable, default=None
         When to give up; looked at every STEPS_AT_A_TIME steps.
 
@@ -89,28 +90,33 @@ def solve_kernel_svm(
     """
     diagonal, both = K.diagonal().copy(), y * cost
     whole = _Part(K, diagonal, np.minimum(both, 0.0), np.maximum(both, 0.0), np.zeros(y.size), y.astype(np.float64))
-    given_up = False
-    while not given_up and whole.violation() > whole.accuracy(tol):
-        rows = np.arange(y.size)
-        part = whole._replace(dual=whole.dual.copy(), slack=whole.slack.copy())
-        while not given_up:
-            if pair_steps(*part, part.accuracy(tol), STEPS_AT_A_TIME)[1] < np.inf:
-                break
+    given_up, changed = False, True
+    while changed and not given_up and whole.violation() > (accuracy := whole.accuracy(tol)):
+        rows, before = np.arange(y.size), whole.dual.copy()
+        part = whole._replace(dual=before.copy(), slack=whole.slack.copy())
+        converged = False
+        while not (converged or given_up):
+            converged = pair_steps(*part, part.accuracy(accuracy), STEPS_AT_A_TIME)[1] < np.inf
             given_up = out_of_time(deadline)
             matters = part.matters()
-            if 2 <= np.count_nonzero(matters) <= SMALLER * rows.size:
+            if not converged and 2 <= np.count_nonzero(matters) <= SMALLER * rows.size:
                 _update(whole, rows, part.dual)
                 rows, part = rows[matters], part.take(matters)
         _update(whole, rows, part.dual)
+        changed = not np.array_equal(whole.dual, before)
+    ended = given_up and whole.violation() > whole.accuracy(tol)
     intercept = _intercept(whole)
-    return KernelSvmSolution(whole.dual, intercept, _gap(whole, y, cost, intercept), given_up)
+    return KernelSvmSolution(whole.dual, intercept, _gap(whole, y, cost, intercept), ended)
 
 
 def _update(whole: _Part, rows: np.ndarray, dual: np.ndarray) -> None:
     """Set some entries of the dual point, and the slack of all samples."""
     change = dual - whole.dual[rows]
     changed = np.flatnonzero(change)
-    whole.slack[:] -= change[changed] @ whole.K[rows[changed]]
+    step = max(1, ENTRIES_AT_A_TIME // whole.dual.size)
+    for first in range(0, changed.size, step):
+        some = changed[first : first + step]
+        whole.slack[:] -= change[some] @ whole.K[rows[some]]
     whole.dual[rows] = dual
 
 
