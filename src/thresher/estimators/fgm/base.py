@@ -123,6 +123,7 @@ class FGMBase(LinearClassifier):
             selection = select(features, target.problems(C), plan, trace, starts, progress)
             progress.finish(selection)
         self._set(selection, features, target, plan, C, results, fingerprint)
+        self._warn_of_leak(X, target.codes)
         return self
 
     def _choice(
