@@ -8,9 +8,11 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 FITTING_COMMANDS = ("select", "grid", "path")
+COMMANDS = (*FITTING_COMMANDS, "stream", "predict", "inspect", "demo", "warmup")
 OPTION_OF_PARAMETER = {  # of estimators, as their messages name them
     "n_features_to_select": "--features", "n_instances_to_select": "--features", "always_include": "--always",
     "max_features": "--max-features", "n_jobs": "--jobs", "class_weight": "--balanced",
@@ -31,7 +33,9 @@ def main(arguments=None):
             raise
         return complain("the command line needs more packages: pip install 'thresher[cli]'", BAD_USAGE)
     try:
-        code = app.run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = in_a_line
+            code = app.run(arguments)
         sys.stdout.flush()
         return code
     except app.WrongUsage as error:
@@ -55,6 +59,11 @@ def main(arguments=None):
         return complain(with_options(in_one_line(error), arguments), BAD_DATA)
 
 
+def in_a_line(message, *_, **__):
+    """Write a warning that no command has taken, without the place in the source."""
+    sys.stderr.write(f"thresher: warning: {' '.join(str(message).split())}\n")
+
+
 def _interrupt(*_):
     raise KeyboardInterrupt
 
@@ -76,7 +85,7 @@ def with_options(message, arguments):
 
 def of_command(arguments):
     """The name of the command, if it is known, with a space."""
-    known = bool(arguments) and arguments[0] in ("select", "grid", "path", "stream", "predict", "inspect", "demo")
+    known = bool(arguments) and arguments[0] in COMMANDS
     return f"{arguments[0]} " if known else ""
 
 
