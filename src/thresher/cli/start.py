@@ -10,6 +10,8 @@ import threading
 import traceback
 import warnings
 
+from thresher.errors import UnusableColumnsError
+
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 FITTING_COMMANDS = ("select", "grid", "path")
 COMMANDS = (*FITTING_COMMANDS, "stream", "predict", "inspect", "demo", "warmup")
@@ -50,9 +52,9 @@ def main(arguments=None):
             f"not enough memory: {in_one_line(error) or 'the data is too large for this machine'}", BAD_DATA
         )
     except (ValueError, TypeError, OSError) as error:
-        options = getattr(error, "options", [])
-        if options and arguments[:1] and arguments[0] in FITTING_COMMANDS:
-            works = shlex.join(["thresher", *("-" if word == STANDARD_INPUT else word for word in arguments), *options])
+        if isinstance(error, UnusableColumnsError) and error.options:
+            given = ["-" if word == STANDARD_INPUT else word for word in arguments]
+            works = shlex.join(["thresher", *given, *error.options])
             return complain(f"{in_one_line(error.complaints)}\nThis works: {works}", BAD_DATA)
         if os.environ.get("THRESHER_DEBUG"):
             traceback.print_exc()

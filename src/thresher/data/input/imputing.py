@@ -13,7 +13,7 @@ TOGETHER = 1 << 22  # entries that are looked at together
 
 def fill_values(X: np.ndarray, how: str) -> np.ndarray:
     """The mean or the median of each column of an array, without its NaN; NaN for a column that has nothing else."""
-    find = {"mean": np.nanmean, "median": np.nanmedian}[how]
+    find: Any = {"mean": np.nanmean, "median": np.nanmedian}[how]
     values = np.full(X.shape[1], np.nan)
     for columns in _together(X):
         part = np.asarray(X[:, columns])
