@@ -28,7 +28,7 @@ else:
 UNLOADED = """
 import sys
 from thresher.cli import app
-app.later("inspect", model=sys.argv[1], features=None, point=None, top=None, names_only=False, json=False)
+app.later("inspect", model=sys.argv[1], features=None, point=None, top=None, names_only=False, json=False, imports=None)
 import pandas, scipy.stats
 assert "DataFrame" not in vars(pandas) and "norm" not in vars(scipy.stats)
 assert pandas.DataFrame({"a": [1]}).shape == (1, 1) and scipy.stats.norm.cdf(0) == 0.5

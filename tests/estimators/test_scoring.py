@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.metrics import get_scorer, make_scorer, matthews_corrcoef
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from tests.estimators.test_choice_of_C import solve_folds_well
+from tests.estimators.test_choice_of_C import compare_in_full
 from tests.estimators.test_miles import made_bags
 from tests.oracles import bags as oracle
 from tests.problems import fold_scores, many_classes, problem, tried
@@ -24,7 +24,7 @@ OPTIONS = {"C": "auto", "scale": None, "tol": 0.0, "n_candidates": 2.0}
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_mean_absolute_error", MATTHEWS], ids=str)
 def test_scores_are_those_of_a_plain_loop_over_the_folds(scoring, weighted, monkeypatch):
     """Law: score of fold and C == the scorer on the held-out rows, of a fit on the others."""
-    solve_folds_well(monkeypatch)
+    compare_in_full(monkeypatch)
     weights = np.random.default_rng(3).integers(1, 4, 90).astype(float) if weighted else np.ones(90)
     clf = FGMClassifier(4, cv=2, scoring=scoring, **OPTIONS).fit(X, y, sample_weight=weights)
     scorer, scores = get_scorer(scoring), fold_scores(clf)
@@ -39,7 +39,7 @@ def test_scores_are_those_of_a_plain_loop_over_the_folds(scoring, weighted, monk
 @pytest.mark.parametrize("per_class", [False, True])
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1_macro"])
 def test_scores_of_many_classes_are_those_of_a_plain_loop(scoring, per_class, monkeypatch):
-    solve_folds_well(monkeypatch)
+    compare_in_full(monkeypatch)
     names = np.array(["ash", "beech", "cedar"])[CODES]
     clf = FGMClassifier(2, cv=2, scoring=scoring, per_class=per_class, **OPTIONS).fit(Z, names)
     for i, (train, test) in enumerate(StratifiedKFold(2).split(Z, names)):
@@ -52,7 +52,7 @@ def test_scores_of_many_classes_are_those_of_a_plain_loop(scoring, per_class, mo
 @pytest.mark.parametrize("scoring", ["roc_auc", MATTHEWS], ids=str)
 def test_bags_are_scored_as_in_a_plain_loop(scoring, monkeypatch):
     """Law: as on the similarities to the instances of the training bags, written out; scores are of bags, not rows."""
-    solve_folds_well(monkeypatch)
+    compare_in_full(monkeypatch)
     rows, labels, bags = made_bags(24)
     options = {"cv": KFold(3), "sigma": 1.5, "scoring": scoring}
     clf = MILESClassifier(3, **OPTIONS, **options).fit(rows, labels, bags=bags)
@@ -89,7 +89,7 @@ def test_a_scorer_may_choose_another_C_than_the_measure_that_is_the_loss():
     ],
 )
 def test_wrong_scorers_are_refused_before_anything_is_solved(scoring, message, monkeypatch):
-    monkeypatch.setattr("thresher.estimators.fgm.base.held_out_scores", pytest.fail)
+    monkeypatch.setattr("thresher.estimators.fgm.choice.scores_of_candidates", pytest.fail)
     with pytest.raises(ValueError, match=message):
         FGMClassifier(3, C="auto", cv=2, scoring=scoring).fit(X, y)
 

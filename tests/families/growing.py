@@ -3,7 +3,8 @@
 import math
 
 from thresher.data.designs.units import EachColumn
-from thresher.families.fgm.fit import held_out_scores, select
+from thresher.families.fgm.choice import held_out_scores
+from thresher.families.fgm.fit import select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec, pool_sizes
 from thresher.features.base import Features
 from thresher.features.fitted_columns import ColumnFeatures

@@ -19,15 +19,16 @@ from thresher.optim.solvers.solution import DeadlinePassed, Divisible, Solution,
 from thresher.results import Trace
 
 REMOVED_SHARE = 0.1  # share of the units that are removed at a time while far above the number wanted
+ROUGH_SHARE = 0.3  # ... of models that are only compared with others
 FIRST_TOL, STATION_TOL = 1e-12, 1e-11  # of the objective without features: gaps of the first and the other stations
 LARGE_TOL = 1e-2  # ... of all stations of large blocks, where accuracy is expensive, and with ``rough``
 
 
-def stops(most: int, fine: int, least: int = 1) -> list[int]:
-    """Numbers of units of the stations, decreasing to ``least``: all from ``fine`` on, ever fewer above."""
+def stops(most: int, fine: int, least: int = 1, share: float = REMOVED_SHARE) -> list[int]:
+    """Numbers of units of the stations, decreasing to ``least``: all from ``fine`` on, fewer by a ``share`` above."""
     counts = [most]
     while counts[-1] > max(fine, least):
-        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - REMOVED_SHARE) * counts[-1]))))
+        counts.append(max(fine, least, min(counts[-1] - 1, int((1.0 - share) * counts[-1]))))
     return counts + list(range(counts[-1] - 1, least - 1, -1))
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 INT64 = 2**63
+MOST_SHOWN = 200  # characters of a message of an error
 
 
 class Damaged(Exception):
@@ -103,11 +104,11 @@ def shown(value: Any) -> str:
     return short if len(short) <= 80 else short[:77] + "..."
 
 
-def error_line(error: object, most: int = 200) -> str:
+def error_line(error: object) -> str:
     """The message of an error, which may quote the content of a file, on one line of limited length."""
     message = " ".join(str(error).split())
     message = message if message.isprintable() else ascii(message)[1:-1]
-    return message if len(message) <= most else message[: most - 3] + "..."
+    return message if len(message) <= MOST_SHOWN else message[: MOST_SHOWN - 3] + "..."
 
 
 def shown_path(name: str) -> str:

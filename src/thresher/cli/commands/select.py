@@ -92,10 +92,17 @@ def feature_map_of(name, heredity):
     return name if heredity == "none" else Polynomial(heredity=heredity)
 
 
+def elimination_of(model):
+    """The parameter ``elimination`` of the estimator."""
+    if model.elimination is not None:
+        return model.elimination
+    return "auto" if model.C == "auto" else True
+
+
 def estimator_of(model, feature_map, loss, table, fitting, bag_column):
     """The estimator that the options describe."""
     options = {
-        "C": model.C, "loss": loss, "per_class": model.per_class, "elimination": model.elimination,
+        "C": model.C, "loss": loss, "per_class": model.per_class, "elimination": elimination_of(model),
         "n_candidates": model.n_candidates, "scale": None if model.scale == "none" else model.scale,
         "class_weight": "balanced" if fitting.balanced else None, "tol": model.tol, "max_time": model.max_time,
         "n_jobs": fitting.jobs,

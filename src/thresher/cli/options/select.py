@@ -89,7 +89,7 @@ class ModelOptions:
         multiples of it by cross-validation.
     elimination
         Gather more features than wanted and eliminate; without, growth alone selects: several times faster, but only
-        its turns are on the path.
+        its turns are on the path. If neither is given, --C auto chooses, too.
     n_candidates
         Where elimination starts: a number of features, or a multiple of --features such as 2.0.
     scale
@@ -132,7 +132,7 @@ class ModelOptions:
     beta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
     per_class: Annotated[bool, Parameter(group=MODEL)] = False
     sigma: Annotated[Literal["auto", "search"] | float | None, Parameter(group=MODEL, validator=positive_number)] = None
-    elimination: Annotated[bool, Parameter(group=MODEL, negative="--no-elimination")] = True
+    elimination: Annotated[bool | None, Parameter(group=MODEL, negative="--no-elimination")] = None
     n_candidates: Annotated[
         Literal["auto"] | int | float, Parameter(group=MODEL, converter=number_or_auto, validator=positive_number)
     ] = "auto"

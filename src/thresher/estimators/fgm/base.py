@@ -2,11 +2,9 @@
 
 import copy
 import functools
-import itertools
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -18,8 +16,10 @@ from thresher.data.designs.base import Design
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning
+from thresher.estimators.fgm.choice import Choice, choose
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
+    BOOLEAN,
     CV_RESULTS,
     INTEGER,
     REAL,
@@ -29,11 +29,11 @@ from thresher.estimators.shared import (
     MatrixLike,
     Progress,
     check,
-    cv_results,
     fold_score,
     held_out_parts,
 )
-from thresher.families.fgm.fit import Starts, held_out_scores, select
+from thresher.families.fgm.choice import Candidate
+from thresher.families.fgm.fit import Starts, select
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Earlier, FeatureMap, Features
 from thresher.features.samples import Base, Restrictions, Samples
@@ -41,11 +41,9 @@ from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.named import as_loss, is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
 from thresher.targets import words
-from thresher.targets.base import Target
 from thresher.targets.classes import ClassTarget
 
-CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the default
-CHOOSING_TIME = 0.5  # share of the time that choosing may take
+CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
 CANDIDATE_FACTORS = (1.0, sys.float_info.max)
@@ -69,12 +67,18 @@ class FGMBase(LinearClassifier):
     solver: str = "auto"
     _chosen_by = "--features"
     _inner_tol: ClassVar[float | None] = None  # accuracy of each turn's problem; None: by rule
-    _saved: ClassVar = {"C_": REAL, "n_iter_": INTEGER, "cv_results_": CV_RESULTS}
+    _compares_in_full: ClassVar[bool] = False  # see FitSpec
+    _saved: ClassVar = {
+        "C_": REAL,
+        "elimination_": BOOLEAN._replace(optional=True),
+        "n_iter_": INTEGER,
+        "cv_results_": CV_RESULTS,
+    }
     _checks: ClassVar = {
         "C": check.either({None: None, "auto": "auto"}, check.as_positive),
         "scale": check.SCALE,
         "per_class": check.as_boolean,
-        "elimination": check.as_boolean,
+        "elimination": check.either({"auto": "auto"}, check.as_boolean),
         "n_candidates": check.either({"auto": None}, as_candidates),
         "features_per_turn": check.either({"auto": None}, check.as_integer),
         "tol": check.as_non_negative,
@@ -117,56 +121,58 @@ class FGMBase(LinearClassifier):
             fingerprint = base.fingerprint
             del base  # its statistics of all columns take more memory than what the features need of them
             spec.wanted(features)  # raises now rather than after a choice
-            features, C, results = self._choice(features, target, spec, given.C, trace)
-            plan = spec.on(features, target)
+            choice = self._choice(features, target, spec, given, trace)
+            features = choice.features
+            plan = choice.spec.on(features, target)
             starts = self._starts(features, target) if is_warm else None
             progress = Progress(self.verbose, plan.target and plan.target * target.n_models, features.units.noun)
-            selection = select(features, target.problems(C), plan, trace, starts, progress)
+            selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
             progress.finish(selection)
-        self._set(selection, features, target, plan, C, results, fingerprint)
+        self._set(selection, target, plan, choice, fingerprint)
         if not isinstance(X, Design):  # which may be on disk: what is read of it is in the trace
             self._warn_of_leak(X, target.codes)
         return self
 
-    def _choice(
-        self, features: Features, target: ClassTarget, spec: FitSpec, C: Any, trace: Trace
-    ) -> tuple[Features, float, dict[str, Any] | None]:
-        """The features and the C of the fit, with the scores that they were chosen by."""
-        Cs = [target.default_C if C is None else C]
-        if C == "auto":
-            Cs = [target.default_C * factor for factor in CS]
-        if len(Cs) == 1 and len(features.settings) == 1:
-            return features, Cs[0], None
+    def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, given: Any, trace: Trace) -> Choice:
+        """What the fit is made with: the variant of the features, C, and whether to eliminate."""
+        default = target.default_C
+        Cs = [default * factor for factor in CS] if given.C == "auto" else [default if given.C is None else given.C]
+        kinds = [given.elimination]
+        if given.elimination == "auto":
+            free = spec.wanted(features) is not None and not self._feature_map().needs_elimination and not spec.literal
+            kinds = [True, False] if free and spec.eliminates(features, target) else [not spec.literal]
+        candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
+        if len(candidates) == 1 and len(features.settings) == 1:
+            return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
         folds = held_out_parts(self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
         if self.scoring is not None:
             owner = type(self).__name__
             judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
-        return choose(features, target, spec, Cs, folds, judge, trace)
+        return choose(features, target, spec, candidates, folds, judge, trace)
 
     def _set(
         self,
         selection: Selection,
-        features: Features,
         target: ClassTarget,
         plan: FitPlan,
-        C: float,
-        results: dict[str, Any] | None,
+        choice: Choice,
         fingerprint: dict,
     ) -> None:
         """The fitted attributes; a fit that Ctrl-C ended raises KeyboardInterrupt once they are set."""
         self._forget(*SEEN)
         self.classes_ = target.classes
-        self.C_ = C
+        self.C_ = choice.C
+        self.elimination_ = plan.gathers
         self.fingerprint_ = fingerprint
-        if results is not None:
-            self.cv_results_ = results
-        self.selection_ = self._of_this_fit(replace(selection, scale=features.scale))
+        if choice.results is not None:
+            self.cv_results_ = choice.results
+        self.selection_ = self._of_this_fit(replace(selection, scale=choice.features.scale))
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
         models = target.classes.tolist() if target.n_models > 1 else [None]
-        for message in shortfalls(self.selection_, features, plan, models):
+        for message in shortfalls(self.selection_, choice.features, plan, models):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
 
     # what is asked of parameters
@@ -176,12 +182,12 @@ class FGMBase(LinearClassifier):
         as_loss(self.loss)
         feature_map = self._feature_map()
         needs = feature_map.needs_elimination
-        if needs and not given.elimination:
+        if needs and given.elimination is False:
             raise ValueError(f"{needs} needs elimination, which keeps it: set elimination=True (omit --no-elimination)")
         if needs and getattr(given, self.number_parameter) is None:
             raise ValueError(f"{needs} needs a number of features: set {self.number_parameter} (--features)")
         check.ensure(
-            given.solver != "apg" or not given.elimination,
+            given.solver != "apg" or given.elimination is not True,
             'solver="apg" is the algorithm of the paper, which has no elimination: set elimination=False',
         )
         feature_map.check(self.scale, Restrictions())
@@ -191,7 +197,7 @@ class FGMBase(LinearClassifier):
         """How the fit is wanted, by the checked parameters."""
         return FitSpec(
             number=getattr(given, self.number_parameter),
-            elimination=given.elimination,
+            elimination=given.elimination is not False,
             n_candidates=given.n_candidates,
             features_per_turn=given.features_per_turn,
             tol=given.tol,
@@ -200,6 +206,7 @@ class FGMBase(LinearClassifier):
             deadline=None if given.max_time is None else self._deadline(trace),
             debias=bool(self.debias),
             literal=given.solver == "apg",
+            compares_in_full=self._compares_in_full,
             parameter=self.number_parameter,
         )
 
@@ -303,7 +310,8 @@ class FGMBase(LinearClassifier):
 
     @property
     def _candidates(self) -> str:
-        return "values of C" if len(self.cv_results_["params"][0]) == 1 else "pairs of sigma and C"
+        *names, last = self.cv_results_["params"][0]
+        return f"combinations of {', '.join(names)} and {last}" if names else f"values of {last}"
 
     def _origin(self) -> list[str]:
         numbers = format_ranges(self.path_.numbers)
@@ -319,7 +327,7 @@ class FGMBase(LinearClassifier):
 
     def _settings(self) -> str:
         """The values that were chosen or follow from rules."""
-        return f"C = {self.C_:g}"
+        return f"C = {self.C_:g}" + ("" if getattr(self, "elimination_", True) else ", no elimination")
 
     def _own_facts(self) -> dict[str, Any]:
         return words.facts_of(self._loss) | {"C": self.C_, "path": self.path_.numbers}
@@ -328,51 +336,3 @@ class FGMBase(LinearClassifier):
 def has_probabilities(estimator: FGMBase) -> bool:
     """Whether scores are log odds."""
     return is_logistic(estimator.loss)
-
-
-def choose(
-    features: Features,
-    target: Target,
-    spec: FitSpec,
-    Cs: Sequence[float],
-    folds: Sequence[np.ndarray],
-    judge: FoldScore,
-    trace: Trace,
-) -> tuple[Features, float, dict[str, Any]]:
-    """The variant of the features and the C with the best mean score on samples that are held out.
-
-    Of candidates with equal scores the last variant is chosen, then the smallest C.
-    """
-    target.check_folds(folds)
-    settings, tables = features.settings, []
-    for number, setting in enumerate(settings):
-        variant = features.varied(setting)
-        plan = spec.on(variant, target)
-        if spec.deadline is not None:
-            share = CHOOSING_TIME * (number + 1) / len(settings)
-            plan = plan.until(trace.begun + share * (spec.deadline - trace.begun))
-        tables.append(np.empty((len(folds), len(Cs))))
-        for fold, value, scores in scores_on_folds(variant, target, plan, Cs, folds, trace):
-            tables[-1][fold, value] = judge(scores, folds[fold])
-    table = np.stack(tables, axis=1)  # (folds, variants, Cs)
-    means = table.mean(axis=0)
-    places = itertools.product(range(len(settings)), range(len(Cs)))
-    best, value = max(places, key=lambda place: (means[place], place[0], -place[1]))
-    if best < len(settings) - 1:  # made anew: what each has computed was not kept
-        variant = features.varied(settings[best])
-    params = [setting | {"C": C} for setting in settings for C in Cs]
-    return variant, Cs[value], cv_results(params, table.reshape(len(folds), -1))
-
-
-def scores_on_folds(
-    features: Features, target: Target, plan: FitPlan, Cs: Sequence[float], folds: Sequence[np.ndarray], trace: Trace
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """(fold, place of a C, scores of all samples without those of the fold), all from the same scans."""
-    problems, excluded = [], []
-    for test in folds:
-        for C in Cs:
-            problems += target.problems(C, held_out=test)
-        excluded += [features.barred(test)] * (len(Cs) * target.n_models)
-    found = held_out_scores(features, problems, plan, trace, excluded)
-    for fold, value in itertools.product(range(len(folds)), range(len(Cs))):
-        yield fold, value, np.hstack([next(found) for _ in range(target.n_models)])

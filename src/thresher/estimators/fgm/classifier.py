@@ -43,8 +43,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
         Number of features, or a fraction of all; a FewerFeaturesWarning says why if fewer are selected. None: grow
         until the duality gap is within ``tol``. "all": no selection, as a baseline, for measures only.
     C : float or "auto", default=None
-        Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1,
-        10 and 100 times that by cross-validation; all folds and values share one scan per turn.
+        Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1
+        and 10 times that by cross-validation, on columns that all folds gather in the same scans.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds for ``C="auto"``.
     scoring : str or callable, default=None
@@ -63,9 +63,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
         ``n_features_to_select`` then counts groups, ``always_include`` and ``exclude`` have their labels.
     per_class : bool, default=False
         With more than two classes: whether each has features of its own, instead of one set that all share.
-    elimination : bool, default=True
+    elimination : bool or "auto", default=True
         Whether growth gathers more features than requested and elimination leaves that number. False: several times
-        faster, but the path has only the turns of growth.
+        faster, but the path has only the turns of growth. "auto": chosen by cross-validation, with C if that is "auto".
     n_candidates : int, float or "auto", default="auto"
         Number of features from which elimination starts, or a multiple (a float) of the requested number.
     features_per_turn : int or "auto", default="auto"
@@ -117,11 +117,11 @@ class FGMClassifier(ColumnSelector, FGMBase):
         Intercept; of F-beta and measures of an order of samples a threshold (docs/theory/measures.md).
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
-    C_ : float
-        The C used.
+    C_, elimination_ : float, bool
+        The C used, and whether features were eliminated.
     cv_results_ : dict
-        With ``C="auto"``: the values tried and their scores, under the keys of ``GridSearchCV``. The best mean is not
-        an estimate for new data, since the same folds chose C: for that, cross-validate the whole estimator.
+        With "auto": the candidates and their scores, under the keys of ``GridSearchCV``. The best mean is not an
+        estimate for new data, since the same folds chose: for that, cross-validate the whole estimator.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
@@ -149,7 +149,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
         self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
         scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
         feature_map: str | FeatureMap = "columns", groups: Any = None, per_class: bool = False,
-        elimination: bool = True, n_candidates: float | str = "auto", features_per_turn: int | str = "auto",
+        elimination: bool | str = True, n_candidates: float | str = "auto", features_per_turn: int | str = "auto",
         tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None, scale: str | None = "auto",
         fit_intercept: bool = True, always_include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None, debias: bool = False, solver: str = "auto",

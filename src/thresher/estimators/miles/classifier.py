@@ -59,7 +59,7 @@ class MILESClassifier(RankedInputs, FGMBase):
         bags, together with C if that is "auto".
     C : float or "auto", default=None
         Weight of the loss relative to the penalty. None: 1, with a measure 1e6 divided by the number of bags. "auto":
-        chosen from 0.01, 0.1, 1, 10 and 100 times that by cross-validation over bags.
+        chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags.
     cv : int, splitter or iterable of (train, test), default=5
         Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C. Instances of
         bags that are held out are not candidates.
@@ -69,7 +69,7 @@ class MILESClassifier(RankedInputs, FGMBase):
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     per_class : bool, default=False
         With more than two classes: whether each class has the requested number of instances of its own.
-    elimination : bool, default=True
+    elimination : bool or "auto", default=True
         Whether more instances than requested are gathered and eliminated, as in ``FGMClassifier``.
     n_candidates : int, float or "auto", default="auto"
         Number of instances from which elimination starts, as in ``FGMClassifier``.
@@ -154,7 +154,7 @@ class MILESClassifier(RankedInputs, FGMBase):
     def __init__(
         self, n_instances_to_select: float | None = None, *, sigma: float | str = "auto",
         C: float | str | None = None, cv: Any = 5, scoring: str | Callable[..., Any] | None = None,
-        loss: str | Loss | Measure = "squared_hinge", per_class: bool = False, elimination: bool = True,
+        loss: str | Loss | Measure = "squared_hinge", per_class: bool = False, elimination: bool | str = True,
         n_candidates: float | str = "auto", features_per_turn: int | str = "auto", tol: float = 1e-3,
         max_iter: int = 100, max_time: float | None = None, scale: str | None = "std",
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,

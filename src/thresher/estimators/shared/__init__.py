@@ -2,6 +2,7 @@
 
 from thresher.estimators.shared import parameters as check
 from thresher.estimators.shared.base import (
+    BOOLEAN,
     INTEGER,
     REAL,
     SEEN,
@@ -28,6 +29,7 @@ from thresher.estimators.shared.ranking import RankedInputs
 from thresher.estimators.shared.selector import ColumnSelector, LinearClassifier, probabilities
 
 __all__ = [
+    "BOOLEAN",
     "CV_RESULTS",
     "INTEGER",
     "REAL",

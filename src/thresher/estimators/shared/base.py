@@ -23,7 +23,7 @@ from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Selection, Trace, rounded
 from thresher.results.description import Description, Listing
 from thresher.results.words import proof
-from thresher.state import ArrayReader, ArrayWriter, integer, real
+from thresher.state import ArrayReader, ArrayWriter, boolean, integer, real
 from thresher.targets.base import Labels
 from thresher.targets.classes import ClassLabels
 
@@ -48,6 +48,7 @@ class Attribute(NamedTuple):
 
 
 REAL = Attribute(lambda writer, name, value: float(value), lambda reader, part, name, estimator: real(part, name))
+BOOLEAN = Attribute(lambda writer, name, value: bool(value), lambda reader, part, name, estimator: boolean(part, name))
 INTEGER = Attribute(lambda writer, name, value: int(value), lambda reader, part, name, estimator: integer(part, name))
 
 

@@ -17,6 +17,7 @@ from thresher.estimators.shared.parameters import as_integer, ensure, sample_wei
 from thresher.state import ArrayReader, ArrayWriter, fields, need, required
 from thresher.targets.classes import ClassLabels
 
+FLAGS = ("elimination",)  # parameters that are True or False
 FoldScore = Callable[[np.ndarray, np.ndarray], float]  # of (scores of all rows, rows of a fold)
 
 
@@ -195,6 +196,7 @@ def get_cv_results(reader: ArrayReader, part: Any, name: str, estimator: Any = N
     axes = []
     for table in tables:
         columns = [reader.get(column, "<f8", (None,), f"{key} of {name}").tolist() for key, column in table.items()]
+        columns = [list(map(bool, c)) if key in FLAGS else c for key, c in zip(table, columns, strict=True)]
         axes.append([dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)])
     count = math.prod(map(len, axes))
     scores = reader.get(part["scores"], "<f8", (None, count), f"the scores of {name}", finite=False)

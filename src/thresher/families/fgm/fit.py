@@ -1,11 +1,9 @@
 """The feature generating machine: docs/theory/fgm.md has the problem, the algorithm and what differs from the paper."""
 
-from collections.abc import Callable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Callable, Sequence
 
 from thresher.engine.growth import grow
-from thresher.families.fgm.all_features import fit_all, held_out_scores_of_all
+from thresher.families.fgm.all_features import fit_all
 from thresher.families.fgm.fitted_problem import FittedProblem
 from thresher.families.fgm.path import InX, Later, forced_columns, members, path, rest_of_path, station, translation
 from thresher.families.fgm.spec import FitPlan
@@ -53,35 +51,6 @@ def select(
     except KeyboardInterrupt:
         interrupted = True
     return selection(in_X, models, trace, path(in_X, models, more, later), interrupted=interrupted)
-
-
-def held_out_scores(
-    features: Features,
-    problems: Sequence[Problem],
-    plan: FitPlan,
-    trace: Trace,
-    excluded: Sequence[tuple[int, ...]],
-) -> Iterator[np.ndarray]:
-    """Scores (samples, outputs) of the pick of each problem, on all samples: those without cost were held out.
-
-    The models are those of ``select``, solved roughly and from at most twice as many units as wanted: accurate enough
-    to compare the problems. ``excluded`` are the units that each problem must not select.
-    """
-    if plan.every_feature:
-        yield from held_out_scores_of_all(features, problems, plan, trace, excluded)
-        return
-    plans = [plan.rough(units) for units in excluded]
-    apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
-    grown = grow(features.design, problems, plans, apart)
-    if grown[0].stop.reason is StopReason.INTERRUPTED:  # nothing is selected yet, so there is no model to return
-        raise KeyboardInterrupt
-    for problem, result in zip(problems, grown, strict=True):
-        model = FittedProblem(problem, [result], apart)
-        if plan.gathers:
-            model.thresh_to_pick()
-        elif plan.spec.debias:
-            model.refit()
-        yield model.scores
 
 
 def selection(in_X: InX, models: Sequence[FittedProblem], trace: Trace, path: Path, *, interrupted: bool) -> Selection:

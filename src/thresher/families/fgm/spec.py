@@ -2,7 +2,7 @@
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from thresher.data.designs.units import Units
@@ -45,6 +45,8 @@ class FitSpec:
         Whether a grown pick is refitted with the plain penalty, as elimination always does.
     literal : bool, default=False
         Whether growth solves the paper's sub-problem (30), which may stall above ``tol``, and stops as it does.
+    compares_in_full : bool, default=False
+        Whether candidates of a choice are fitted on all of X, not on the columns that their folds have gathered.
     parameter : str, default="n_features_to_select"
         The name of ``number`` in messages.
     """
@@ -59,6 +61,7 @@ class FitSpec:
     deadline: float | None = None
     debias: bool = False
     literal: bool = False
+    compares_in_full: bool = False
     parameter: str = "n_features_to_select"
 
     def on(self, features: Features, target: Target) -> "FitPlan":
@@ -84,6 +87,10 @@ class FitSpec:
         if len(features.forced) > wanted:
             raise ValueError(f"always_include names {len(features.forced)} {noun}s, but {self.parameter} is {wanted}")
         return wanted
+
+    def eliminates(self, features: Features, target: Target) -> bool:
+        """Whether elimination follows growth, so that it can be left out."""
+        return self.pools(self.wanted(features), features, target) != [None]
 
     def pools(self, wanted: int | None, features: Features, target: Target) -> list[int | None]:
         """Numbers of units from which elimination selects, ascending; [None]: growth alone."""
@@ -153,19 +160,6 @@ class FitPlan:
     def target(self) -> int | None:
         """The number of units that growth takes; None: there is none."""
         return self.growths[-1].reach if self.gathers else self.wanted
-
-    def until(self, deadline: float | None) -> "FitPlan":
-        """The same with another deadline."""
-        return replace(self, spec=replace(self.spec, deadline=deadline))
-
-    def rough(self, excluded: tuple[int, ...]) -> Plan:
-        """The plan of a model that is only compared with others: from at most twice as many units as wanted."""
-        pool = self.pools[-1]
-        if pool is None or self.wanted is None:
-            return replace(self._growth(None, excluded), rough=True)
-        pool = min(2 * self.wanted, pool)
-        growth: Any = self._growth(pool, excluded)
-        return replace(growth, rough=True, at_least=pool)
 
     def _growth(self, pool: int | None, excluded: tuple[int, ...]) -> Plan:
         """The plan for grow(): ``pool`` units for elimination or, where it is None, the number wanted."""

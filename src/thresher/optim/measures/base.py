@@ -183,28 +183,11 @@ class Measure(LossOrMeasure):
         return MeasureScorer(self)
 
     def default_C(self, weights: np.ndarray) -> float:
-        """The C that None stands for.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            Weights of the samples.
-
-        Returns
-        -------
-        float
-            1e6 divided by the sum of the weights.
-        """
+        """See LossOrMeasure: 1e6 divided by the sum of the weights."""
         return DEFAULT_TOTAL / float(weights.sum())
 
     def check_weights(self, weights: np.ndarray) -> None:
-        """Raise InvalidDataError for sample weights that it does not take, ValueError for too few samples with one.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            Weights of the samples.
-        """
+        """See LossOrMeasure: other weights than 0 and 1 are for measures where ``is_weighted`` is true."""
         if not self.is_weighted and not np.isin(weights, (0.0, 1.0)).all():
             raise InvalidDataError(
                 f"loss={self.name!r} takes sample weights 0 and 1 only, and no class_weight: with others, the most "
@@ -216,24 +199,7 @@ class Measure(LossOrMeasure):
     def problem(
         self, y: np.ndarray, cost: np.ndarray, fit_intercept: bool, classes: int = 1, share: float = 1.0
     ) -> CutProblem:
-        """The problem of labels and costs, for the solvers.
-
-        Parameters
-        ----------
-        y, cost : ndarray of shape (classes * n_samples,)
-            Labels -1.0 and +1.0 and costs of the samples, class after class.
-        fit_intercept : bool
-            Whether the model has an intercept.
-        classes : int, default=1
-            Number of classes, each against all others.
-        share : float, default=1.0
-            The share of all samples that these are, as in ``of_share``.
-
-        Returns
-        -------
-        CutProblem
-            Everything but the columns and the penalty.
-        """
+        """See LossOrMeasure: of the measure of that share."""
         return CutProblem(y, cost, self.of_share(share), fit_intercept, classes)
 
     def _check_weighted(self) -> None:

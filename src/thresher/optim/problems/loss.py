@@ -149,41 +149,13 @@ class Loss(LossOrMeasure):
         """
 
     def default_C(self, weights: np.ndarray) -> float:
-        """The C that None stands for.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            Weights of the samples.
-
-        Returns
-        -------
-        float
-            1.0, whatever the weights.
-        """
+        """See LossOrMeasure: 1.0, whatever the weights."""
         return DEFAULT_C
 
     def problem(
         self, y: np.ndarray, cost: np.ndarray, fit_intercept: bool, classes: int = 1, share: float = 1.0
     ) -> MarginProblem:
-        """The problem of labels and costs, for the solvers.
-
-        Parameters
-        ----------
-        y, cost : ndarray of shape (classes * n_samples,)
-            Labels -1.0 and +1.0 and costs of the samples, class after class.
-        fit_intercept : bool
-            Whether the model has an intercept.
-        classes : int, default=1
-            Number of classes, each against all others.
-        share : float, default=1.0
-            The share of all samples that these are; without influence.
-
-        Returns
-        -------
-        MarginProblem
-            Everything but the columns and the penalty.
-        """
+        """See LossOrMeasure: the share has no influence."""
         return MarginProblem(y, cost, self, fit_intercept, classes)
 
     def total(self, margins: np.ndarray, cost: np.ndarray) -> float:

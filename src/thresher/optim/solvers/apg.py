@@ -16,6 +16,8 @@ from thresher.data.blocks.base import Block
 from thresher.optim.penalties.norms import Proximal
 from thresher.optim.solvers.solution import Solution, Start, evaluated, out_of_time
 
+MOST_STEPS = 20_000
+
 
 def solve(
     block: Block,
@@ -24,7 +26,6 @@ def solve(
     start: Start | None = None,
     *,
     tol: float,
-    max_iter: int = 20000,
     deadline: float | None = None,
 ) -> Solution:
     """Minimise until objective - bound <= tol; the gap of the Solution is what was reached. Takes at least one step."""
@@ -35,7 +36,7 @@ def solve(
     v, zv = w, z
     point = evaluated(block, problem, penalty, w, z, b)
     iteration, products = 0, 1
-    while point.gap > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
+    while point.gap > tol and iteration < MOST_STEPS and not (iteration and out_of_time(deadline)):
         iteration += 1
         pull = block.correlate(problem.at(zv, b).dual.vector)
         steepness = max(0.8 * steepness, 1e-12)

@@ -29,6 +29,7 @@ INTERIOR_TOL = 0.01  # it is asked for this share of the tolerance: two steps mo
 NEWTON_ROUNDING = 1e-14  # relative differences of objectives below this are rounding errors
 NEWTON_IDLE = 3  # steps without progress after which only rounding errors are left
 LEAST_CURVATURE = np.finfo(float).tiny
+MOST_STEPS = 200  # Newton steps
 MAX_CG_STEPS = 250  # conjugate gradient steps for one Newton step
 
 
@@ -56,7 +57,6 @@ def solve(
     start: Start | None = None,
     *,
     tol: float,
-    max_iter: int = 200,
     deadline: Deadline = None,
 ) -> Solution:
     """Minimise until objective - bound <= tol; the gap of the Solution is what was reached.
@@ -68,7 +68,7 @@ def solve(
     learned = start.memory or first_guess(block, problem, point)
     best, bound, iteration, products, X, idle = point, point.bound, 0, 2, None, 0
     patience = 0 if block.shape[0] <= WIDE_ROWS * block.shape[1] else STEPS_BEFORE_INTERIOR
-    while best.objective - bound > tol and iteration < max_iter and not (iteration and out_of_time(deadline)):
+    while best.objective - bound > tol and iteration < MOST_STEPS and not (iteration and out_of_time(deadline)):
         if iteration == patience and interior.is_suitable(block, problem, penalty):
             enough = max(INTERIOR_TOL * tol, 1e-9 * best.objective)
             best = interior.solve(block, problem, penalty, best, tol=enough, deadline=deadline)

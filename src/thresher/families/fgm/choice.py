@@ -1,0 +1,228 @@
+"""Candidates compared on samples that are held out: which C, and whether to eliminate.
+
+Each fold gathers units once, in the same scans as all others, at a strong and at the usual penalty; every candidate is
+then fitted on the columns gathered, in memory. docs/theory/fgm.md says how near that is to fitting each on all of X.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresher.data.designs.base import Design
+from thresher.data.workers import SERIAL, Workers
+from thresher.engine.growing import Grown
+from thresher.engine.growth import grow
+from thresher.engine.plans import GatherPlan, Plan
+from thresher.engine.pool import Pool
+from thresher.engine.threshing import ROUGH_SHARE, Elimination, stops, thresh
+from thresher.engine.working_set import WorkingSet
+from thresher.families.fgm.all_features import held_out_scores_of_all
+from thresher.families.fgm.fitted_problem import CLEARLY, FittedProblem
+from thresher.families.fgm.spec import FEWER, FitPlan, FitSpec
+from thresher.features.base import Features
+from thresher.optim.problems.margins import Problem
+from thresher.results import StopReason, Trace
+from thresher.targets.base import Target
+
+POOLED = 1 << 30  # bytes of the columns that are gathered at a time for the models of folds
+
+
+class Candidate(NamedTuple):
+    """What a fit may be made with."""
+
+    C: float
+    elimination: bool
+
+
+class Fold(NamedTuple):
+    """Samples that are held out, and the units that their models must not select."""
+
+    held_out: np.ndarray
+    barred: tuple[int, ...]
+
+
+class Gathered(NamedTuple):
+    """The units that a model of a fold has gathered, and those of them under the usual penalty."""
+
+    pool: Pool
+    usual: np.ndarray
+
+
+def scores_of_candidates(
+    features: Features,
+    target: Target,
+    spec: FitSpec,
+    candidates: Sequence[Candidate],
+    folds: Sequence[np.ndarray],
+    trace: Trace,
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """(fold, candidate, scores of all samples by the model without those of the fold)."""
+    each = [Fold(test, features.barred(test)) for test in folds]
+    plans = {kind: replace(spec, elimination=kind).on(features, target) for kind in (True, False)}
+    in_full = spec.compares_in_full or plans[True].wanted is None
+    scored = scored_in_full if in_full else scored_on_pools
+    yield from scored(features, target, plans, candidates, each, trace)
+
+
+def scored_on_pools(
+    features: Features,
+    target: Target,
+    plans: dict[bool, FitPlan],
+    candidates: Sequence[Candidate],
+    folds: Sequence[Fold],
+    trace: Trace,
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """See ``scores_of_candidates``: each is fitted on what the fold has gathered."""
+    Cs = sorted({candidate.C for candidate in candidates})
+    gathered_at = sorted({Cs[0], Cs[len(Cs) // 2]})
+    plan, n = gathering(plans[True]), target.n_models
+    columns = n * len(gathered_at) * plan.reach * max(1.0, features.units.mean_size)
+    at_once = max(1, int(POOLED / (8 * features.design.shape[0] * columns)))
+    workers = features.design.workers if isinstance(features.design.workers, Workers) else SERIAL
+    for first in range(0, len(folds), at_once):
+        some = folds[first : first + at_once]
+        pools = gathered(features, target, plan, gathered_at, some, trace)
+        of_folds = [pools[n * place : n * (place + 1)] for place in range(len(some))]
+        tasks = [(own, target, plans, candidates, fold.held_out) for own, fold in zip(of_folds, some, strict=True)]
+        with trace.step("solve"):
+            found = workers.map(compared, tasks, entries=math.inf)
+        for fold, of_candidates in enumerate(found, first):
+            yield from ((fold, place, scores) for place, scores in enumerate(of_candidates))
+
+
+def scored_in_full(
+    features: Features,
+    target: Target,
+    plans: dict[bool, FitPlan],
+    candidates: Sequence[Candidate],
+    folds: Sequence[Fold],
+    trace: Trace,
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """See ``scores_of_candidates``: each is fitted on all of X, those with one plan in the same scans."""
+    for place, candidate in enumerate(candidates):
+        plan = plans[candidate.elimination]
+        problems = [problem for fold in folds for problem in target.problems(candidate.C, held_out=fold.held_out)]
+        barred = [fold.barred for fold in folds for _ in range(target.n_models)]
+        found = held_out_scores(features, problems, plan, trace, barred)
+        for fold in range(len(folds)):
+            yield fold, place, np.hstack([next(found) for _ in range(target.n_models)])
+
+
+def held_out_scores(
+    features: Features, problems: Sequence[Problem], plan: FitPlan, trace: Trace, excluded: Sequence[tuple[int, ...]]
+) -> Iterator[np.ndarray]:
+    """Scores (samples, outputs) of the pick of each problem, on all samples: those without cost were held out.
+
+    The models are those of ``select``; ``excluded`` are the units that each must not select.
+    """
+    if plan.every_feature:
+        yield from held_out_scores_of_all(features, problems, plan, trace, excluded)
+        return
+    growths = [replace(plan, excluded=units).growths for units in excluded]
+    apart = Trace(steps=trace.steps)  # the turns are not part of the fit, their cost is
+    each = [problem for problem, own in zip(problems, growths, strict=True) for _ in own]
+    grown = grown_apart(features.design, each, [growth for own in growths for growth in own], apart)
+    count = len(plan.pools)
+    for place, problem in enumerate(problems):
+        model = FittedProblem(problem, grown[place * count : (place + 1) * count], apart)
+        model.finish(eliminates=plan.gathers, debias=plan.spec.debias)
+        yield model.scores
+
+
+def grown_apart(design: Design, problems: Sequence[Problem], plans: Sequence[Plan], trace: Trace) -> list[Grown]:
+    """``grow`` for a choice: Ctrl-C leaves no model to return, since nothing is selected yet."""
+    grown = grow(design, problems, plans, trace)
+    if grown[0].stop.reason is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    return grown
+
+
+def gathering(plan: FitPlan) -> GatherPlan:
+    """The plan that gathers what the models of a fold are made of: solved roughly."""
+    wanted: Any = plan.wanted
+    reach = plan.pools[-1] or math.ceil(FEWER * wanted)
+    growth: Any = replace(plan, pools=(reach,)).growths[0]
+    return replace(growth, rough=True, at_least=growth.reach)
+
+
+def gathered(
+    features: Features, target: Target, plan: GatherPlan, Cs: Sequence[float], folds: Sequence[Fold], trace: Trace
+) -> list[Gathered]:
+    """What each model of each fold gathers at each of ``Cs``, all in the same scans."""
+    problems: list[Problem] = []
+    plans: list[GatherPlan] = []
+    for fold in folds:
+        for C in Cs:
+            problems += target.problems(C, held_out=fold.held_out)
+        reach = min(plan.reach, features.units.count - len(fold.barred))
+        of_fold = replace(plan, exclude=fold.barred, reach=reach, at_least=reach)
+        plans += [of_fold] * (len(Cs) * target.n_models)
+    grown = grown_apart(features.design, problems, plans, Trace(steps=trace.steps))  # no turns of the fit, but its cost
+    found = np.empty((len(folds), len(Cs), target.n_models), dtype=object)
+    found.ravel()[:] = [result.taken.units for result in grown]
+    del grown  # each has a copy of what it took
+    at_each_C = [of_model for of_fold in found for of_model in of_fold.T.tolist()]
+    union = np.unique(np.concatenate(list(itertools.chain.from_iterable(at_each_C))))
+    with trace.step("take", *features.design.take_cost(features.units.members(union).columns)):
+        everything = Pool(features.units, union, features.units.take(features.design, union), plan.forced)
+    return [Gathered(everything.part(np.unique(np.concatenate(units))), units[-1]) for units in at_each_C]
+
+
+def compared(
+    of_models: Sequence[Gathered], target: Target, plans: dict[bool, FitPlan], candidates: Sequence[Candidate],
+    test: np.ndarray,
+) -> list[np.ndarray]:  # fmt: skip
+    """Scores of all samples by each candidate, fitted on what the models of a fold have gathered."""
+    scores = []
+    for C, elimination in candidates:
+        plan = plans[elimination]
+        made = zip(of_models, target.problems(C, held_out=test), strict=True)
+        scores.append(
+            np.hstack([fitted_on(gathered.pool, gathered.usual, problem, plan) for gathered, problem in made])
+        )
+    return scores
+
+
+def fitted_on(pool: Pool, units: np.ndarray, problem: Problem, plan: FitPlan) -> np.ndarray:
+    """Scores (samples, outputs) of what ``plan`` makes of a pool; elimination starts from some of its ``units``."""
+    if not plan.gathers:
+        return grown_on(pool, problem, plan).scores
+    wanted: Any = plan.wanted
+    here = replace(plan, units=pool.units, forced=pool.forced, excluded=())
+    rough = gathering(here)
+    best = eliminated(pool.taken(units, problem), problem, rough, wanted)
+    few = plan.pools[0]
+    if len(plan.pools) > 1 and few is not None and few < pool.units.count and pool.units.needed(np.arange(0)) is None:
+        smaller = replace(rough, reach=few, at_least=few, budget=replace(here, pools=(few,)).growths[0].budget)
+        grown = grown_apart(pool.design, [problem], [smaller], Trace())[0]
+        other = eliminated(grown.taken, problem, smaller, wanted)
+        if other.used == best.used and _objective(other) < (1.0 - CLEARLY) * _objective(best):
+            best = other
+    return problem.by_class(best.solution.z).T + best.solution.b
+
+
+def grown_on(pool: Pool, problem: Problem, plan: FitPlan) -> FittedProblem:
+    """What growth alone makes of a pool."""
+    here = replace(plan, units=pool.units, forced=pool.forced, excluded=())
+    apart = Trace()
+    model = FittedProblem(problem, grown_apart(pool.design, [problem], here.growths, apart), apart)
+    model.finish(eliminates=False, debias=plan.spec.debias)
+    return model
+
+
+def eliminated(taken: WorkingSet, problem: Problem, plan: GatherPlan, wanted: int) -> WorkingSet:
+    """What elimination leaves of the units taken; those taken, if the deadline leaves no time."""
+    least = min(wanted, taken.units.size)
+    task = Elimination(taken, problem, problem.at_zero(), plan, stops(taken.units.size, least, least, ROUGH_SHARE))
+    stations = list(thresh(task, Trace(), plan.deadline))
+    return taken.like(stations[-1]) if stations else taken
+
+
+def _objective(taken: WorkingSet) -> float:
+    """1/2 ||w||^2 plus the loss."""
+    solution = taken.solution
+    return 0.5 * float(solution.w @ solution.w) + solution.loss
