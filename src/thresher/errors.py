@@ -59,6 +59,14 @@ class ColumnsLeftOutWarning(UserWarning):
     """Columns of a file that look like an index were left out; the message says how to keep them."""
 
 
+class IndexColumnWarning(UserWarning):
+    """A column of X looks like an index of the rows; it is used all the same."""
+
+
+class LeakWarning(UserWarning):
+    """A selected column alone separates the classes of the training data."""
+
+
 class UnseenLevelsWarning(UserWarning):
     """A column of text has values that the training data did not have; they are zero in all of its columns."""
 

@@ -8,7 +8,7 @@ from tests.cli.test_commands import as_json, thresh
 from thresher.cli.options.commands import app
 from thresher.cli.start import with_options
 
-COMMANDS = ["select", "grid", "path", "stream", "predict", "inspect", "demo"]
+COMMANDS = ["select", "grid", "path", "stream", "predict", "inspect", "demo", "warmup"]
 
 
 def test_all_commands_are_known_here():

@@ -80,3 +80,8 @@ def test_other_commands_take_the_columns_one_by_one(table):
     assert as_json("predict", "g.json", "table.csv", folder=table)["accuracy"] > 0.85
     done = as_json("select", "table.csv", *options, "--feature-map", "polynomial", "-k", 2, folder=table)
     assert done["n_features"] == 2
+    done = as_json("select", "table.csv", *options, "--loss", "f1", "-k", "all", folder=table)
+    assert done["n_features"] == 6
+    test = as_json("select", "table.csv", *options, "-k", 1, "--always", "City", "--test", "table.csv", folder=table)
+    assert test["n_features"] == 3
+    assert test["accuracy"] > 0.85

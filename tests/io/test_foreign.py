@@ -48,7 +48,9 @@ def zipped():
 def test_extensions_of_other_formats(tmp_path, extension, message):
     path = tmp_path / f"data.{extension}"
     path.write_text(SVMLIGHT)
-    with pytest.raises(InvalidDataError, match=rf"this is {message}.*It reads svmlight text.*set kind \(--kind\)"):
+    with pytest.raises(
+        InvalidDataError, match=rf"this is {message}.*It reads svmlight text.*kind='svmlight', .*--kind svmlight"
+    ):
         read(path)
     assert read(path, kind="svmlight").X.shape == (2, 3)  # the user knows better
 
@@ -70,7 +72,7 @@ def test_other_extensions_and_none_are_svmlight_text(tmp_path):
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "this is an Excel workbook"),
         (b"X\n\x00\x00\x00\x03" + bytes(100), "this is a file of R"),
         (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", "this is a MATLAB file"),
-        (b"PAR1" + bytes(100), "this is a Parquet file.*set the kind to parquet"),
+        (b"PAR1" + bytes(100), r"this is a Parquet file, not text: to read it set kind='parquet' \(--kind parquet\)"),
         (b"@relation iris\n@attribute a numeric\n", "this is an ARFF file"),
         (TABLE.encode("utf-16"), "it is UTF-16 text; convert it to UTF-8: iconv -f UTF-16"),
         (TABLE.encode("utf-16-be"), "it is UTF-16 text"),
@@ -124,8 +126,8 @@ PLAIN = r"numbers must have no thousands separators: .*thousands=','"
         ("a;label\n1'234;x\n", "has thousands separators"),
         ("a;label\n1\xa0234;x\n", "has thousands separators"),
         ("a;label\n1\xa0234;x\n".encode("latin-1"), "has thousands separators"),
-        ("a,b,label\n1,5,2,x\n", "got more; text with ',' must be quoted, and numbers must have decimal points"),
-        ("a;b;label\n1;2;3;x\n", "expected 3 fields as in the first line, got more; text with ';' must be quoted$"),
+        ("a,b,label\n1,5,2,x\n", "got 4; text with ',' must be quoted, and numbers must have decimal points"),
+        ("a;b;label\n1;2;3;x\n", "expected 3 fields as in the first line, got 4; text with ';' must be quoted$"),
         ('a,label\n1,"x"y\n', "line 2: text after the closing quote in column 'label', got 'x'"),
         ('a,label\n"1"2,y\n', "line 2: text after the closing quote in column 'a', got '1'"),
     ],
@@ -151,3 +153,43 @@ def test_the_ways_that_are_named_work(tmp_path):
     path = csv(tmp_path, 'a,b,label\n"1,234",2,x\n"2,500",3,y\n')
     pd.read_csv(path, thousands=",").to_csv(path, index=False)
     np.testing.assert_array_equal(read(path).X, [[1234.0, 2.0], [2500.0, 3.0]])
+
+
+def test_a_truncated_array_says_so(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((1000, 100)))
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(whole[:5000])
+    told = r"the file is truncated: an array of 1000 x 100 values of float64 takes 800,128 bytes .* has 5,000; copy it"
+    with pytest.raises(InvalidDataError, match=told):
+        read(tmp_path / "x.npy")
+    (tmp_path / "x.npy").write_bytes(whole[:90])
+    with pytest.raises(InvalidDataError, match="the file is truncated: it ends after 90 bytes"):
+        read(tmp_path / "x.npy")
+
+
+def test_a_ragged_row_is_told_by_its_line_and_its_fields(tmp_path):
+    """Also where its first fields are no numbers."""
+    with pytest.raises(InvalidDataError, match=r"line 3: expected 3 fields as in the first line, got 5; "):
+        read(csv(tmp_path, "a,b,label\n1,2,x\n1,oops,7,9,y\n"))
+    with pytest.raises(InvalidDataError, match=r"line 3: expected 3 fields as in the first line, got 2$"):
+        read(csv(tmp_path, "a,b,label\n1,2,x\noops,y\n"))
+
+
+def test_genotypes_as_the_message_says(tmp_path):
+    """Missing genotypes are NaN, and labels are in a file of their own."""
+    genotypes = np.array([[0, 1, 2], [np.nan, 2, 0], [2, 1, np.nan]], dtype=np.float32)
+    np.save(tmp_path / "data.npy", genotypes)
+    np.save(tmp_path / "y.npy", np.array(["1", "2", "1"]))
+    (tmp_path / "cohort.bed").write_bytes(b"l\x1b\x01")
+    told = thresh("select", "cohort.bed", folder=tmp_path, check=1).stderr
+    assert "--labels y.npy" in told
+    assert "--impute mean" in told
+    thresh("select", "data.npy", "--labels", "y.npy", "--impute", "mean", "-k", 1, folder=tmp_path)
+
+
+def test_a_stream_does_not_advise_what_it_does_not_take(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,label\n1,2,x\n")
+    told = thresh("stream", "a.csv", folder=tmp_path, check=1).stderr
+    assert "a stream must be svmlight text" in told
+    assert "--kind" not in told
+    assert "--kind csv" in thresh("select", "a.csv", "--kind", "svmlight", folder=tmp_path, check=1).stderr

@@ -114,7 +114,7 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
         ("a,label\n", "no rows found"),
         ("a,a,label\n1,2,3\n", "line 1: duplicate column name 'a' in the header"),
         ("a,b,label\n1,2,x\n\n1,2\n", "line 4: expected 3 fields as in the first line, got 2"),
-        ("a,b,label\n1,2,x,9\n", "line 2: expected 3 fields as in the first line, got more"),
+        ("a,b,label\n1,2,x,9\n", "line 2: expected 3 fields as in the first line, got 4"),
         (
             "a,b,label\n1,NA,x\n",
             "line 2: missing value \\('NA'\\) in column 'b' .it has no values.; read it with ignore",

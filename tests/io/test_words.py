@@ -115,9 +115,8 @@ def test_complaints_that_options_cannot_mend(tmp_path):
 
 def test_many_complaints_are_told_in_short(tmp_path):
     frame = pd.DataFrame({f"c{j}": [np.nan, 1.5, 2.5] for j in range(30)} | {"label": ["x", "y", "x"]})
-    with pytest.raises(
-        UnusableColumnsError, match="30 columns.*and the same of 'c8', .* and 17 more; read it"
-    ) as caught:
+    told = r"30 columns.*and the same of 'c8', .* and 17 more; read it"
+    with pytest.raises(UnusableColumnsError, match=told) as caught:
         read(written(tmp_path, "csv", frame))
     assert len(str(caught.value)) < 1000
 
@@ -158,6 +157,11 @@ def test_arrays_are_imputed_too(tmp_path):
         read(tmp_path / "x.npz", impute="mean")
     again = read(tmp_path / "x.npz", layout=Layout(2, encoding=table.encoding))
     assert (again.X[:, 1] == table.encoding.fills[1]).all()
+    with pytest.raises(InvalidDataError, match="X has 2 features, but the model expects 3"):
+        read(tmp_path / "x.npz", layout=Layout(3, encoding=table.encoding))
+    hostile = Encoding(fills=np.zeros(5), impute="mean")
+    with pytest.raises(InvalidDataError, match="X has 2 columns, but the model has values for missing entries of 5"):
+        read(tmp_path / "x.npz", layout=Layout(2, encoding=hostile))
     (tmp_path / "x.svm").write_text("1 1:2\n")
     with pytest.raises(InvalidDataError, match=r"impute \(--impute\) needs an array or a table"):
         read(tmp_path / "x.svm", impute="mean")

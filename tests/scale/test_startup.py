@@ -157,7 +157,43 @@ def test_works_where_no_cache_can_be_written():
             clf = FGMClassifier(3).fit(X, X[:, 0] > 0)
         told = [w for w in told if w.category.__name__ == "CompilationCacheWarning"]
         assert len(told) == 1, "said once"
-        assert "NUMBA_CACHE_DIR" in str(told[0].message)
+        assert "thresher warmup --cache DIR" in str(told[0].message)
+        assert "NUMBA_CACHE_DIR=DIR" in str(told[0].message)
         print(clf.selection_.features.size)
     """)
     assert out == "3\n"
+
+
+def test_commands_say_in_one_line_that_no_cache_can_be_written(tmp_path):
+    (tmp_path / "train.csv").write_text("label,a,b\n" + "0,1,2\n1,2,1\n" * 10)
+    arguments = ["select", str(tmp_path / "train.csv"), "-k", "1", "--out", str(tmp_path / "model.json"), "--json"]
+    _, err = child(f"""
+        import numba.core.caching as caching
+        caching.CacheImpl._locator_classes = []
+        from thresher.cli.start import main
+        assert main({arguments}) == 0
+    """)
+    (line,) = err.splitlines()
+    assert line.startswith("thresher: warning: no folder for compiled loops can be written")
+    assert line.endswith("set the environment variable NUMBA_CACHE_DIR=DIR")
+
+
+@pytest.mark.slow
+def test_warmup_compiles_what_first_calls_need(tmp_path):
+    folder = tmp_path / "a folder"
+    out, err = child(f"""
+        from thresher.cli.start import main
+        assert main(["warmup", "--cache", {str(folder)!r}]) == 0
+    """)
+    assert not err
+    assert out.splitlines()[-1] == f"export NUMBA_CACHE_DIR='{folder}'"
+    _, err = child(
+        """
+        import numpy as np
+        from thresher import FGMClassifier
+        X = np.random.default_rng(0).standard_normal((50, 20))
+        FGMClassifier(3).fit(X, X[:, 0] + X[:, 1] > 0).predict(X)
+        """,
+        folder,
+    )
+    assert not err  # "compiling loops" otherwise

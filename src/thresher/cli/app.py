@@ -16,8 +16,8 @@ from thresher.cli.postponed import postpone
 from thresher.cli.start import STANDARD_INPUT
 
 EXIT_CODES = """
-Exit codes: 0 success; 1 invalid file or data; 2 invalid options; 130 interrupted (Ctrl-C, SIGTERM): select, grid and
-stream have then written the model fitted so far, if there was one.
+Exit codes: 0 success; 1 invalid file or data; 2 invalid options; 130 interrupted (Ctrl-C, SIGTERM): select, grid,
+path and stream have then written the model fitted so far, if there was one.
 """
 
 

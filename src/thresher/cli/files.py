@@ -31,7 +31,7 @@ def used_columns(clf):
 
 def data_of(reporter, file, options, jobs, **more):
     """The Table of a file, read with a group of ``options``; what was corrected or ignored in it becomes a warning."""
-    given = {name: value for name, value in vars(options).items() if value not in (None, False)}
+    given = {name: value for name, value in vars(options).items() if value is not None and value is not False}
     kind = given.setdefault("kind", kind_of(file))
     of_tables = {"label_column": "--label-column", "ignore": "--ignore", "keep": "--keep", "one_hot": "--one-hot"}
     wrong = [option for name, option in of_tables.items() if name in given]

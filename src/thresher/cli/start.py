@@ -8,9 +8,13 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
+
+from thresher.errors import UnusableColumnsError
 
 DONE, BAD_DATA, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 FITTING_COMMANDS = ("select", "grid", "path")
+COMMANDS = (*FITTING_COMMANDS, "stream", "predict", "inspect", "demo", "warmup")
 OPTION_OF_PARAMETER = {  # of estimators, as their messages name them
     "n_features_to_select": "--features", "n_instances_to_select": "--features", "always_include": "--always",
     "max_features": "--max-features", "n_jobs": "--jobs", "class_weight": "--balanced",
@@ -31,7 +35,9 @@ def main(arguments=None):
             raise
         return complain("the command line needs more packages: pip install 'thresher[cli]'", BAD_USAGE)
     try:
-        code = app.run(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = in_a_line
+            code = app.run(arguments)
         sys.stdout.flush()
         return code
     except app.WrongUsage as error:
@@ -46,13 +52,18 @@ def main(arguments=None):
             f"not enough memory: {in_one_line(error) or 'the data is too large for this machine'}", BAD_DATA
         )
     except (ValueError, TypeError, OSError) as error:
-        options = getattr(error, "options", [])
-        if options and arguments[:1] and arguments[0] in FITTING_COMMANDS:
-            works = shlex.join(["thresher", *("-" if word == STANDARD_INPUT else word for word in arguments), *options])
+        if isinstance(error, UnusableColumnsError) and error.options:
+            given = ["-" if word == STANDARD_INPUT else word for word in arguments]
+            works = shlex.join(["thresher", *given, *error.options])
             return complain(f"{in_one_line(error.complaints)}\nThis works: {works}", BAD_DATA)
         if os.environ.get("THRESHER_DEBUG"):
             traceback.print_exc()
         return complain(with_options(in_one_line(error), arguments), BAD_DATA)
+
+
+def in_a_line(message, *_, **__):
+    """Write a warning that no command has taken, without the place in the source."""
+    sys.stderr.write(f"thresher: warning: {' '.join(str(message).split())}\n")
 
 
 def _interrupt(*_):
@@ -76,7 +87,7 @@ def with_options(message, arguments):
 
 def of_command(arguments):
     """The name of the command, if it is known, with a space."""
-    known = bool(arguments) and arguments[0] in ("select", "grid", "path", "stream", "predict", "inspect", "demo")
+    known = bool(arguments) and arguments[0] in COMMANDS
     return f"{arguments[0]} " if known else ""
 
 

@@ -171,14 +171,14 @@ class RowReader:
             field = Field(match.start(1 if quoted else 3), text, quoted)
             yield column, field
             end = piece[match.end() : match.end() + 1]
-            self._check_end(column, field, end, match.end())
+            self._check_end(column, field, end, match.end(), piece)
             at = match.end() + 1
             column += 1
             if end == b"\n":
                 at = dialect.blank_lines.match(piece, at).end()
                 column = 0
 
-    def _check_end(self, column, field, end, byte):
+    def _check_end(self, column, field, end, byte, piece):
         """Raise BadText if the byte ``end`` must not follow a field."""
         count, mark = len(self.columns.fields), self.text.delimiter
         if end not in (b"\n", mark.encode()):
@@ -192,9 +192,18 @@ class RowReader:
         if end != b"\n" and column + 1 == count:
             commas = ", and numbers must have decimal points, not commas" if mark == "," else ""
             raise BadText(
-                f"expected {count} fields as in the first line, got more; text with {mark!r} must be quoted{commas}",
+                f"expected {count} fields as in the first line, got {count + self._fields_after(piece, byte)}; "
+                f"text with {mark!r} must be quoted{commas}",
                 byte,
             )
+
+    def _fields_after(self, piece, byte):
+        """How many more fields the row has after the delimiter at ``byte``."""
+        found = 0
+        while piece[byte : byte + 1] == self.text.delimiter.encode():
+            byte = self.text.field.match(piece, byte + 1).end()
+            found += 1
+        return found
 
     def _number(self, field, column):
         """The number in a field; None if it is a word."""

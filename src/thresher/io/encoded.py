@@ -120,15 +120,15 @@ def _unusable(complaints, places, name, remarks, *, training):
         return UnusableColumnsError(message)
     ignore = [complaint.column for complaint in complaints if complaint.remedy == IGNORE]
     remedies = {complaint.remedy for complaint in complaints}
-    advice = [f"ignore={ignore[:5]}" + (" and more" if len(ignore) > 5 else "")] if ignore else []
-    advice += ["one_hot=True"] if ONE_HOT in remedies else []
-    advice += ["impute='median', or fill in or drop missing values first"] if IMPUTE in remedies else []
+    ways = [f"ignore={ignore[:5]}" + (" and more" if len(ignore) > 5 else "")] if ignore else []
+    ways += ["one_hot=True"] if ONE_HOT in remedies else []
+    ways += ["impute='median', or fill in or drop missing values first"] if IMPUTE in remedies else []
     options = ["--ignore", ",".join(ignore)] if ignore else []
     if any("," in column for column in ignore):
         options = [word for column in ignore for word in ("--ignore", column)]
     options += ["--one-hot"] if ONE_HOT in remedies else []
     options += ["--impute", "median"] if IMPUTE in remedies else []
-    return UnusableColumnsError(message, f"read it with {', '.join(advice)}", options)
+    return UnusableColumnsError(message, f"read it with {', '.join(ways)}", options)
 
 
 def encoded(X, names, columns, encoding):

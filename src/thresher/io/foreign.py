@@ -14,7 +14,9 @@ _ANNDATA = (
 _HDF5 = ("an HDF5 file", "in Python: numpy.save('data.npy', h5py.File(path)['name of the dataset'][:])")
 _PLINK = (
     "a file of PLINK or of genome intervals",
-    "genotypes in Python: numpy.save('data.npy', bed_reader.open_bed(path).read())",
+    "genotypes in Python: bed = bed_reader.open_bed(path); numpy.save('data.npy', bed.read()); numpy.save('y.npy', "
+    "bed.pheno.astype(str)); then read 'data.npy' with labels='y.npy' (--labels y.npy) and, since missing genotypes "
+    "are NaN, impute='mean' (--impute mean)",
 )
 _R = ("a file of R", "in R: write.csv(x, 'data.csv', row.names = FALSE)")
 _MATLAB = ("a MATLAB file", "in Python: numpy.save('data.npy', scipy.io.loadmat(path)['X'])")
@@ -60,15 +62,13 @@ BY_EXTENSION = {
     **dict.fromkeys(("pdf", "doc", "docx", "png", "jpg", "jpeg", "tif", "tiff"), _DOCUMENT),
 }
 BY_FIRST_BYTES = {
-    b"PK\x03\x04": ("a zip archive", "if it is an Excel workbook, save it as CSV; if it is .npz, set the kind to npz"),
+    b"PK\x03\x04": ("a zip archive", "if it is an Excel workbook, save it as CSV; if it is .npz, name it so"),
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": _EXCEL,
     b"\x89HDF\r\n\x1a\n": ("an HDF5 file, perhaps AnnData", _HDF5[1] + "; AnnData: anndata.read_h5ad(path).X"),
     b"l\x1b\x01": _PLINK,
     b"RDX": _R,
     b"X\n\x00\x00\x00": _R,
     b"MATLAB 5.0 MAT-file": _MATLAB,
-    b"PAR1": ("a Parquet file", "set the kind to parquet"),
-    b"\x93NUMPY": ("an .npy file", "set the kind to npy"),
     b"ARROW1": _ARROW,
     b"\x80\x04\x95": _PICKLE,
     b"\x80\x05\x95": _PICKLE,
@@ -79,17 +79,25 @@ BY_FIRST_BYTES = {
     b"@relation": _ARFF,
     b"@RELATION": _ARFF,
 }
+OTHER_KINDS = {b"PAR1": ("a Parquet file", "parquet"), b"\x93NUMPY": ("an .npy file", "npy")}
 UTF_16 = "it is UTF-16 text; convert it to UTF-8: iconv -f UTF-16 -t UTF-8 old > new, or save it as 'CSV UTF-8'"
 
 
 def check_extension(path, extension):
     """Raise InvalidDataError if this extension belongs to a format that is not read."""
     if extension in BY_EXTENSION:
-        _refuse(path, *BY_EXTENSION[extension], " If it is one of these after all, set kind (--kind).")
+        more = " If it is one of these under another name, say which: kind='svmlight', 'csv' ... (--kind svmlight)."
+        _refuse(path, *BY_EXTENSION[extension], more)
 
 
 def check_text(head, name):
     """Raise InvalidDataError if the first bytes of a file are not those of text in an encoding that is read."""
+    for mark, (what, kind) in OTHER_KINDS.items():
+        if head.startswith(mark):
+            raise InvalidDataError(
+                f"{name}: this is {what}, not text: to read it set kind={kind!r} (--kind {kind}); streams are svmlight "
+                "text"
+            )
     for mark, (what, way) in BY_FIRST_BYTES.items():
         if head.startswith(mark):
             _refuse(name, what, way)

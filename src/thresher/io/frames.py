@@ -7,16 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from thresher.data.input.encoding import Encoding
+from thresher.data.input.index_columns import counting_columns, is_unnamed
 from thresher.errors import InvalidDataError, did_you_mean
 from thresher.io.encoded import encoded, encoding_of, warn_of_unseen
-from thresher.io.index_columns import (
-    KEEP_ADVICE,
-    counting_columns,
-    found_by_name,
-    is_unnamed,
-    remarks_on,
-    with_names,
-)
+from thresher.io.index_columns import KEEP_ADVICE, found_by_name, remarks_on, with_names
 from thresher.io.table import Layout, Table, in_short, order_of, tidy_bags, tidy_labels
 from thresher.io.words import NO_WORDS, Words, joined, word_columns
 

@@ -120,12 +120,12 @@ def read(
     if layout is None and table.left_out:
         for remark in table.remarks:
             warnings.warn(f"{path_name(path)}: {remark}", ColumnsLeftOutWarning, stacklevel=2)
-    table = _completed(_imputed(table, path, options), path, labels, names)
+    table = _completed(table, path, labels, names)
     if layout is not None and not layout.open_ended and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(
             f"{path_name(path)}: X has {table.X.shape[1]} features, but the model expects {layout.n_features}"
         )
-    return table
+    return _imputed(table, path, options)
 
 
 def _read_kind(path, kind, options, index_base, workers):
@@ -152,21 +152,26 @@ def _check_encoding(path, kind, options):
 def _imputed(table, path, options):
     """The table with values for those that are missing: of the training data, or found here and kept."""
     layout, X = options.layout, table.X
-    known = None if layout is None else layout.encoding
-    values, how = (None, options.impute) if layout is None else (getattr(known, "fills", None), None)
-    if values is None and how is None:
+    known = (table.encoding if layout is None else layout.encoding) or Encoding()
+    how = options.impute if layout is None else known.impute
+    if how is None:
         return table
     if sparse.issparse(X):
         raise InvalidDataError(f"{path_name(path)}: impute (--impute) needs a dense array, got a sparse matrix")
-    if values is None:
+    if layout is None:
         values = fill_values(X, how)
         empty = np.flatnonzero(np.isnan(values))
         if empty.size:
             what = in_short(empty if table.names is None else [table.names[j] for j in empty])
             raise InvalidDataError(f"{path_name(path)}: column {what} has no values: nothing to impute from")
         values = values.astype(X.dtype if X.dtype.kind == "f" else np.float64)
-        known = replace(table.encoding or Encoding(), fills=values, impute=how)
-    return replace(table, X=filled(X, values), encoding=known)
+        known = replace(known, fills=values, impute=how)
+    if known.fills.size != X.shape[1]:
+        raise InvalidDataError(
+            f"{path_name(path)}: X has {X.shape[1]} columns, but the model has values for missing entries of "
+            f"{known.fills.size}"
+        )
+    return replace(table, X=filled(X, known.fills), encoding=known)
 
 
 def _completed(table, path, labels, names):

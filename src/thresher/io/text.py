@@ -180,8 +180,7 @@ def svmlight_rows(piece):
     lines = svmlight_lines(piece)
     if lines.errors:
         error = lines.errors[0]
-        no_label = str(error).startswith(NO_LABEL) and "--kind" not in str(error)
-        raise BadText(f"{error}; {OTHER_KIND}", error.byte) if no_label else error
+        raise BadText(f"{error}; {OTHER_KIND}", error.byte) if str(error).startswith(NO_LABEL) else error
     return lines.rows
 
 
@@ -260,8 +259,7 @@ def _svmlight_error(wrong, piece, byte):
     """The error message for the word at ``byte``."""
     word = token(piece, byte)
     if wrong == loops.BAD_LABEL:
-        hint = "; multilabel rows are not supported; if this is a csv file, set kind='csv' (--kind csv)"
-        hint = hint if "," in word or ";" in word else ""
+        hint = "; multilabel rows are not supported; is this a csv file?" if "," in word or ";" in word else ""
         return f"{NO_LABEL}, got {word!r}{hint}"
     if wrong == loops.NO_COLON or (wrong == loops.BAD_INDEX and ":" not in word):
         return f"expected a feature as index:value, got {word!r}"

@@ -6,7 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from thresher.errors import InvalidDataError
-from thresher.io.text import MOST_REPORTED, pieces, svmlight_lines
+from thresher.io.text import MOST_REPORTED, NO_LABEL, pieces, svmlight_lines
+
+NOT_SVMLIGHT = "; a stream must be svmlight text"
 
 
 class Batch(NamedTuple):
@@ -46,7 +48,10 @@ class TextStream:
             rows, starts, bad, errors = svmlight_lines(piece, self.skip_bad, self.largest)
             breaks = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n"))
             wrong = line + np.searchsorted(breaks, bad)
-            messages = [f"{self.name}: line {number}: {error}" for number, error in zip(wrong, errors, strict=False)]
+            messages = [
+                f"{self.name}: line {number}: {error}{NOT_SVMLIGHT if str(error).startswith(NO_LABEL) else ''}"
+                for number, error in zip(wrong, errors, strict=False)
+            ]
             if self.skip_bad:
                 self.note_bad(bad.size, messages)
             done = past - 1 if self.skip_bad or not bad.size else int(wrong[0]) - 1

@@ -29,14 +29,15 @@ class Words(NamedTuple):
         return Words(self.rows[kept], place[self.columns[kept]], self.codes[kept], self.texts)
 
 
-NO_WORDS = Words(*(np.zeros(0, dtype=np.int64) for _ in range(3)), [])
+NONE = np.zeros(0, dtype=np.int64)
+NO_WORDS = Words(NONE, NONE, NONE, [])
 
 
 def words_of(rows, columns, texts):
     """The Words with these texts."""
     known: dict[str, int] = {}
     codes = [known.setdefault(text, len(known)) for text in texts]
-    return Words(*(np.array(numbers, dtype=np.int64) for numbers in (rows, columns, codes)), list(known))
+    return Words(np.asarray(rows), np.asarray(columns), np.array(codes, dtype=np.int64), list(known))
 
 
 def joined(blocks, lengths):

@@ -60,7 +60,10 @@ def helper(function):
 
 @functools.cache
 def _warn_once():
-    message = "no writable cache directory, so every new process recompiles; set NUMBA_CACHE_DIR to a writable one"
+    message = (
+        "no folder for compiled loops can be written, so each new process compiles them again, for 10 to 15 s: run "
+        "'thresher warmup --cache DIR' once and set the environment variable NUMBA_CACHE_DIR=DIR"
+    )
     warnings.warn(message, CompilationCacheWarning, stacklevel=3)
 
 
@@ -76,7 +79,8 @@ class _Compilations(event.Listener):
     def on_start(self, event):
         """Log it once, and set what this loop is compiled with."""
         function = event.data["dispatcher"].py_func
-        if not self.announced and str(function.__module__).startswith("thresher."):
+        told = self.announced or _warn_once.cache_info().currsize  # that warning says so, too
+        if not told and str(function.__module__).startswith("thresher."):
             self.announced = True
             logging.getLogger("thresher").warning(NOTICE)
         config = _CONFIGS.get(function, {})

@@ -2,15 +2,16 @@
 
 import os
 import time
+import warnings
 
 import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import facts
-from thresher.cli.files import check_bags_agree, check_out, data_of, saved
+from thresher.cli.files import TABLES, check_bags_agree, check_out, data_of, saved
 from thresher.cli.show import Reporter
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
-from thresher.errors import InvalidDataError, ModelFileError
+from thresher.errors import IndexColumnWarning, InvalidDataError, ModelFileError
 from thresher.io.table import Source
 from thresher.models import read as read_model
 from thresher.results import counted
@@ -68,6 +69,8 @@ class FitCommand:
         """The Model as saved; ``interrupted`` says whether Ctrl-C ended the fit, ``lost`` why it could not be saved."""
         self.interrupted = False
         with self.reporter.catching_warnings(), bar:
+            if table.kind in TABLES:  # it was looked for in the file, and left out or kept
+                warnings.simplefilter("ignore", IndexColumnWarning)
             clf.verbose = bar
             try:
                 clf.fit(table.X, table.y, **({} if self.bag_column is None else {"bags": table.bags}))

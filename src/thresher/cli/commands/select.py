@@ -112,7 +112,7 @@ def estimator_of(model, feature_map, loss, table, fitting, bag_column):
         return MILESClassifier(model.features, sigma="auto" if model.sigma is None else model.sigma, **options)
     names, n_columns = Names(table.names, table.index_base), table.X.shape[1]
     groups: Any = None
-    if table.origins is not None and model.feature_map == "columns":
+    if table.origins is not None and model.feature_map == "columns" and model.features != "all":
         groups = Groups(np.array(table.origins, dtype=object))
     if model.groups is not None:
         groups = read_groups(model.groups, names, n_columns, model.ungrouped)

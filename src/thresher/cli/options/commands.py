@@ -144,4 +144,24 @@ def demo():
     return later("demo")
 
 
+@app.command
+def warmup(*, cache: Annotated[str, Parameter(group=OUTPUT)]):
+    """Compile the loops that first calls need, into a folder that later processes read them from.
+
+    For machines where the home folder cannot be written, such as containers and nodes of a cluster, and where every new
+    process would compile them again. It takes a minute or two.
+
+    ```
+    thresher warmup --cache /scratch/thresher
+    export NUMBA_CACHE_DIR=/scratch/thresher
+    ```
+
+    Parameters
+    ----------
+    cache
+        Folder to write to; it is made if there is none.
+    """
+    return later("warmup", **locals())
+
+
 restore()

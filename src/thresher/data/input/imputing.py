@@ -13,7 +13,7 @@ TOGETHER = 1 << 22  # entries that are looked at together
 
 def fill_values(X: np.ndarray, how: str) -> np.ndarray:
     """The mean or the median of each column of an array, without its NaN; NaN for a column that has nothing else."""
-    find = {"mean": np.nanmean, "median": np.nanmedian}[how]
+    find: Any = {"mean": np.nanmean, "median": np.nanmedian}[how]
     values = np.full(X.shape[1], np.nan)
     for columns in _together(X):
         part = np.asarray(X[:, columns])
@@ -24,14 +24,15 @@ def fill_values(X: np.ndarray, how: str) -> np.ndarray:
 
 
 def filled(X: Any, values: np.ndarray) -> Any:
-    """X, a dense array, with ``values`` of its columns for NaN; a copy only if it has some and cannot be written."""
+    """X, a dense array, with ``values`` of its columns for NaN; a copy if it has some, and cannot hold or take them."""
     if X.dtype.kind != "f":
         return X
     for columns in _together(X):
         missing = np.isnan(X[:, columns])
         if missing.any():
-            if not X.flags.writeable:
-                X = np.array(X, order="K")
+            exact = np.array_equal(values.astype(X.dtype), values)
+            if not (exact and X.flags.writeable):
+                X = np.array(X, dtype=X.dtype if exact else values.dtype, order="K")
             rows, places = np.nonzero(missing)
             X[rows, places + columns.start] = values[columns][places]
     return X

@@ -232,6 +232,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         if clock.interrupted:
             raise KeyboardInterrupt
         warn_of_outcome(self.selection_, self.path_)
+        self._warn_of_leak(X, codes)
         return self
 
     def _checked_options(self) -> Any:

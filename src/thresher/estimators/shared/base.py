@@ -16,7 +16,8 @@ from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import check_columns, check_given, checked_sparse, stored_block
 from thresher.data.workers import Workers, count_workers
 from thresher.estimators.shared.frames import library_of, only_needed
-from thresher.estimators.shared.parameters import Check
+from thresher.estimators.shared.parameters import Check, check_labels_given
+from thresher.estimators.shared.suspicions import MOST_COLUMNS, warn_of_index, warn_of_leak
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Selection, Trace, rounded
@@ -164,6 +165,8 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         Design is taken as it is.
         """
         check_given(X)
+        if options.get("y") is not None:
+            check_labels_given(options["y"])
         if reset:
             self._library = library_of(X)
         if isinstance(X, Design):
@@ -173,10 +176,22 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
                 X = checked_sparse(X, workers)
         options |= {"dtype": dtype, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
         if not self._by_number:
-            return validate_data(self, X, reset=reset, **options)
+            checked = validate_data(self, X, reset=reset, **options)
+            if reset and "y" in options:
+                warn_of_index(checked[0], getattr(self, "feature_names_in_", None))
+            return checked
         if "y" in options:
             return check_X_y(X, estimator=self, **options)
         return check_array(X, input_name="X", **options)
+
+    def _warn_of_leak(self, X: Any, codes: np.ndarray) -> None:
+        """Warn of a selected column of X, as it was fitted on, that alone separates the classes."""
+        fitted, selection = self.fitted_features_, self.selection_
+        if not fitted.of_rows or not selection.features.size:
+            return
+        first = np.sort(selection.features[selection.ranking[:MOST_COLUMNS]])
+        inputs = fitted.inputs(first)
+        warn_of_leak(fitted.input_columns(X, inputs), codes, lambda place: fitted.shown_name(int(inputs[place])))
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design passed as X, or with ``y`` (design, labels)."""

@@ -13,7 +13,9 @@ from sklearn.utils.validation import column_or_1d
 
 from thresher.data.input.scaling import SCALES
 from thresher.errors import ContinuousLabelsWarning, InvalidDataError, did_you_mean
+from thresher.features.samples import are_missing
 
+MOST_ROWS_NAMED = 5  # in one message
 Check = Callable[[str, Any], Any]  # of (name, value): the value as a fit uses it; ValueError if it is invalid
 
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -145,6 +147,19 @@ def column_numbers(name: str, value: Any, n_features: int, places: Mapping[str, 
     if columns.size and not 0 <= columns.min() <= columns.max() < n_features:
         raise ValueError(f"{name} must contain column numbers from 0 to {n_features - 1}, got {value!r}")
     return np.array(list(dict.fromkeys(columns.tolist())), dtype=np.int64)
+
+
+def check_labels_given(y: Any) -> None:
+    """Raise InvalidDataError if labels are missing, with their rows."""
+    labels = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
+    missing = np.flatnonzero(are_missing(labels)) if labels.ndim == 1 else labels[:0]
+    if missing.size:
+        rows = ", ".join(map(str, missing[:MOST_ROWS_NAMED])) + (", ..." if missing.size > MOST_ROWS_NAMED else "")
+        s = "" if missing.size == 1 else "s"
+        raise InvalidDataError(
+            f"y has {missing.size:,} missing label{s} (NaN or None), in row{s} {rows} (from 0): drop rows without a "
+            "label, or fill the labels in"
+        )
 
 
 def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

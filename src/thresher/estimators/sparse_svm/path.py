@@ -240,6 +240,7 @@ class SparseSVCPath(ElasticSVC):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         if walk.interrupted:
             raise KeyboardInterrupt
+        self._warn_of_leak(training.design, codes)
         return self
 
     def _ended_early(self, interrupted: bool, chosen: bool) -> None:

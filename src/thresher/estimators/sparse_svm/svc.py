@@ -228,7 +228,7 @@ class SparseSVC(ElasticSVC):
         given = self._checked_options()
         progress = StepProgress(self.verbose, trace)
         monitor = SolveMonitor(self._deadline(trace), progress if self.verbose else None)
-        with self._arranged(X, y, sample_weight, trace) as (training, classes, _, fingerprint):
+        with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
             point = fit_point(
                 training, given.alpha, given.beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
             )
@@ -238,6 +238,7 @@ class SparseSVC(ElasticSVC):
         self.features_removed_ = point.proven.n_features
         self.samples_removed_ = point.proven.n_samples
         self._warn_of_outcome()
+        self._warn_of_leak(training.design, codes)
         return self
 
     def _origin(self) -> list[str]:

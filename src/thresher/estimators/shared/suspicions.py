@@ -1,0 +1,79 @@
+"""What makes a fit look too good: columns that are an index of the rows, or that alone separate the classes."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from thresher.data.input.index_columns import counting_columns, is_unnamed
+from thresher.errors import IndexColumnWarning, LeakWarning
+
+ENOUGH = 0.99  # balanced accuracy of one threshold
+FEWEST_OF_A_CLASS = 30  # of fewer, one of many columns may separate the classes by chance
+MOST_COLUMNS = 20  # that are looked at, the most important ones
+MOST_ROWS = 50_000
+MOST_NAMED = 5
+
+
+def warn_of_index(X: Any, names: Sequence[str] | None) -> None:
+    """Warn of columns of an array that look like an index of the rows."""
+    numbers = {} if names is None else {j: name for j, name in enumerate(names) if is_unnamed(str(name))}
+    unnamed = sorted(numbers)
+    counting = [] if sparse.issparse(X) else counting_columns([X])
+    found = sorted({*unnamed, *counting})
+    if found:
+        shown = ", ".join(str(j) if names is None else repr(str(names[j])) for j in found[:MOST_NAMED])
+        shown += f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        why = "values that rise by one in each row" if counting else "no name"
+        what = f"column {shown} of X looks" if len(found) == 1 else f"columns {shown} of X look"
+        warnings.warn(
+            f"{what} like an index of the rows ({why}), which says nothing of new rows: drop such columns, unless the "
+            "order of the rows is known of new data, too",
+            IndexColumnWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_leak(columns: Any, codes: np.ndarray, name: Callable[[int], str]) -> None:
+    """Warn of a column that alone separates the classes: with a threshold between each two of them."""
+    counts = np.bincount(codes)
+    if counts.size < 2 or counts.min() < FEWEST_OF_A_CLASS:
+        return
+    rows = np.linspace(0, codes.size - 1, min(codes.size, MOST_ROWS)).astype(np.int64)
+    codes, found = codes[rows], []
+    columns = columns.tocsc() if sparse.issparse(columns) else columns
+    for place in range(columns.shape[1]):
+        values = columns[:, [place]].toarray()[:, 0] if sparse.issparse(columns) else np.asarray(columns[:, place])
+        found.append(separation(values[rows], codes))
+    best = int(np.argmax(found)) if found else 0
+    if found and found[best] >= ENOUGH:
+        share = min(int(1000 * found[best]) / 10, 100.0)
+        warnings.warn(
+            f"column {name(best)} alone explains {share:g} % (balanced accuracy on the training data): is it a leak of "
+            "the labels? If it is not known of new data, drop it",
+            LeakWarning,
+            stacklevel=4,
+        )
+
+
+def separation(values: np.ndarray, codes: np.ndarray) -> float:
+    """The balanced accuracy of one column with the best threshold between each two neighbouring classes: the least."""
+    means = np.bincount(codes, weights=values) / np.bincount(codes)
+    order = np.argsort(means)
+    least = 1.0
+    for low, high in pairwise(order):
+        least = min(least, _of_two(values[codes == low], values[codes == high]))
+        if least < ENOUGH:
+            break
+    return least
+
+
+def _of_two(low: np.ndarray, high: np.ndarray) -> float:
+    """The best balanced accuracy of a threshold, with ``low`` below it and ``high`` above."""
+    low, high = np.sort(low), np.sort(high)
+    below = np.searchsorted(low, low, side="right") / low.size  # of low, at most each threshold
+    wrong = np.searchsorted(high, low, side="right") / high.size
+    return float(np.max(1.0 + below - wrong)) / 2.0
