@@ -22,7 +22,13 @@ from thresher import SparseSVCPath
 from thresher.data.workers import ONE_BLAS_THREAD
 
 FOLDS = 3
-SIZES = ((200, 100), (300, 200), (500, 400), (500, 400), (300, 800))  # rows to train and columns of weak tables, in turn
+SIZES = (
+    (200, 100),
+    (300, 200),
+    (500, 400),
+    (500, 400),
+    (300, 800),
+)  # rows to train and columns of weak tables, in turn
 SIGNALS = ((15, 0.6), (10, 0.8), (25, 0.6))  # informative columns, and class_sep of make_classification, in turn
 TESTED = 1000  # rows of weak tables to test
 REAL = ("colon", "leukemia", "prostate")
@@ -109,7 +115,13 @@ def rows_of(result):
     every = [*result.items(), ("mean", [one for several in result.values() for one in several])]
     for name, several in every:
         ours, theirs, features, seconds = np.mean(several, axis=0)
-        yield name, len(several), *(f"{100 * x:.1f}" for x in (ours, theirs, ours - theirs)), f"{features:.0f}", f"{seconds:.1f}"
+        yield (
+            name,
+            len(several),
+            *(f"{100 * x:.1f}" for x in (ours, theirs, ours - theirs)),
+            f"{features:.0f}",
+            f"{seconds:.1f}",
+        )
 
 
 def report(quick=False):

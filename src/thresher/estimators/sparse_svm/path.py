@@ -25,7 +25,7 @@ from thresher.estimators.shared import (
     held_out_parts,
 )
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
-from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
+from thresher.families.sparse_svm import GridWalk, best_point, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 from thresher.state import ArrayReader, ArrayWriter, fields, get_parts, integer, need, required
 
@@ -119,7 +119,7 @@ class SparseSVCPath(ElasticSVC):
     smoothing : float in (0, 1), default=0.5
         Width of the smooth part of the hinge loss, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
-        How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
+        How features are scaled, as in SparseSVC. The paper's setting is None.
     fit_intercept : bool, default=True
         Whether to fit an intercept, as in SparseSVC.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
@@ -169,9 +169,9 @@ class SparseSVCPath(ElasticSVC):
     >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
     >>> path = SparseSVCPath(n_betas=4, n_alphas=5, cv=3).fit(data.X, data.y)
     >>> path.path_
-    Grid(4 betas x 5 alphas, 20 points solved; features 0 to 390)
+    Grid(4 betas x 8 alphas, 32 points solved; features 0 to 390)
     >>> path.best_index_, path.best_estimator_.selection_.features.size
-    ((1, 4), 9)
+    ((1, 5), 8)
     """
 
     path_: Grid
@@ -217,7 +217,7 @@ class SparseSVCPath(ElasticSVC):
                 deadline=self._deadline(trace), progress=progress,
             )  # fmt: skip
             penalties = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
-            penalties, scored = walk.run(penalties, best_point)
+            penalties, scored = walk.run(penalties)
             progress.close()
             grid = walk.grid(penalties)
         self._set_fitted(classes, fingerprint, walk.selection(), int(grid.steps.sum()))
@@ -391,13 +391,6 @@ class SparseSVCPath(ElasticSVC):
             scores = {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
         chosen = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
         return chosen | {"grid": arrays | {"selected": grid.n_features}} | scores
-
-
-def best_point(scores: np.ndarray) -> tuple[int, int]:
-    """The point with the best mean of ``scores`` (n_folds, n_betas, n_alphas), of ties the first."""
-    means = scores.mean(axis=0)
-    i, j = np.unravel_index(np.argmax(np.where(np.isnan(means), -np.inf, means)), means.shape)
-    return int(i), int(j)
 
 
 def check_grid(grid: Grid) -> None:

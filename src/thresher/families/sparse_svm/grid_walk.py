@@ -65,7 +65,7 @@ class GridWalk:
         self.done = 0
         self._maker, self._last = GridMaker(training), None
 
-    def run(self, penalties, best_point):
+    def run(self, penalties):
         """Solve all points and, as long as the best one is at the end of the grid, those of a larger one.
 
         Returns
@@ -73,7 +73,7 @@ class GridWalk:
         penalties : Penalties
             The last grid that was not cut short, or the first.
         scored : FoldScores or None
-            Its scores, as ``fold_scores`` gives them. ``best_point`` finds the indices of the best point by them.
+            Its scores, as ``fold_scores`` gives them.
         """
         self.solve(penalties)
         while (scored := self.fold_scores(penalties)) is not None:
@@ -146,3 +146,10 @@ class GridWalk:
         supports: list[Any] = [[fold.features[at] for at in points] for fold in self._folds]
         supports = [(ends(ids), np.concatenate(ids)) for ids in supports]
         return FoldScores(np.array(scores).reshape(-1, *penalties.shape), supports)
+
+
+def best_point(scores: np.ndarray) -> tuple[int, int]:
+    """The point with the best mean of ``scores`` (n_folds, n_betas, n_alphas), of ties the first."""
+    means = scores.mean(axis=0)
+    i, j = np.unravel_index(np.argmax(np.where(np.isnan(means), -np.inf, means)), means.shape)
+    return int(i), int(j)
