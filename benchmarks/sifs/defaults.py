@@ -28,7 +28,7 @@ SIZES = (
     (500, 400),
     (500, 400),
     (300, 800),
-)  # rows to train and columns of weak tables, in turn
+)  # rows to train, columns; in turn
 SIGNALS = ((15, 0.6), (10, 0.8), (25, 0.6))  # informative columns, and class_sep of make_classification, in turn
 TESTED = 1000  # rows of weak tables to test
 REAL = ("colon", "leukemia", "prostate")

@@ -17,6 +17,7 @@ from thresher.estimators.shared import (
     REAL,
     SEEN,
     Attribute,
+    FoldScore,
     MatrixLike,
     PointProgress,
     check,
@@ -100,22 +101,20 @@ class SparseSVCPath(ElasticSVC):
     """SparseSVC at every point of a grid of (alpha, beta), each solved from its neighbour; cross-validation on top.
 
     The grid runs from the largest beta, at which no feature is selected, downwards; for each beta from the largest
-    alpha, where the model is known in closed form, downwards. On request, safe screening tests prove at each point
-    which features and samples cannot affect its model.
+    alpha downwards. On request, safe screening tests prove at each point which features and samples cannot matter.
 
     Parameters
     ----------
     n_betas, n_alphas : int, default=10, 100
-        Number of values of beta and of alpha in the grid, before it is extended (see ``beta_ratio``).
+        Number of values of beta and of alpha in the grid, before ``beta_ratio="auto"`` extends it.
     betas : array-like of shape (n_betas,), default=None
         Values of beta. None: logarithmic, from the largest down to ``beta_ratio`` times that.
     alphas : array-like of shape (n_alphas,) or (n_betas, n_alphas), default=None
         Values of alpha, for all betas or for each. None: logarithmic, for each beta from its largest down to
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float or "auto", default="auto"
-        Smallest over largest value of beta and of alpha. "auto": 0.05 and 0.001 and, with ``cv``, further as long as the
-        best point is among the last 5 % of the values (at least the last one): then a third more of them is added, down
-        to about 0.001 and 1e-6. A grid with ``betas`` or ``alphas`` is not extended. The paper's are 0.05 and 0.01.
+        Smallest over largest value (in the paper 0.05, 0.01). "auto": 0.05, 0.001 and, with ``cv`` but no ``betas`` or
+        ``alphas``, a third more values as long as the best point is among the last 5 %, to about 0.001 and 1e-6.
     smoothing : float in (0, 1), default=0.5
         Width of the smooth part of the hinge loss, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
@@ -181,8 +180,9 @@ class SparseSVCPath(ElasticSVC):
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
         alphas: ArrayLike | None = None, beta_ratio: float | str = "auto", alpha_ratio: float | str = "auto",
-        smoothing: float = 0.5, scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
-        cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
+        smoothing: float = 0.5, scale: str | None = "auto", fit_intercept: bool = True,
+        screening: str | None = "auto", tol: float = 1e-6, cv: Any = None,
+        scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self._store(locals())
@@ -207,10 +207,8 @@ class SparseSVCPath(ElasticSVC):
         trace = Trace()
         given = self._checked_options()
         with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
-            folds, score = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights), None
-            if folds:
-                weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
-                score = fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
+            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
+            score = self._score(classes, codes, folds, sample_weight) if folds else None
             progress = PointProgress(self.verbose, 0)
             walk = GridWalk(
                 training, folds, score, tol=float(self.tol), rules=self._rules, trace=trace,
@@ -236,6 +234,13 @@ class SparseSVCPath(ElasticSVC):
         if walk.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _score(
+        self, classes: np.ndarray, codes: np.ndarray, folds: list[np.ndarray], sample_weight: ArrayLike | None
+    ) -> FoldScore:
+        """How the models of the folds are scored."""
+        weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
+        return fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
 
     def _ended_early(self, interrupted: bool, chosen: bool) -> None:
         """State in ``stop_reason`` and, unless after Ctrl-C, in a warning how many points were solved."""

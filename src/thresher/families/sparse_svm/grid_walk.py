@@ -1,6 +1,5 @@
 """A walk over the grid with all samples, and for each fold."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,8 +53,7 @@ class GridWalk:
         Whether a walk was stopped before its last point, and whether that was by Ctrl-C.
     """
 
-    def __init__(self, training, folds=(), score: Callable[..., float] | None = None, *, tol, rules, trace, deadline,
-                 progress):  # fmt: skip
+    def __init__(self, training, folds, score, *, tol, rules, trace, deadline, progress):
         self.training = training
         self._folds, self.score = [GridFold(test, {}, {}) for test in folds], score
         self.tol, self.rules = tol, rules
@@ -90,8 +88,8 @@ class GridWalk:
         """Solve all points of a grid, or those that it has besides the grid ``begun``, whose points were solved."""
         first = (0, 0)
         if begun is not None:
-            grows = begun.shape[0] < penalties.shape[0], begun.shape[1] < penalties.shape[1]
-            first = tuple(size if grown else 0 for size, grown in zip(begun.shape, grows, strict=True))
+            n_betas, n_alphas = begun.shape
+            first = (n_betas, 0) if n_betas < penalties.shape[0] else (0, n_alphas)
         self.progress.total += penalties.alphas[first[0] :, first[1] :].size * (1 + len(self._folds))
         try:
             for i, j, points in self._points(self.training.svms, penalties, first):
