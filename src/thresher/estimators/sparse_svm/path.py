@@ -132,7 +132,8 @@ class SparseSVCPath(ElasticSVC):
         Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
         ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
     class_weight : dict or "balanced", default=None
-        Class weights, multiplied with the sample weights.
+        Class weights, multiplied with the sample weights. Without "balanced", points with a large alpha predict the
+        larger class only.
     max_time : float, default=None
         Time limit in seconds, after which the fit ends with the points solved so far.
     n_jobs : int, default=None
