@@ -25,6 +25,7 @@ BENCHMARKS = {
     "sifs_real": "benchmarks.sifs.real",
     "sifs_sdca": "benchmarks.sifs.dual",
     "sifs_hard": "benchmarks.sifs.hard",
+    "sifs_defaults": "benchmarks.sifs.defaults",
     "online_accuracy": "benchmarks.online.accuracy",
     "online_sparsity": "benchmarks.online.sparsity",
     "online_reach": "benchmarks.online.reach",

@@ -449,10 +449,11 @@ def test_ctrl_c_writes_the_best_model_so_far_and_progress_is_shown(tmp_path):
         assert word in seen
 
 
-def read_all(terminal):
-    """Take what a terminal shows until it is closed at the other end."""
+def read_all(terminal, seen=None):
+    """Take what a terminal shows, into a list ``seen``, until it is closed at the other end."""
     try:
-        while os.read(terminal, 4096):
-            pass
+        while part := os.read(terminal, 4096):
+            if seen is not None:
+                seen.append(part)
     except OSError:
         pass

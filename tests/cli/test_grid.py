@@ -42,7 +42,7 @@ def test_the_report_and_the_file_are_those_of_the_estimator(folder, report):
     assert loaded.verbose == 0
     lines = report.splitlines()
     assert lines[0].startswith("train.svm: 100 rows, 60 columns")
-    assert "12 points" in lines
+    assert f"{path.path_.alphas.size} points" in lines
     betas = {f"{beta:.4g}" for beta in path.path_.betas}
     rows = [line.split() for line in lines if line.split(" ")[0] in betas]
     assert len(rows) == 3
@@ -111,7 +111,7 @@ def test_predict_and_inspect_at_a_point(folder, report):
     assert seen["features_removed"] == last.features_removed_
     shown = thresh("inspect", "grid.json", folder=folder).stdout
     i, j = path.best_index_
-    assert f"Grid(3 betas x 4 alphas, 12 points solved; features 0 to {path.path_.n_features.max()})" in shown
+    assert f"{path.path_.alphas.size} points solved; features 0 to {path.path_.n_features.max()})" in shown
     assert f"chosen: point {i}, {j}" in shown
 
 
@@ -183,3 +183,25 @@ def test_ctrl_c_writes_the_points_reached_and_progress_is_shown(tmp_path):
     assert path.predict(made.X).shape == (400,)
     for word in ("points", "features", "gap", "passes"):
         assert word in seen
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
+def test_progress_of_the_folds_is_shown_on_a_terminal_without_being_asked(folder, tmp_path):
+    """A bar over the points of all folds; where standard error is no terminal, nothing."""
+    command = [*COMMAND, "grid", str(folder / "train.svm"), *map(str, OPTIONS), "--cv", "3"]
+    ours, theirs = os.openpty()
+    child = subprocess.Popen(
+        [*command, "-o", "m.json"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=theirs,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(theirs)
+    seen = []
+    drain = threading.Thread(target=read_all, args=(ours, seen))
+    drain.start()
+    assert child.wait(timeout=120) == 0
+    drain.join()
+    os.close(ours)
+    points = thresher.load(tmp_path / "m.json").path_.alphas.size
+    assert f"{4 * points} of {4 * points} points" in b"".join(seen).decode()  # with all samples, and without each fold
+    piped = subprocess.run([*command, "-o", "n.json"], cwd=tmp_path, capture_output=True, check=True)
+    assert b"points" not in piped.stderr

@@ -34,6 +34,7 @@ X, y = np.round(DATA.X * 64) / 64, DATA.y  # exact in float32
 FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, X, 0.0)
 Z, CODES, _, _ = many_classes(70, 20, seed=8)
 ALPHA, BETA = 0.05, 0.03
+PAPER = {"beta_ratio": 0.05, "alpha_ratio": 0.01}  # the paper's grid, which is not extended
 CHOSEN = ("scores_", "supports_", "cv_results_", "best_index_", "best_score_", "best_estimator_")
 SHIFT = pytest.mark.parametrize("shift", [False, True], ids=["plain", "shift"])
 
@@ -542,7 +543,7 @@ def test_a_tolerance_out_of_reach_is_said():
 
 
 def test_the_grid_is_that_of_the_paper():
-    path = SparseSVCPath(4, 5, smoothing=0.4, scale=None, fit_intercept=False).fit(X, y)
+    path = SparseSVCPath(4, 5, smoothing=0.4, scale=None, fit_intercept=False, **PAPER).fit(X, y)
     grid, share = path.path_, y / 80
     pull = X.T @ share
     beta_max = np.abs(pull).max()
@@ -638,7 +639,7 @@ def test_without_cv_the_last_point_predicts():
 
 @SHIFT
 def test_many_classes_on_a_grid_equal_fits_alone(shift):
-    path = SparseSVCPath(3, 3, cv=2, fit_intercept=shift, tol=1e-10, scale=None).fit(Z, CODES)
+    path = SparseSVCPath(3, 3, cv=2, fit_intercept=shift, tol=1e-10, scale=None, **PAPER).fit(Z, CODES)
     grid = path.path_
     assert grid.weights.shape == (grid.ids.size, 3)
     assert grid.intercepts.shape == (3, 3, 3)
@@ -679,7 +680,7 @@ def scorers():
 def test_scores_equal_refits_on_the_training_rows(name, shift):
     scoring, by_hand = scorers()[name]
     folds = list(StratifiedKFold(3).split(X, y))
-    path = SparseSVCPath(3, 4, cv=3, scoring=scoring, fit_intercept=shift, tol=1e-10, scale=None).fit(X, y)
+    path = SparseSVCPath(3, 4, cv=3, scoring=scoring, fit_intercept=shift, tol=1e-10, scale=None, **PAPER).fit(X, y)
     assert path.scores_.shape == (3, 3, 4)
     for fold, (train, test) in enumerate(folds):
         for i, j in ((1, 3), (2, 0), (2, 3)):

@@ -547,12 +547,20 @@ def test_the_family_returns_results_without_an_estimator(shift):
     training = SvmTraining(
         design, design.sides(), y[None], np.ones(y.size), gamma=0.5, shift=shift, n_features_in=40, scale=None
     )
-    betas, alphas = grid_of(training.svms, 3, 4, 0.05, 0.01)
-    progress = Counter(2 * alphas.size)
+    penalties = grid_of(training.svms, 3, 4, 0.05, 0.01)
+    betas, alphas = penalties.betas, penalties.alphas
+    told = []
+
+    def score(decisions, test):
+        told.append(test)
+        return float(np.mean(np.sign(decisions[test]) == y[test]))
+
+    test, progress = np.arange(0, 60, 3), Counter(0)
     grid_walk = GridWalk(
-        training, betas, alphas, tol=1e-9, rules=NO_TESTS, trace=trace, deadline=np.inf, progress=progress
+        training, [test], score, tol=1e-9, rules=NO_TESTS, trace=trace, deadline=np.inf, progress=progress
     )
-    grid, last = grid_walk.whole()
+    grid_walk.solve(penalties)
+    grid, last = grid_walk.grid(penalties), grid_walk.selection()
     point = grid.at(*grid.last)
     last.check()
     assert grid.solved.all()
@@ -565,14 +573,7 @@ def test_the_family_returns_results_without_an_estimator(shift):
     distance = np.linalg.norm(alone.selection.weights - point.weights)
     assert distance <= np.sqrt(2.0 * 1e-9 / point.alpha)  # the objective is alpha-strongly convex
     assert alone.steps > 0
-    told = []
-
-    def score(decisions, test):
-        told.append(test)
-        return float(np.mean(np.sign(decisions[test]) == y[test]))
-
-    test = np.arange(0, 60, 3)
-    found = grid_walk.folds([test], score)
+    found = grid_walk.fold_scores(penalties)
     assert found.scores.shape == (1, 3, 4)
     assert len(told) == 12
     rest = np.setdiff1d(np.arange(60), test)
@@ -585,5 +586,5 @@ def test_the_family_returns_results_without_an_estimator(shift):
     assert found.scores[0, 1, 2] == np.mean(np.sign(decisions) == y[test])
     begins, ids = found.supports[0]
     np.testing.assert_array_equal(ids[begins[6] : begins[7]], left_out.features)  # point 1 * 4 + 2
-    assert [done for *_, done in progress.seen] == list(range(1, 25))
+    assert [done for *_, done in progress.seen] == list(range(1, 1 + progress.total)) == list(range(1, 25))
     assert not grid_walk.ended

@@ -67,9 +67,11 @@ def grid(
     file
         Training data.
     betas
-        Number of values of beta, the l1 penalty: from the largest, at which all weights are zero, to 0.05 times that.
+        Number of values of beta, the l1 penalty: from the largest, at which all weights are zero, to 0.05 times that;
+        with --cv more of them as long as the best point is at the end.
     alphas
-        Number of values of alpha, the l2 penalty, for each beta: from the largest down to 0.01 times that.
+        Number of values of alpha, the l2 penalty, for each beta: from the largest down to 0.001 times that; with --cv
+        more of them as long as the best point is at the end.
     cv
         Number of cross-validation folds to choose the point for predict; if not given, the last point is used.
     scoring

@@ -17,6 +17,7 @@ from thresher.estimators.shared import (
     REAL,
     SEEN,
     Attribute,
+    FoldScore,
     MatrixLike,
     PointProgress,
     check,
@@ -25,7 +26,7 @@ from thresher.estimators.shared import (
     held_out_parts,
 )
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
-from thresher.families.sparse_svm import GridWalk, certified, grid_of, stop
+from thresher.families.sparse_svm import GridWalk, best_point, certified, grid_of, stop
 from thresher.results import Grid, StopReason, Trace
 from thresher.state import ArrayReader, ArrayWriter, fields, get_parts, integer, need, required
 
@@ -105,26 +106,24 @@ class SparseSVCPath(ElasticSVC):
     """SparseSVC at every point of a grid of (alpha, beta), each solved from its neighbour; cross-validation on top.
 
     The grid runs from the largest beta, at which no feature is selected, downwards; for each beta from the largest
-    alpha, where the model is known in closed form, downwards. On request, safe screening tests prove at each point
-    which features and samples cannot affect its model.
+    alpha downwards. On request, safe screening tests prove at each point which features and samples cannot matter.
 
     Parameters
     ----------
     n_betas, n_alphas : int, default=10, 100
-        Number of values of beta and of alpha in the grid, before it is extended (see ``beta_ratio``).
+        Number of values of beta and of alpha in the grid, before ``beta_ratio="auto"`` extends it.
     betas : array-like of shape (n_betas,), default=None
         Values of beta. None: logarithmic, from the largest down to ``beta_ratio`` times that.
     alphas : array-like of shape (n_alphas,) or (n_betas, n_alphas), default=None
         Values of alpha, for all betas or for each. None: logarithmic, for each beta from its largest down to
         ``alpha_ratio`` times that.
     beta_ratio, alpha_ratio : float or "auto", default="auto"
-        Smallest over largest value of beta and of alpha. "auto": 0.05 and 0.001 and, with ``cv``, further as long as the
-        best point is among the last 5 % of the values (at least the last one): then a third more of them is added, down
-        to about 0.001 and 1e-6. A grid with ``betas`` or ``alphas`` is not extended. The paper's are 0.05 and 0.01.
+        Smallest over largest value (in the paper 0.05, 0.01). "auto": 0.05, 0.001 and, with ``cv`` but no ``betas`` or
+        ``alphas``, a third more values as long as the best point is among the last 5 %, to about 0.001 and 1e-6.
     smoothing : float in (0, 1), default=0.5
         Width of the smooth part of the hinge loss, as in SparseSVC.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
-        How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
+        How features are scaled, as in SparseSVC. The paper's setting is None.
     fit_intercept : bool, default=True
         Whether to fit an intercept, as in SparseSVC.
     screening : {"auto", "sifs+gap", "sifs", "sifs, ifs first", "iss", "ifs", "gap", None}, default="auto"
@@ -138,7 +137,8 @@ class SparseSVCPath(ElasticSVC):
         Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
         ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
     class_weight : dict or "balanced", default=None
-        Class weights, multiplied with the sample weights.
+        Class weights, multiplied with the sample weights. Without "balanced", points with a large alpha predict the
+        larger class only.
     max_time : float, default=None
         Time limit in seconds, after which the fit ends with the points solved so far.
     n_jobs : int, default=None
@@ -174,9 +174,9 @@ class SparseSVCPath(ElasticSVC):
     >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
     >>> path = SparseSVCPath(n_betas=4, n_alphas=5, cv=3).fit(data.X, data.y)
     >>> path.path_
-    Grid(4 betas x 5 alphas, 20 points solved; features 0 to 390)
+    Grid(4 betas x 8 alphas, 32 points solved; features 0 to 390)
     >>> path.best_index_, path.best_estimator_.selection_.features.size
-    ((1, 4), 9)
+    ((1, 5), 8)
     """
 
     path_: Grid
@@ -186,8 +186,9 @@ class SparseSVCPath(ElasticSVC):
     def __init__(
         self, n_betas: int = 10, n_alphas: int = 100, *, betas: ArrayLike | None = None,
         alphas: ArrayLike | None = None, beta_ratio: float | str = "auto", alpha_ratio: float | str = "auto",
-        smoothing: float = 0.5, scale: str | None = "auto", fit_intercept: bool = True, screening: str | None = "auto", tol: float = 1e-6,
-        cv: Any = None, scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
+        smoothing: float = 0.5, scale: str | None = "auto", fit_intercept: bool = True,
+        screening: str | None = "auto", tol: float = 1e-6, cv: Any = None,
+        scoring: str | Callable[..., float] = "accuracy", class_weight: dict | str | None = None,
         max_time: float | None = None, n_jobs: int | None = None, verbose: int | Callable[..., Any] = 0,
     ):  # fmt: skip
         self._store(locals())
@@ -212,17 +213,15 @@ class SparseSVCPath(ElasticSVC):
         trace = Trace()
         given = self._checked_options()
         with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
-            folds, score = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights), None
-            if folds:
-                weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
-                score = fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
+            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
+            score = self._score(classes, codes, folds, sample_weight) if folds else None
             progress = PointProgress(self.verbose, 0)
             walk = GridWalk(
                 training, folds, score, tol=float(self.tol), rules=self._rules, trace=trace,
                 deadline=self._deadline(trace), progress=progress,
             )  # fmt: skip
             penalties = grid_of(training.svms, **{name: getattr(given, name) for name in GRID_CHECKS})
-            penalties, scored = walk.run(penalties, best_point)
+            penalties, scored = walk.run(penalties)
             progress.close()
             grid = walk.grid(penalties)
         self._set_fitted(classes, fingerprint, walk.selection(), int(grid.steps.sum()))
@@ -242,6 +241,13 @@ class SparseSVCPath(ElasticSVC):
             raise KeyboardInterrupt
         self._warn_of_leak(training.design, codes)
         return self
+
+    def _score(
+        self, classes: np.ndarray, codes: np.ndarray, folds: list[np.ndarray], sample_weight: ArrayLike | None
+    ) -> FoldScore:
+        """How the models of the folds are scored."""
+        weights = None if sample_weight is None else summable(check.sample_weights(sample_weight, codes.size))
+        return fold_score(self.scoring, classes, codes, folds, weights, "SparseSVC")
 
     def _ended_early(self, interrupted: bool, chosen: bool) -> None:
         """State in ``stop_reason`` and, unless after Ctrl-C, in a warning how many points were solved."""
@@ -397,13 +403,6 @@ class SparseSVCPath(ElasticSVC):
             scores = {"scores": self.scores_.mean(axis=0), "best_score": self.best_score_}
         chosen = {"point": [i, j], "alpha": grid.alphas[i, j], "beta": grid.betas[i]}
         return chosen | {"grid": arrays | {"selected": grid.n_features}} | scores
-
-
-def best_point(scores: np.ndarray) -> tuple[int, int]:
-    """The point with the best mean of ``scores`` (n_folds, n_betas, n_alphas), of ties the first."""
-    means = scores.mean(axis=0)
-    i, j = np.unravel_index(np.argmax(np.where(np.isnan(means), -np.inf, means)), means.shape)
-    return int(i), int(j)
 
 
 def check_grid(grid: Grid) -> None:

@@ -136,7 +136,8 @@ class SparseSVC(ElasticSVC):
     smoothing : float in (0, 1), default=0.5
         Width of the smooth part of the hinge loss (gamma in the paper).
     scale : {"auto", "std", "max", "unit", None}, default="auto"
-        How features are scaled, as in FGMClassifier, but not centred. The paper's setting is None.
+        How features are scaled, as in FGMClassifier. The paper's setting is None. That columns are centred, where there
+        is an intercept, affects the time only.
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised. With an intercept screening tests features only: the
         tests of samples need bounds of b, and none are known. The paper's setting is False.

@@ -5,7 +5,7 @@
 For each beta the points are solved with decreasing alpha, each from its neighbour; see docs/theory/sifs.md.
 """
 
-from thresher.families.sparse_svm.grid_walk import GridWalk
+from thresher.families.sparse_svm.grid_walk import GridWalk, best_point
 from thresher.families.sparse_svm.penalties import Penalties, grid_of
 from thresher.families.sparse_svm.points import AlphaPath, first_alpha, polished, problems, walk
 from thresher.families.sparse_svm.training import SvmTraining, certified, fit_point, stop
@@ -15,6 +15,7 @@ __all__ = [
     "GridWalk",
     "Penalties",
     "SvmTraining",
+    "best_point",
     "certified",
     "first_alpha",
     "fit_point",

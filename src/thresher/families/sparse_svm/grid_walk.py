@@ -1,6 +1,5 @@
 """A walk over the grid with all samples, and for each fold."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,8 +53,7 @@ class GridWalk:
         Whether a walk was stopped before its last point, and whether that was by Ctrl-C.
     """
 
-    def __init__(self, training, folds=(), score: Callable[..., float] | None = None, *, tol, rules, trace, deadline,
-                 progress):  # fmt: skip
+    def __init__(self, training, folds, score, *, tol, rules, trace, deadline, progress):
         self.training = training
         self._folds, self.score = [GridFold(test, {}, {}) for test in folds], score
         self.tol, self.rules = tol, rules
@@ -65,7 +63,7 @@ class GridWalk:
         self.done = 0
         self._maker, self._last = GridMaker(training), None
 
-    def run(self, penalties, best_point):
+    def run(self, penalties):
         """Solve all points and, as long as the best one is at the end of the grid, those of a larger one.
 
         Returns
@@ -73,7 +71,7 @@ class GridWalk:
         penalties : Penalties
             The last grid that was not cut short, or the first.
         scored : FoldScores or None
-            Its scores, as ``fold_scores`` gives them. ``best_point`` finds the indices of the best point by them.
+            Its scores, as ``fold_scores`` gives them.
         """
         self.solve(penalties)
         while (scored := self.fold_scores(penalties)) is not None:
@@ -90,8 +88,8 @@ class GridWalk:
         """Solve all points of a grid, or those that it has besides the grid ``begun``, whose points were solved."""
         first = (0, 0)
         if begun is not None:
-            grows = begun.shape[0] < penalties.shape[0], begun.shape[1] < penalties.shape[1]
-            first = tuple(size if grown else 0 for size, grown in zip(begun.shape, grows, strict=True))
+            n_betas, n_alphas = begun.shape
+            first = (n_betas, 0) if n_betas < penalties.shape[0] else (0, n_alphas)
         self.progress.total += penalties.alphas[first[0] :, first[1] :].size * (1 + len(self._folds))
         try:
             for i, j, points in self._points(self.training.svms, penalties, first):
@@ -146,3 +144,10 @@ class GridWalk:
         supports: list[Any] = [[fold.features[at] for at in points] for fold in self._folds]
         supports = [(ends(ids), np.concatenate(ids)) for ids in supports]
         return FoldScores(np.array(scores).reshape(-1, *penalties.shape), supports)
+
+
+def best_point(scores: np.ndarray) -> tuple[int, int]:
+    """The point with the best mean of ``scores`` (n_folds, n_betas, n_alphas), of ties the first."""
+    means = scores.mean(axis=0)
+    i, j = np.unravel_index(np.argmax(np.where(np.isnan(means), -np.inf, means)), means.shape)
+    return int(i), int(j)
