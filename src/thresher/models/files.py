@@ -12,7 +12,7 @@ from typing import Any
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.document import Model, get_model, put_model
+from thresher.models.document import Model, get_model, put_model, type_of
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.storage import (
     MOST_BYTES,
@@ -39,12 +39,13 @@ class ArraysMissing(Damaged):
 
 def save(
     estimator: FeatureEstimator,
-    path: str | os.PathLike[str],
+    file: str | os.PathLike[str],
     *,
+    path: bool | None = None,
     names: Sequence[str] | None = None,
     source: Source | None = None,
 ) -> None:
-    """Save a fitted estimator to ``path`` as a JSON document, with large arrays in an .npz next to it.
+    """Save a fitted estimator to ``file`` as a JSON document, with large arrays in an .npz next to it.
 
     An existing model is replaced atomically: after a crash either the old or the new one can be loaded.
 
@@ -52,17 +53,27 @@ def save(
     ----------
     estimator : FGMClassifier, SparseSVC, SparseSVCPath or StreamClassifier
         Fitted estimator.
-    path : str or path-like
+    file : str or path-like
         File to write, for example ``"model.json"``.
+    path : bool, default=None
+        Whether the file has the other models of the fit, which ``at`` returns after ``load``. None: those of a fit are
+        written, but a model that ``at`` returned is alone. Without them a file has some kilobytes, and the names of all
+        columns. Of a SparseSVCPath that is the SparseSVC of its point; an AlignmentPathClassifier is without its
+        training columns and scores.
     names : sequence of str, default=None
         Names of all columns, to be kept in the file. None: those of the data frame fitted on, if any.
     source : Source, default=None
         The file that the data came from and how it was read, so that ``thresher predict`` reads others in the same way;
         its ``notes`` may contain any JSON-serializable values.
     """
+    if path not in (True, False, None):
+        raise TypeError(f"path must be True, False or None, got {path!r}; the name of the file comes before")
+    type_of(estimator)
     writer = ArrayWriter()
+    if path is False or (path is None and estimator.selection_.from_path):
+        estimator = estimator._alone()
     document = put_model(writer, estimator, names, source).document
-    _replace(replaceable(path), document, writer.members)
+    _replace(replaceable(file), document, writer.members)
 
 
 def unsaved(estimator: FeatureEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:

@@ -1,7 +1,7 @@
 """What is known of selected features: how much they vary and matter, labels of groups."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -54,6 +54,10 @@ class Spread:
         """
         consistent(self.covers(features), "the standard deviation of a selected column is missing")
         return self.std[np.searchsorted(self.columns, features)]
+
+    def only(self, features: np.ndarray) -> Self:
+        """The standard deviations of some of the columns, sorted, alone."""
+        return replace(self, columns=features, std=self.of(features))
 
     def covers(self, features: np.ndarray) -> bool:
         """Whether the standard deviations of all these columns are known.
@@ -155,6 +159,10 @@ class GroupLabels:
         """
         consistent(bool(np.isin(units, self.units).all()), "the label of a selected group is missing")
         return self.labels[np.searchsorted(self.units, units)]
+
+    def only(self, units: np.ndarray) -> Self:
+        """The labels of some of the groups, sorted, alone."""
+        return replace(self, units=units, labels=self.of(units))
 
     def to_state(self, writer: ArrayWriter, name: str) -> dict[str, Any]:
         """As a part of a document.

@@ -264,6 +264,12 @@ class FGMBase(LinearClassifier):
         fitted.selection_ = self.selection_.at(int(number))
         return fitted
 
+    def _alone(self) -> Self:
+        alone, selection = copy.copy(self), self.selection_
+        fitted = self.fitted_features_.only(selection.features, selection.units)
+        alone.selection_ = replace(selection, path=Path(), fitted_features=fitted)
+        return alone
+
     def proof(self) -> str:
         """What the certificate of the fit proves, as a sentence. It is about the training data, not about new data.
 
@@ -298,11 +304,9 @@ class FGMBase(LinearClassifier):
         return "values of C" if len(self.cv_results_["params"][0]) == 1 else "pairs of sigma and C"
 
     def _origin(self) -> list[str]:
-        numbers = format_ranges(self.path_.numbers)
-        return [
-            f"loss: {words.in_words(self._loss, self.classes_)}",
-            f"{self._settings()}; path: {numbers} {self._noun}s",
-        ]
+        numbers = self.path_.numbers
+        path = f"path: {format_ranges(numbers)} {self._noun}s" if numbers.size else "without a path"
+        return [f"loss: {words.in_words(self._loss, self.classes_)}", f"{self._settings()}; {path}"]
 
     @property
     def _noun(self) -> str:

@@ -98,6 +98,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     def _restore(self) -> None:
         """Set what follows from the attributes that were read; ValueError if they are inconsistent."""
 
+    def _alone(self) -> "FeatureEstimator":
+        """The estimator as a model file without a path has it; by default it has none."""
+        return self
+
     def _of_this_fit(self, selection: Selection) -> Selection:
         """The selection with what is known besides: its features, classes, and the library of the data frame."""
         fitted = selection.fitted_features
