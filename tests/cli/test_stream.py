@@ -194,6 +194,28 @@ def test_the_report_the_model_and_the_checkpoint_are_those_of_the_estimator(fold
 
 
 @pytest.mark.parametrize("given", [(), ("--hash-bits", 20)])
+def test_a_checkpoint_is_a_model(given, folder, inside):
+    """It can be predicted with and looked at, and is not overwritten by another model."""
+    inside("stream", "train.svm", "--budget", 10, *given, "--checkpoint", "state.npz", "--quiet")
+    reports = [inside("predict", model, "test.svm", "--json").found for model in ("model.json", "state.npz")]
+    assert reports[0] | {"model": ""} == reports[1] | {"model": ""}
+    facts = [inside("inspect", model, "--json").found for model in ("model.json", "state.npz")]
+    assert facts[0]["features"] == facts[1]["features"]
+    assert re.search(r"\nwritten: 2\d{3}-\d\d-\S+\n", inside("inspect", "state.npz").stdout)
+    clf = thresher.load("state.npz")
+    same_weights(clf, straight(TWO[:500], **({"hash_bits": 20} if given else {})))
+    clf.partial_fit(np.ones((2, 3)), [-1, 1])
+    before = (folder / "state.npz").read_bytes()
+    error = inside("select", "zero.svm", "--out", "state.npz", check=2).stderr
+    assert "--out state.npz is a checkpoint of a stream and would be overwritten" in error
+    (folder / "state.npz").write_bytes(before[:-1])
+    assert (
+        "state.npz is not a valid checkpoint: checksum mismatch"
+        in inside("predict", "state.npz", "test.svm", check=1).stderr
+    )
+
+
+@pytest.mark.parametrize("given", [(), ("--hash-bits", 20)])
 def test_indices_that_were_never_seen_are_no_trouble_for_predict(given, folder, inside):
     """No warning, no error, and the scores of decision_function: those without them, unless a hash has them meet."""
     inside("stream", "train.svm", "--budget", 10, *given, "--quiet")

@@ -7,12 +7,15 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.document import Model, get_model, put_model, type_of
+from thresher.models.checkpoint import read_checkpoint
+from thresher.models.document import VERSIONS, Model, get_model, put_model, type_of
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.storage import (
     MOST_BYTES,
@@ -100,7 +103,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The JSON document; its .npz, if it has one, must be in the same directory.
+        The JSON document; its .npz, if it has one, must be in the same directory. Or a checkpoint of a stream.
 
     Returns
     -------
@@ -111,12 +114,12 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> Model:
-    """Load the complete content of a model file.
+    """Load the complete content of a model file, or of a checkpoint of a stream.
 
     Parameters
     ----------
     path : str or path-like
-        The JSON document.
+        The JSON document, or the checkpoint.
 
     Returns
     -------
@@ -124,6 +127,8 @@ def read(path: str | os.PathLike[str]) -> Model:
         The estimator, with column names, source and the document itself.
     """
     name = os.fsdecode(path)
+    if is_checkpoint(path):
+        return _model_of_checkpoint(path)
     try:
         try:
             model, left_out = _read_model(path)
@@ -141,13 +146,35 @@ def read(path: str | os.PathLike[str]) -> Model:
     return model
 
 
+def is_checkpoint(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a container, as checkpoints of streams are, and not a document.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An existing file.
+
+    Returns
+    -------
+    bool
+        False for a model file.
+    """
+    with open(path, "rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _model_of_checkpoint(path):
+    """A checkpoint of a stream as a Model; it does not say when and by which version it was written."""
+    clf, _ = read_checkpoint(path)
+    source = Source(kind="svmlight", index_base=0, open_ended=True) if clf.open_ended else Source()
+    model = unsaved(clf, source=source)
+    written = datetime.fromtimestamp(os.path.getmtime(path), UTC).isoformat(timespec="seconds")
+    return replace(model, document=model.document | {"written": written, "versions": dict.fromkeys(VERSIONS)})
+
+
 def _read_model(path):
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
-    need(
-        not data.startswith(b"PK"),
-        "it is an archive, not JSON; load checkpoints with thresher.load_checkpoint or thresher stream --resume",
-    )
     return _decoded(parse_json(data), os.path.dirname(os.path.realpath(path)))
 
 
