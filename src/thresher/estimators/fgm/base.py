@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning
+from thresher.errors import FewerFeaturesWarning, brief
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
     CV_RESULTS,
@@ -44,6 +44,7 @@ from thresher.targets.base import Target
 from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0)  # values of C that "auto" tries, times the default
+FOLDS = 5  # without cv
 CHOOSING_TIME = 0.5  # share of the time that choosing may take
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
@@ -133,8 +134,11 @@ class FGMBase(LinearClassifier):
         if C == "auto":
             Cs = [target.default_C * factor for factor in CS]
         if len(Cs) == 1 and len(features.settings) == 1:
+            if self.cv is not None:
+                message = f'cv={brief(self.cv)} has no effect, since it chooses C: set C="auto", or leave cv out'
+                warnings.warn(message, UserWarning, stacklevel=4)  # of the call of fit
             return features, Cs[0], None
-        folds = held_out_parts(self.cv, target.strata, target.weights)
+        folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
         if self.scoring is not None:
             owner = type(self).__name__

@@ -1,9 +1,10 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,8 +16,9 @@ from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import check_columns, check_given, checked_sparse, stored_block
 from thresher.data.workers import Workers, count_workers
+from thresher.errors import InvalidDataError, brief
 from thresher.estimators.shared.frames import library_of, only_needed
-from thresher.estimators.shared.parameters import Check
+from thresher.estimators.shared.parameters import Check, check_labels
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Selection, Trace, rounded
@@ -48,6 +50,22 @@ class Attribute(NamedTuple):
 
 REAL = Attribute(lambda writer, name, value: float(value), lambda reader, part, name, estimator: real(part, name))
 INTEGER = Attribute(lambda writer, name, value: int(value), lambda reader, part, name, estimator: integer(part, name))
+
+
+@contextmanager
+def text_named() -> Iterator[None]:
+    """Say what to do about text in X, of which numpy would show all."""
+    try:
+        yield
+    except ValueError as error:
+        _, failed, text = str(error).partition("could not convert string to float: ")
+        if not failed:
+            raise
+        text = text.removeprefix("np.str_(").strip("'\")")
+        raise InvalidDataError(
+            f"X contains text, could not convert string to float: {brief(text)}. All values must be numbers: encode "
+            "documents with scikit-learn's TfidfVectorizer, categories with its OneHotEncoder"
+        ) from None
 
 
 class FeatureEstimator(TransformerMixin, BaseEstimator):
@@ -167,6 +185,8 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         Design is taken as it is.
         """
         check_given(X)
+        if "y" in options:
+            check_labels(options["y"])
         if reset:
             self._library = library_of(X)
         if isinstance(X, Design):
@@ -175,11 +195,12 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:  # of one thread without the parameter
                 X = checked_sparse(X, workers)
         options |= {"dtype": dtype, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
-        if not self._by_number:
-            return validate_data(self, X, reset=reset, **options)
-        if "y" in options:
-            return check_X_y(X, estimator=self, **options)
-        return check_array(X, input_name="X", **options)
+        with text_named():
+            if not self._by_number:
+                return validate_data(self, X, reset=reset, **options)
+            if "y" in options:
+                return check_X_y(X, estimator=self, **options)
+            return check_array(X, input_name="X", **options)
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design passed as X, or with ``y`` (design, labels)."""
@@ -301,6 +322,17 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     def _own_facts(self) -> dict[str, Any]:
         """Those that only this kind of model has."""
         return {}
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute stays an error
+
+        def __getattr__(self, name):
+            """The error of an attribute that is not available; of probabilities with what to do."""
+            if name == "predict_proba":
+                raise AttributeError(
+                    f"this {type(self).__name__} has no attribute 'predict_proba': FGMClassifier and MILESClassifier "
+                    'have it with loss="logistic"; for others use scikit-learn\'s CalibratedClassifierCV(clf)'
+                )
+            return object.__getattribute__(self, name)  # raises again
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
