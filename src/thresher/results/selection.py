@@ -277,7 +277,7 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection(OfFittedFeatures, Tabulated):
+class Selection(Tabulated):
     """The features that were selected, with weights in the units of X as given.
 
     A weight says little about how much a feature matters: it is small where the values of the column are large.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -150,15 +149,15 @@ def column_numbers(name: str, value: Any, n_features: int, places: Mapping[str, 
 
 def check_labels(y: ArrayLike) -> None:
     """Raise InvalidDataError for labels that are missing, or not one for each sample, with what to do."""
-    if sparse.issparse(y):
-        return
     labels = np.asarray(y)
+    if labels.ndim == 0:  # None, or a sparse matrix: scikit-learn's message is clear
+        return
     if labels.dtype.names:
         names = labels.dtype.names
         raise InvalidDataError(
             f"y is a structured array with the fields {', '.join(map(repr, names))}, as scikit-survival has it; "
-            "expected one class label for each sample. thresher fits classifiers, not times of events: pass one of the fields, "
-            f"for example y[{names[0]!r}]"
+            "expected one class label for each sample. thresher fits classifiers, not times of events: pass one of the "
+            f"fields, for example y[{names[0]!r}]"
         )
     if labels.ndim == 2 and labels.shape[1] > 1:
         raise InvalidDataError(
