@@ -56,7 +56,18 @@ class Spread:
         return self.std[np.searchsorted(self.columns, features)]
 
     def only(self, features: np.ndarray) -> Self:
-        """The standard deviations of some of the columns, sorted, alone."""
+        """The standard deviations of some of the columns alone.
+
+        Parameters
+        ----------
+        features : ndarray of int64
+            Numbers of columns, sorted; each must be one of ``columns``.
+
+        Returns
+        -------
+        Spread
+            Of these columns.
+        """
         return replace(self, columns=features, std=self.of(features))
 
     def covers(self, features: np.ndarray) -> bool:
@@ -161,7 +172,18 @@ class GroupLabels:
         return self.labels[np.searchsorted(self.units, units)]
 
     def only(self, units: np.ndarray) -> Self:
-        """The labels of some of the groups, sorted, alone."""
+        """The labels of some of the groups alone.
+
+        Parameters
+        ----------
+        units : ndarray of int64
+            Numbers of groups, sorted; each must be one of ``self.units``.
+
+        Returns
+        -------
+        GroupLabels
+            Of these groups.
+        """
         return replace(self, units=units, labels=self.of(units))
 
     def to_state(self, writer: ArrayWriter, name: str) -> dict[str, Any]:
