@@ -8,6 +8,7 @@ import difflib
 from collections.abc import Iterable
 from itertools import islice
 
+LONGEST_SHOWN = 60  # characters of a value in a message
 MOST_COMPARED = 20_000  # names: more would take seconds
 
 
@@ -77,6 +78,12 @@ class CompilationCacheWarning(UserWarning):
 
 class UnsupportedDesignError(TypeError):
     """A design lacks what an estimator needs; the message states what is missing and an alternative."""
+
+
+def brief(value: object) -> str:
+    """A value in a message: its ``repr`` on one line, shortened."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

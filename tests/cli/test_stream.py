@@ -20,9 +20,10 @@ import pytest
 import thresher
 from tests.cli.test_commands import COMMAND, as_json, heed_ctrl_c, thresh
 from thresher import Source, StreamClassifier
-from thresher.cli import main
+from thresher.cli import main, show
 from thresher.cli.commands import stream as stream_module
 from thresher.errors import ModelFileError
+from thresher.estimators.shared import StreamProgress
 from thresher.io import read
 from thresher.io import text as text_module
 from thresher.models import read as read_model
@@ -117,7 +118,7 @@ WATCHED = """
 import contextlib
 import sys
 from numba.core.dispatcher import Dispatcher
-from thresher.cli import main
+from thresher.cli import main, show
 from thresher.cli.commands import stream
 
 def compiled():
@@ -172,15 +173,17 @@ def test_the_report_the_model_and_the_checkpoint_are_those_of_the_estimator(fold
     assert model.source == Source("train.svm", "svmlight", index_base=0, open_ended=True)
     same_checkpoint("state.npz", clf, lines=500, bad=0, out="m.json")
     lines = report.splitlines()
-    assert lines[0].startswith("train.svm: 500 examples, ")
-    assert lines[0].endswith(" per second; 500 in total, 60 features seen")
+    after = lines[lines.index("") + 1]
+    assert after.startswith("train.svm: 500 examples, ")
+    assert after.endswith(" per second; 500 in total, 60 features seen")
     assert lines[-1] == "the model is in m.json"
     assert "\n10 features\n" in report
     assert "stop reason: learned from 500 examples" in report
     accuracy, loss = clf.progressive_accuracy_, clf.progressive_loss_
     assert f"progressive accuracy {accuracy:.4f}, progressive loss {loss:.4g}" in report
-    trace = [line.split() for line in lines[lines.index("Progressive results") + 2 :]]
-    for row, each in zip(trace, clf.trace_, strict=False):
+    assert lines[0] == "Progressive results"
+    trace = [line.split() for line in lines[2 : lines.index("")]]
+    for row, each in zip(trace, [*clf.trace_, clf.standing()], strict=True):
         assert row[:4] == [f"{each.examples:,}", f"{each.loss:.4g}", f"{each.accuracy:.4f}", str(each.features)]
     heaviest = clf.selection_.features[np.argmax(np.abs(clf.selection_.weights))]
     assert heaviest % FAR == 0
@@ -188,6 +191,28 @@ def test_the_report_the_model_and_the_checkpoint_are_those_of_the_estimator(fold
     table = read("test.svm", index_base=0)
     found = inside("predict", "m.json", "test.svm", "--json").found
     assert found["accuracy"] == clf.score(table.X, table.y) > 0.6
+
+
+@pytest.mark.parametrize("given", [(), ("--hash-bits", 20)])
+def test_a_checkpoint_is_a_model(given, folder, inside):
+    """It can be predicted with and looked at, and is not overwritten by another model."""
+    inside("stream", "train.svm", "--budget", 10, *given, "--checkpoint", "state.npz", "--quiet")
+    reports = [inside("predict", model, "test.svm", "--json").found for model in ("model.json", "state.npz")]
+    assert reports[0] | {"model": ""} == reports[1] | {"model": ""}
+    facts = [inside("inspect", model, "--json").found for model in ("model.json", "state.npz")]
+    assert facts[0]["features"] == facts[1]["features"]
+    assert re.search(r"\nwritten: 2\d{3}-\d\d-\S+\n", inside("inspect", "state.npz").stdout)
+    clf = thresher.load("state.npz")
+    same_weights(clf, straight(TWO[:500], **({"hash_bits": 20} if given else {})))
+    clf.partial_fit(np.ones((2, 3)), [-1, 1])
+    before = (folder / "state.npz").read_bytes()
+    error = inside("select", "zero.svm", "--out", "state.npz", check=2).stderr
+    assert "--out state.npz is a checkpoint of a stream and would be overwritten" in error
+    (folder / "state.npz").write_bytes(before[:-1])
+    assert (
+        "state.npz is not a valid checkpoint: checksum mismatch"
+        in inside("predict", "state.npz", "test.svm", check=1).stderr
+    )
 
 
 @pytest.mark.parametrize("given", [(), ("--hash-bits", 20)])
@@ -647,6 +672,37 @@ def test_ctrl_c_writes_what_was_learnt_and_progress_is_shown(folder, child):
     same_checkpoint("s.npz", straight(TWO[:sent]), lines=sent, bad=0, out="model.json")
     for word in (" examples", " per second, accuracy ", " features"):
         assert word in "".join(shown)
+
+
+@posix
+def test_progressive_results_come_as_they_are_known_where_there_is_no_terminal(folder, child):
+    """Redirected to a file: its readers have the first lines before the stream ends."""
+    with open("out.txt", "w") as out, open("err.txt", "w") as err:
+        process = child("stream", "--progressive", stdin=subprocess.PIPE, stdout=out, stderr=err, text=True)
+        process.stdin.write("".join(TWO[:100]))
+        process.stdin.flush()
+        wait_for(lambda: (folder / "out.txt").read_text().count("\n") > 4, process)
+        process.stdin.close()
+        assert process.wait(60) == 0
+    lines = [line.split() for line in (folder / "out.txt").read_text().splitlines()]
+    assert lines[0] == ["Progressive", "results"]
+    assert lines[1] == ["examples", "loss", "accuracy", "features", "truncation", "error"]
+    assert [row[0] for row in lines[2:6]] == ["1", "2", "3", "4"]
+    assert lines[-1][-2:] == ["in", "model.json"]
+    assert (folder / "err.txt").read_text() == ""
+
+
+def test_a_bar_is_a_line_a_minute_where_there_is_no_terminal(folder, inside, monkeypatch):
+    monkeypatch.setattr(stream_module, "CHECKPOINT_SECONDS", 1e9)
+    monkeypatch.setattr(StreamProgress, "EVERY", 0.0)
+    assert inside("stream", "train.svm").stderr == ""  # it takes less than a minute
+    monkeypatch.setattr(show, "LOG_SECONDS", 0.0)
+    written = inside("stream", "train.svm").stderr
+    assert re.fullmatch(r"(\d+ examples: \S+ per second, accuracy 0\.\d+, \d+ features\n)+", written)
+    assert inside("stream", "train.svm", "--quiet").stderr == ""
+    written = inside("select", "zero.svm", "-k", 3).stderr.splitlines()
+    assert all(re.match(r"turn \d+: \d+ of \d+ columns, ", line) for line in written)
+    assert len(written) > 2
 
 
 @posix

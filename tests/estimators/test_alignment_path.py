@@ -1,6 +1,7 @@
 """AlignmentPathClassifier: predictions of an SVM on the written-out kernel, weights, classes and refusals."""
 
 import pickle
+import sys
 import threading
 import time
 import warnings
@@ -315,7 +316,7 @@ def test_interrupt_after_the_last_point_loses_nothing(monkeypatch):
     assert np.array_equal(clf.decision_function(NEW), whole.decision_function(NEW))
 
 
-def test_progress_in_words(capsys):
+def test_progress_in_words(capsys, monkeypatch):
     AlignmentPathClassifier(**QUICK, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 11
@@ -324,6 +325,7 @@ def test_progress_in_words(capsys):
     assert "points  p " in lines[3]
     assert all("s left" in lines[k] for k in (0, 1, 3))
     assert not any("s left" in lines[k] for k in (2, -1))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     AlignmentPathClassifier(**QUICK, verbose=1).fit(X, y)
     assert capsys.readouterr().err.count("\r") == len(lines)
 

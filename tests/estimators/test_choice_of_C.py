@@ -14,6 +14,8 @@ from thresher.engine import growth
 from thresher.estimators.fgm.base import CS, FGMBase
 from thresher.families.fgm import choice
 
+pytestmark = pytest.mark.filterwarnings("ignore:cv=")  # fits with the same parameters and a C
+
 X, y, _ = problem(90, 40, 8)
 TWICE = {"n_candidates": 2.0}
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
@@ -195,8 +197,13 @@ def test_given_folds_number_all_samples_also_those_without_weight():
     np.testing.assert_allclose(fold_scores(clf), fold_scores(without), atol=one_sample)
 
 
-def test_cv_is_not_looked_at_without_auto():
-    assert FGMClassifier(3, C=1.0, cv="nonsense").fit(X, y).C_ == 1.0
+@pytest.mark.filterwarnings("error:cv=")
+def test_cv_that_has_no_effect_is_told():
+    for C in (None, 1.0):
+        with pytest.warns(UserWarning, match=r"cv='nonsense' has no effect, since it chooses C: set C="):
+            assert FGMClassifier(3, C=C, cv="nonsense").fit(X, y).C_ == 1.0
+    FGMClassifier(3, C=1.0).fit(X, y)
+    assert len(fold_scores(FGMClassifier(3, C="auto").fit(X, y))) == 5
 
 
 @pytest.mark.parametrize("C", ["Auto", "best", -1, np.nan, True, [1.0]])

@@ -25,6 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from thresher import FGMClassifier
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
+from thresher.estimators.shared import progress
 
 DATA = make_wide(200, 400, n_relevant=8, random_state=0)
 X, y = DATA.X, DATA.y
@@ -405,13 +406,21 @@ def test_ctrl_c_keeps_the_best_model_and_raises_again():
     assert child.stdout.startswith("kept 0."), child.stdout
 
 
-def test_verbose_draws_on_standard_error(capsys):
+def test_verbose_draws_on_standard_error(capsys, monkeypatch):
     FGMClassifier(8, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 8
     assert re.search(r"\d+/384 features  \d+ in the model", lines[-2])
     assert "gap" in lines[-2]
     assert lines[-1].startswith("8 features in the model; 8 features selected, as requested; ")
+    FGMClassifier(8, verbose=1).fit(X, y)  # in a log
+    written = capsys.readouterr().err
+    assert "\r" not in written
+    assert [line == line.rstrip() for line in written.splitlines()] == 3 * [True]  # the first, the last, the result
+    monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
+    FGMClassifier(8, verbose=1).fit(X, y)
+    assert len(capsys.readouterr().err.splitlines()) >= 8
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     FGMClassifier(verbose=1).fit(X, y)
     assert capsys.readouterr().err.startswith("\r")
     FGMClassifier(8).fit(X, y)

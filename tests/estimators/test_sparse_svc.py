@@ -3,6 +3,7 @@
 import contextlib
 import pickle
 import re
+import sys
 import tracemalloc
 import warnings
 
@@ -925,13 +926,14 @@ def test_max_time_ends_with_the_points_reached():
     assert SparseSVCPath(3, 4, max_time=100.0, scale=None, fit_intercept=False).fit(X, y).path_.solved.all()
 
 
-def test_verbose_draws_on_standard_error(capsys):
+def test_verbose_draws_on_standard_error(capsys, monkeypatch):
     SparseSVCPath(3, 4, verbose=2, scale=None, fit_intercept=False).fit(X, y)
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == ""
     assert len(lines) == 4  # one as each beta begins, one at the end
     assert re.search(r"12/12 points  beta \S+  alpha \S+  \d+ features  gap \S+  ", lines[-1])
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     SparseSVCPath(3, 4, verbose=1, cv=2, scale=None, fit_intercept=False).fit(X, y)
     err = capsys.readouterr().err
     assert err.startswith("\r")

@@ -13,7 +13,14 @@ from sklearn.exceptions import NotFittedError
 
 import thresher
 from tests.problems import problem
-from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from thresher import (
+    AlignmentPathClassifier,
+    FGMClassifier,
+    MILESClassifier,
+    SparseSVC,
+    SparseSVCPath,
+    StreamClassifier,
+)
 from thresher.errors import ContinuousLabelsWarning, InvalidDataError, InvalidDataTypeError
 
 X, Y, _ = problem(40, 6, 2)
@@ -183,3 +190,47 @@ def test_few_or_well_filled_classes_are_quiet():
     Z = np.random.default_rng(0).normal(size=(240, 4))
     FGMClassifier(2).fit(Z[:40], np.arange(40) % 20)
     FGMClassifier(2).fit(Z, np.arange(240) % 24)
+
+
+# labels, text and probabilities
+
+
+@pytest.mark.parametrize("clf", [*ESTIMATORS, MILESClassifier(2)], ids=lambda clf: type(clf).__name__)
+def test_labels_that_are_missing_or_not_one_for_each_sample(clf):
+    gap = np.where(np.arange(40) < 3, np.nan, Y)
+    words = np.where(np.arange(40) < 3, None, "a")
+    for given in (gap, gap.astype(object), pd.Series(gap).astype("Int64"), words):
+        with pytest.raises(InvalidDataError, match=r"y contains NaN. 3 of 40 labels are missing .*: drop these samples"):
+            clf.fit(X, given)
+    survival = np.array([(True, 1.0), (False, 2.0)] * 20, dtype=[("event", bool), ("time", float)])
+    with pytest.raises(InvalidDataError, match=r"fields 'event', 'time', as scikit-survival .* example y\['event'\]$"):
+        clf.fit(X, survival)
+    with pytest.raises(InvalidDataError, match=r"array of shape \(40, 2\) instead: .*MultiOutputClassifier\(clf\)"):
+        clf.fit(X, np.column_stack([Y, Y]).astype(int))
+
+
+DOCUMENT = "word " * 500
+
+
+@pytest.mark.parametrize("given", [[DOCUMENT] * 40, np.array([[DOCUMENT]] * 40), pd.Series([DOCUMENT] * 40)])
+def test_a_text_is_not_shown_as_a_whole(given):
+    for clf in ESTIMATORS:
+        with pytest.raises(InvalidDataError, match=r"X contains text.*'word word .*\.\.\..*TfidfVectorizer") as caught:
+            clf.fit(given, Y)
+        assert len(str(caught.value)) < 300
+    for parameter in ("class_weight", "C", "max_time"):
+        with pytest.raises(ValueError, match=r"got 'word .*\.\.\.$") as caught:
+            FGMClassifier(2, **{parameter: DOCUMENT}).fit(X, Y)
+        assert len(str(caught.value)) < 160
+
+
+def test_probabilities_that_are_not_there_are_explained():
+    for clf in [*ESTIMATORS, MILESClassifier(2), FGMClassifier(2).fit(X, Y)]:
+        assert not hasattr(clf, "predict_proba")
+        with pytest.raises(AttributeError, match=r'have it with loss="logistic"; .* CalibratedClassifierCV\(clf\)'):
+            clf.predict_proba(X)
+    with pytest.raises(AttributeError, match="there is no selection_ yet: call fit"):
+        _ = StreamClassifier().selection_
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = FGMClassifier().nonsense
+    assert FGMClassifier(2, loss="logistic").fit(X, Y).predict_proba(X).shape == (40, 2)

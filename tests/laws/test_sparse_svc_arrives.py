@@ -1,5 +1,6 @@
 """SparseSVC reaches its tolerance on drawn problems of every kind, and its model is that of a conic solver."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -144,7 +145,7 @@ def test_max_time_returns_what_there_is():
     assert clf.predict(data.X).shape == (150,)
 
 
-def test_verbose_tells_of_every_step(capsys):
+def test_verbose_tells_of_every_step(capsys, monkeypatch):
     data, turns = make_wide(60, 600, 20, random_state=0), []
     clf = SparseSVC(1e-3, 1e-3, verbose=lambda turn, target: turns.append(turn)).fit(data.X, data.y)
     assert [turn.taken for turn in turns] == list(range(1, len(turns) + 1))
@@ -153,6 +154,7 @@ def test_verbose_tells_of_every_step(capsys):
     assert capsys.readouterr().err == ""
     SparseSVC(1e-3, 1e-3, verbose=2).fit(data.X, data.y)
     assert capsys.readouterr().err.count("\n") == len(turns)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     SparseSVC(1e-3, 1e-3, verbose=1).fit(data.X, data.y)
     assert capsys.readouterr().err.count("\r") == len(turns)
 

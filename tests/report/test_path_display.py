@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, get_scorer
@@ -288,8 +289,11 @@ def test_paths_of_kernels_are_scored_on_data(kernel_path):
 
 
 def test_without_data_and_without_scores(kernel_path):
-    with pytest.raises(ValueError, match="has no cv_results_, so X and y are needed"):
-        PathDisplay.from_estimator(fitted()[0])
+    clf, A, labels = fitted()
+    chosen = clone(clf).set_params(C="auto", cv=2).fit(A, labels)
+    for each in (clf, chosen):  # what was scored are values of C
+        with pytest.raises(ValueError, match=r"X and y are needed: PathDisplay.from_estimator\(clf, X_test, y_test\)$"):
+            PathDisplay.from_estimator(each)
     with pytest.raises(ValueError, match="y, sample_weight and scoring need X"):
         PathDisplay.from_estimator(kernel_path[0], scoring="f1")
     with pytest.raises(ValueError, match="y is missing"):

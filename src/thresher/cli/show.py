@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import time
 import warnings
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ from thresher.results.words import turn_details
 OUT = Pipe(highlight=False, soft_wrap=True)
 ERR = Console(stderr=True, highlight=False, soft_wrap=True)
 LONGEST_NUMBER = 14  # words of a table up to this length are never broken
+LOG_SECONDS = 60.0  # between two lines of progress where standard error is no terminal
 FOLDED, GAP = 24, 2  # room for names that are folded; blanks between columns
 
 
@@ -39,6 +41,17 @@ class Reporter:
         """Print a line of the report, without markup."""
         if self.prints:
             self.console.print(text, markup=False, **options)
+
+    @property
+    def updates(self):
+        """Whether the report goes to a terminal, where what is under way is shown by a bar."""
+        return self.console.is_terminal
+
+    def say_now(self, text):
+        """Print a line of the report that a reader of a pipe or a file gets at once."""
+        if self.prints:
+            self.say(text)
+            self.console.file.flush()
 
     def table(self, heads, rows, title=None):
         """Print a table, its first column aligned left; where it is too wide names are folded, but no numbers."""
@@ -77,17 +90,18 @@ class Reporter:
 
 
 class _Bar:
-    """A progress bar on standard error; nothing if that is not a terminal."""
+    """A progress bar on standard error; where that is no terminal, a line a minute."""
 
     def __init__(self, shown, first):
-        self.shown = shown and ERR.is_terminal
+        self.shown, self.drawn = shown, shown and ERR.is_terminal
+        self.written_at = time.monotonic()
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(24),
             TextColumn("{task.fields[state]}"),
             console=ERR,
             transient=True,
-            disable=not self.shown,
+            disable=not self.drawn,
         )
         self.task = self.bar.add_task(first, total=None, state="")
 
@@ -97,6 +111,14 @@ class _Bar:
 
     def __exit__(self, *_):
         self.bar.stop()
+
+    def update(self, description, state, **numbers):
+        """Show where the fit stands."""
+        self.bar.update(self.task, description=description, state=state, **numbers)
+        if self.shown and not self.drawn and time.monotonic() - self.written_at >= LOG_SECONDS:
+            self.written_at = time.monotonic()
+            sys.stderr.write(f"{description}: {state}\n")
+            sys.stderr.flush()
 
 
 class Turns(_Bar):
@@ -115,13 +137,7 @@ class Turns(_Bar):
             f"{turn.objective:.4g}, gap {turn.gap:.1e}, {rounded(turn.passes)} passes, "
             f"{turn_details(turn, ', ')}{turn.seconds:.1f} s{left(turn, share)}"
         )
-        self.bar.update(
-            self.task,
-            description=f"turn {self.count}",
-            total=target,
-            completed=min(turn.taken, target or 0),
-            state=state,
-        )
+        self.update(f"turn {self.count}", state, total=target, completed=min(turn.taken, target or 0))
 
 
 class Points(_Bar):
@@ -134,7 +150,7 @@ class Points(_Bar):
     def folds(self, done, count, seconds):
         """Show how many folds are prepared."""
         state = f"{done} of {count} folds prepared, {seconds:.1f} s"
-        self.bar.update(self.task, description="folds", total=count, completed=done, state=state)
+        self.update("folds", state, total=count, completed=done)
 
     def __call__(self, turn, total):
         """Show the progress of the fit."""
@@ -143,7 +159,7 @@ class Points(_Bar):
             f"{turn.taken:,} of {total:,} points, {turn.features} features, {gap}{rounded(turn.passes)} passes, "
             f"{turn.seconds:.1f} s{left(turn, turn.taken / total)}"
         )
-        self.bar.update(self.task, description=self.noun, total=total, completed=turn.taken, state=state)
+        self.update(self.noun, state, total=total, completed=turn.taken)
 
 
 class Examples(_Bar):
@@ -159,7 +175,7 @@ class Examples(_Bar):
     def __call__(self, standing, speed):
         """Show the progress of the stream."""
         state = f"{speed:,.0f} per second, accuracy {standing.accuracy:.4f}, {standing.features} features"
-        self.bar.update(self.task, description=f"{standing.examples:,} examples", state=state)
+        self.update(f"{standing.examples:,} examples", state)
 
 
 def left(turn, share):

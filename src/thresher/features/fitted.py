@@ -9,7 +9,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -259,6 +259,25 @@ class FittedFeatures(OfKind, ABC):
             Of features on the path of the fit: True.
         """
         return True
+
+    def only(self, ids: np.ndarray, units: np.ndarray | None) -> Self:
+        """What new data needs of some features alone, so that a model file of them is small.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Features, sorted, of which all is known.
+        units : ndarray of int64 or None
+            The groups that they are, if features are selected in groups.
+
+        Returns
+        -------
+        FittedFeatures
+            A copy without what is known of other features.
+        """
+        spread = None if self.spread is None else self.spread.only(ids)
+        labels = None if self.labels is None or units is None else self.labels.only(units)
+        return dataclasses.replace(self, spread=spread, labels=labels)
 
     def check_parts(self) -> None:
         """Raise ValueError if the fields that a subclass adds, which may be of any type, are not valid.

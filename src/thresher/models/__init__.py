@@ -2,6 +2,16 @@
 
 from thresher.models.checkpoint import load_checkpoint, read_checkpoint, save_checkpoint
 from thresher.models.document import Model
-from thresher.models.files import load, read, save, unsaved
+from thresher.models.files import is_checkpoint, load, read, save, unsaved
 
-__all__ = ["Model", "load", "load_checkpoint", "read", "read_checkpoint", "save", "save_checkpoint", "unsaved"]
+__all__ = [
+    "Model",
+    "is_checkpoint",
+    "load",
+    "load_checkpoint",
+    "read",
+    "read_checkpoint",
+    "save",
+    "save_checkpoint",
+    "unsaved",
+]

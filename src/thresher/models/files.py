@@ -7,12 +7,15 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from thresher.errors import ModelFileError
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.document import Model, get_model, put_model
+from thresher.models.checkpoint import read_checkpoint
+from thresher.models.document import VERSIONS, Model, get_model, put_model, type_of
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.storage import (
     MOST_BYTES,
@@ -50,12 +53,13 @@ class ArraysMissing(Damaged):
 
 def save(
     estimator: FeatureEstimator,
-    path: str | os.PathLike[str],
+    file: str | os.PathLike[str],
     *,
+    path: bool | None = None,
     names: Sequence[str] | None = None,
     source: Source | None = None,
 ) -> None:
-    """Save a fitted estimator to ``path`` as a JSON document, with large arrays in an .npz next to it.
+    """Save a fitted estimator to ``file`` as a JSON document, with large arrays in an .npz next to it.
 
     An existing model is replaced atomically: after a crash either the old or the new one can be loaded.
 
@@ -63,17 +67,27 @@ def save(
     ----------
     estimator : FGMClassifier, SparseSVC, SparseSVCPath or StreamClassifier
         Fitted estimator.
-    path : str or path-like
+    file : str or path-like
         File to write, for example ``"model.json"``.
+    path : bool, default=None
+        Whether the file has the other models of the fit, which ``at`` returns after ``load``. None: those of a fit are
+        written, but a model that ``at`` returned is alone. Without them a file has some kilobytes, and the names of all
+        columns. Of a SparseSVCPath that is the SparseSVC of its point; an AlignmentPathClassifier is without its
+        training columns and scores.
     names : sequence of str, default=None
         Names of all columns, to be kept in the file. None: those of the data frame fitted on, if any.
     source : Source, default=None
         The file that the data came from and how it was read, so that ``thresher predict`` reads others in the same way;
         its ``notes`` may contain any JSON-serializable values.
     """
+    if path not in (True, False, None):
+        raise TypeError(f"path must be True, False or None, got {path!r}; the name of the file comes before")
+    type_of(estimator)
     writer = ArrayWriter()
+    if path is False or (path is None and estimator.selection_.from_path):
+        estimator = estimator._alone()
     document = put_model(writer, estimator, names, source).document
-    _replace(replaceable(path), document, writer.members)
+    _replace(replaceable(file), document, writer.members)
 
 
 def unsaved(estimator: FeatureEstimator, *, names: Sequence[str] | None = None, source: Source | None = None) -> Model:
@@ -100,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The JSON document; its .npz, if it has one, must be in the same directory.
+        The JSON document; its .npz, if it has one, must be in the same directory. Or a checkpoint of a stream.
 
     Returns
     -------
@@ -111,12 +125,12 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read(path: str | os.PathLike[str]) -> Model:
-    """Load the complete content of a model file.
+    """Load the complete content of a model file, or of a checkpoint of a stream.
 
     Parameters
     ----------
     path : str or path-like
-        The JSON document.
+        The JSON document, or the checkpoint.
 
     Returns
     -------
@@ -124,6 +138,8 @@ def read(path: str | os.PathLike[str]) -> Model:
         The estimator, with column names, source and the document itself.
     """
     name = os.fsdecode(path)
+    if is_checkpoint(path):
+        return _model_of_checkpoint(path)
     try:
         try:
             model, left_out = _read_model(path)
@@ -141,13 +157,35 @@ def read(path: str | os.PathLike[str]) -> Model:
     return model
 
 
+def is_checkpoint(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a container, as checkpoints of streams are, and not a document.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An existing file.
+
+    Returns
+    -------
+    bool
+        False for a model file.
+    """
+    with open(path, "rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _model_of_checkpoint(path):
+    """A checkpoint of a stream as a Model; it does not say when and by which version it was written."""
+    clf, _ = read_checkpoint(path)
+    source = Source(kind="svmlight", index_base=0, open_ended=True) if clf.open_ended else Source()
+    model = unsaved(clf, source=source)
+    written = datetime.fromtimestamp(os.path.getmtime(path), UTC).isoformat(timespec="seconds")
+    return replace(model, document=model.document | {"written": written, "versions": dict.fromkeys(VERSIONS)})
+
+
 def _read_model(path):
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
-    need(
-        not data.startswith(b"PK"),
-        "it is an archive, not JSON; load checkpoints with thresher.load_checkpoint or thresher stream --resume",
-    )
     return _decoded(parse_json(data), os.path.dirname(os.path.realpath(path)))
 
 

@@ -88,7 +88,7 @@ class PathDisplay:
             An estimator with a ``path_``, for example FGMClassifier.
         X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
             Data to score on, preferably not the training data. None: mean and deviation over the folds of the fit's
-            own cross-validation, its ``cv_results_``.
+            own cross-validation, its ``cv_results_``, which an AlignmentPathClassifier with ``cv`` has.
         y : array of shape (n_samples,), default=None
             Class labels; not without X.
         sample_weight : array of shape (n_samples,), default=None
@@ -203,9 +203,11 @@ def _check_path(estimator):
 def _own_scores(estimator):
     """What cross-validation inside the fit found, of the parameters it chose; of equal numbers of features the best."""
     results = getattr(estimator, "cv_results_", None)
-    if results is None:
+    if results is None or "n_features" not in results:
+        fit = ", or fit with cv" if isinstance(estimator.path_, AlignmentPath) else ""
         raise ValueError(
-            f"this {type(estimator).__name__} has no cv_results_, so X and y are needed: pass data, or fit with cv"
+            f"the fit of this {type(estimator).__name__} did not score its numbers of features, so X and y are needed: "
+            f"PathDisplay.from_estimator(clf, X_test, y_test){fit}"
         )
     known = np.flatnonzero(~np.isnan(results["mean_test_score"]))
     for name, value in (("C", getattr(estimator, "C_", None)), ("lambda2", getattr(estimator.path_, "lambda2", None))):

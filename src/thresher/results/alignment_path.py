@@ -1,7 +1,7 @@
 """The selection path of kernel alignment: weights of the kernels for every p."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -116,6 +116,31 @@ class AlignmentPath:
             weights=self.values[part],
             objective=float(self.objective[index]),
             deviation_bound=float(self.deviation_bound[index]),
+        )
+
+    def only(self, index: int) -> "AlignmentPath":
+        """A path of one of the points alone.
+
+        Parameters
+        ----------
+        index : int
+            The point, as in ``point``.
+
+        Returns
+        -------
+        AlignmentPath
+            With the alignments of all features.
+        """
+        point, at = self.point(index), [index % len(self)]
+        return replace(
+            self,
+            p=self.p[at],
+            begins=np.array([0, point.features.size]),
+            ids=point.features,
+            values=point.weights,
+            objective=self.objective[at],
+            deviation_bound=self.deviation_bound[at],
+            cv_score=None if self.cv_score is None else self.cv_score[at],
         )
 
     def place(self, number: int) -> int:

@@ -1,7 +1,7 @@
 """What is known of selected features: how much they vary and matter, labels of groups."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -54,6 +54,21 @@ class Spread:
         """
         consistent(self.covers(features), "the standard deviation of a selected column is missing")
         return self.std[np.searchsorted(self.columns, features)]
+
+    def only(self, features: np.ndarray) -> Self:
+        """The standard deviations of some of the columns alone.
+
+        Parameters
+        ----------
+        features : ndarray of int64
+            Numbers of columns, sorted; each must be one of ``columns``.
+
+        Returns
+        -------
+        Spread
+            Of these columns.
+        """
+        return replace(self, columns=features, std=self.of(features))
 
     def covers(self, features: np.ndarray) -> bool:
         """Whether the standard deviations of all these columns are known.
@@ -155,6 +170,21 @@ class GroupLabels:
         """
         consistent(bool(np.isin(units, self.units).all()), "the label of a selected group is missing")
         return self.labels[np.searchsorted(self.units, units)]
+
+    def only(self, units: np.ndarray) -> Self:
+        """The labels of some of the groups alone.
+
+        Parameters
+        ----------
+        units : ndarray of int64
+            Numbers of groups, sorted; each must be one of ``self.units``.
+
+        Returns
+        -------
+        GroupLabels
+            Of these groups.
+        """
+        return replace(self, units=units, labels=self.of(units))
 
     def to_state(self, writer: ArrayWriter, name: str) -> dict[str, Any]:
         """As a part of a document.

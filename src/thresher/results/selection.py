@@ -239,6 +239,11 @@ class Path(Sequence[Station]):
         known = self._at.get(number)
         if known is None or known.phase == "grow":  # a station of elimination may come later, and counts more
             if number not in self.numbers:
+                if not self.stations:
+                    raise ValueError(
+                        f"there is no path to take a model with {number!r} features from: files of models that at() "
+                        "returned have none, nor those with path=False. Use the fitted model, or save with path=True"
+                    )
                 raise ValueError(
                     f"no station of the path has {number!r} features; there are {format_ranges(self.numbers)}. For "
                     "another number fit again with n_features_to_select or, of bags, n_instances_to_select (--features)"
@@ -272,7 +277,7 @@ def format_ranges(integers: np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Selection(OfFittedFeatures, Tabulated):
+class Selection(Tabulated):
     """The features that were selected, with weights in the units of X as given.
 
     A weight says little about how much a feature matters: it is small where the values of the column are large.
@@ -313,6 +318,8 @@ class Selection(OfFittedFeatures, Tabulated):
         Class labels, for ``to_frame``; None: weights favour no class.
     library : str, default=None
         Of the data frame fitted on: "pandas" or "polars"; None: other data, or not known.
+    from_path : bool, default=False
+        Whether ``at`` took it from the path of a fit: ``save`` then leaves the path out, unless it is asked for.
     """
 
     features: np.ndarray
@@ -331,6 +338,7 @@ class Selection(OfFittedFeatures, Tabulated):
     fitted_features: KnownFeatures | None = field(default=None, repr=False)
     classes: np.ndarray | None = field(default=None, repr=False)
     library: str | None = field(default=None, repr=False)
+    from_path: bool = field(default=False, repr=False)
 
     def check(self) -> None:
         """Check that features are sorted, unique and matched by finite weights; the certificate is checked, too.
@@ -392,4 +400,5 @@ class Selection(OfFittedFeatures, Tabulated):
             stop_reason=f"{size}, from the path of a fit that stopped with: {self.stop_reason}",
             certificate=certificate,
             units=station.units,
+            from_path=True,
         )

@@ -5,19 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from thresher.results.known import KnownFeatures
+from thresher.results.known import OfFittedFeatures
 
 LIBRARIES = ("pandas", "polars")
 
 
-class Tabulated:
+class Tabulated(OfFittedFeatures):
     """A selection that can be a table."""
 
-    features: np.ndarray
-    weights: np.ndarray
-    importance: np.ndarray | None
-    ranking: np.ndarray
-    fitted_features: KnownFeatures | None
     classes: np.ndarray | None
     library: str | None
 

@@ -13,6 +13,7 @@ from thresher.cli.show import Reporter
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import IndexColumnWarning, InvalidDataError, ModelFileError
 from thresher.io.table import Source
+from thresher.models import is_checkpoint
 from thresher.models import read as read_model
 from thresher.results import counted
 from thresher.state import UnknownClass
@@ -30,6 +31,8 @@ def check_paths(out, *inputs):
         if path != "-" and not os.path.exists(path):
             raise FileNotFoundError(f"{path}: no such file")
     if os.path.exists(out) and os.path.getsize(out):
+        if is_checkpoint(out):
+            raise WrongUsage(f"--out {out} is a checkpoint of a stream and would be overwritten; use another name")
         try:
             read_model(out)
         except ModelFileError as error:

@@ -87,7 +87,8 @@ def origin(reporter, model):
     elif "n_examples" in description.facts:
         read = f"{description.facts['n_examples']:,} examples"
     reporter.say(f"data: {file + ', ' if file else ''}{read}")
-    reporter.say(f"written: {document['written']} by thresher {document['versions']['thresher']}")
+    version = document["versions"]["thresher"]
+    reporter.say(f"written: {document['written']}{f' by thresher {version}' if version else ''}")
 
 
 def shortened(value):

@@ -38,7 +38,8 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
     out = out or position.get("out") or "model.json"
     check_paths(out, file)
     check_checkpoint(checkpoint, resume, file, out)
-    work = Work(clf, position, out, checkpoint or resume, checkpoints.every, reporter.warn)
+    results = Milestones(reporter, progressive)
+    work = Work(clf, position, out, checkpoint or resume, checkpoints.every, reporter.warn, results)
     with reporter.catching_warnings(), Examples(reporter.prints) as bar:
         clf.verbose, work.tell = bar if bar.shown else 0, bar.tell
         stream, ended = learn_file(work, file, classes, skip_bad, work.lines if checkpoints.skip_seen else 0)
@@ -49,6 +50,7 @@ def run(file, learning, classes, skip_bad, checkpoints, out, progressive, report
     if failed and clf.diverged_:  # the last checkpoint is better than what there is now
         raise failed
     model, lost = work.finish(file)
+    results.finish(clf)
     report(reporter, work, model, progressive, file, lost)
     if lost is None:
         why = "stopped by an error; the model learnt before" if failed else "interrupted; the model learnt so far"
@@ -130,8 +132,9 @@ def check_checkpoint(checkpoint, resume, file, out):
 class Work:
     """Learns from batches, and counts lines and examples."""
 
-    def __init__(self, clf, position, out, checkpoint, every, warn):
+    def __init__(self, clf, position, out, checkpoint, every, warn, results):
         self.clf, self.out, self.checkpoint, self.every, self.warn = clf, out, checkpoint, every, warn
+        self.results = results
         self.failed = None  # the error of the last checkpoint, if it could not be written
         self.tell, self.prepared = lambda text: None, set()  # types of matrices that loops are compiled for
         self.lines, self.bad = int(position.get("lines", 0)), int(position.get("bad", 0))
@@ -184,6 +187,7 @@ class Work:
             self.learnt += labels.size
         self.seconds += time.perf_counter() - begun
         self.complaints = stream.complaints
+        self.results.learnt(self.clf)
         if wrong.size and not stream.skip_bad:
             raise InvalidDataError(messages[0])
         self.save_if_due()
@@ -270,8 +274,6 @@ def report(reporter, work, model, progressive, file, lost):
     )
     if work.bad:
         reporter.say(f"{counted(work.bad, 'bad line')} skipped")
-    if progressive:
-        show_trace(reporter, clf)
     describe(reporter, model, top=FEATURES_SHOWN)
     for line in description_of(model).origin:
         reporter.say(line)
@@ -287,17 +289,49 @@ def record_of(clf):
     return clf.trace_ if clf.trace_ and clf.trace_[-1].examples == now.examples else [*clf.trace_, now]
 
 
-def show_trace(reporter, clf):
-    """Print a table with one row for each milestone."""
-    rows = [
-        [
-            f"{each.examples:,}",
-            f"{each.loss:.4g}",
-            f"{each.accuracy:.4f}",
-            each.features,
-            f"{each.truncation_error:.3g}",
-        ]
-        for each in record_of(clf)
+class Milestones:
+    """Progressive results: a table at the end or, where the report goes to a file or a pipe, lines as they come."""
+
+    HEADS = ("examples", "loss", "accuracy", "features", "truncation error")
+    WIDTHS = (13, 10, 8, 8, 16)
+
+    def __init__(self, reporter, shown):
+        self.reporter, self.shown, self.written = reporter, shown, 0
+
+    def learnt(self, clf):
+        """Write the milestones that are new."""
+        if self.shown and not self.reporter.updates:
+            self._write(clf.trace_)
+
+    def finish(self, clf):
+        """Write the last state, or the table."""
+        if not self.shown:
+            return
+        if not self.reporter.updates:
+            self._write(record_of(clf))
+            self.reporter.say()
+        else:
+            self.reporter.table(self.HEADS, [cells_of(each) for each in record_of(clf)], "\nProgressive results")
+
+    def _write(self, milestones):
+        for each in milestones:
+            if each.examples > self.written:
+                if not self.written:
+                    self.reporter.say("Progressive results")
+                    self._line(self.HEADS)
+                self._line(cells_of(each))
+                self.written = each.examples
+
+    def _line(self, cells):
+        self.reporter.say_now("  ".join(f"{cell:>{width}}" for cell, width in zip(cells, self.WIDTHS, strict=True)))
+
+
+def cells_of(milestone):
+    """A milestone as the cells of a row."""
+    return [
+        f"{milestone.examples:,}",
+        f"{milestone.loss:.4g}",
+        f"{milestone.accuracy:.4f}",
+        str(milestone.features),
+        f"{milestone.truncation_error:.3g}",
     ]
-    heads = ["examples", "loss", "accuracy", "features", "truncation error"]
-    reporter.table(heads, rows, "\nProgressive results")

@@ -312,6 +312,13 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         if hasattr(self, "best_index_") and hasattr(self, "best_score_"):
             self.path_.point(self.best_index_)
 
+    def _alone(self) -> Self:
+        alone, names = copy.copy(self), ("training_", "cv_results_", "best_index_", "best_score_")
+        alone.__dict__ = {name: value for name, value in vars(self).items() if name not in names}
+        alone.store_training_columns = False
+        alone.path_, alone.point_ = self.path_.only(self.point_), 0
+        return alone
+
     def at(self, number: int) -> Self:
         """A fitted copy at the first point of the path with at most a given number of features.
 
@@ -348,6 +355,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         if clock.interrupted:
             raise KeyboardInterrupt
         fitted._set_point_selection(self.selection_.stop or StopReason.CONVERGED, text, trace)
+        fitted.selection_ = replace(fitted.selection_, from_path=True)
         return fitted
 
     @available_if(lambda self: self.svm is not None)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning
+from thresher.errors import FewerFeaturesWarning, brief
 from thresher.estimators.fgm.choice import Choice, choose
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
@@ -44,6 +44,7 @@ from thresher.targets import words
 from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
+FOLDS = 5  # without cv
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
 CANDIDATE_FACTORS = (1.0, sys.float_info.max)
@@ -143,8 +144,11 @@ class FGMBase(LinearClassifier):
             kinds = [True, False] if free and spec.eliminates(features, target) else [not spec.literal]
         candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
         if len(candidates) == 1 and len(features.settings) == 1:
+            if self.cv is not None:
+                message = f'cv={brief(self.cv)} has no effect, since it chooses C: set C="auto", or leave cv out'
+                warnings.warn(message, UserWarning, stacklevel=4)  # of the call of fit
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
-        folds = held_out_parts(self.cv, target.strata, target.weights)
+        folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
         if self.scoring is not None:
             owner = type(self).__name__
@@ -274,6 +278,12 @@ class FGMBase(LinearClassifier):
         fitted.selection_ = self.selection_.at(int(number))
         return fitted
 
+    def _alone(self) -> Self:
+        alone, selection = copy.copy(self), self.selection_
+        fitted = self.fitted_features_.only(selection.features, selection.units)
+        alone.selection_ = replace(selection, path=Path(), fitted_features=fitted)
+        return alone
+
     def proof(self) -> str:
         """What the certificate of the fit proves, and what it does not say.
 
@@ -314,11 +324,9 @@ class FGMBase(LinearClassifier):
         return f"combinations of {', '.join(names)} and {last}" if names else f"values of {last}"
 
     def _origin(self) -> list[str]:
-        numbers = format_ranges(self.path_.numbers)
-        return [
-            f"loss: {words.in_words(self._loss, self.classes_)}",
-            f"{self._settings()}; path: {numbers} {self._noun}s",
-        ]
+        numbers = self.path_.numbers
+        path = f"path: {format_ranges(numbers)} {self._noun}s" if numbers.size else "without a path"
+        return [f"loss: {words.in_words(self._loss, self.classes_)}", f"{self._settings()}; {path}"]
 
     @property
     def _noun(self) -> str:

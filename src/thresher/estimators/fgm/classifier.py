@@ -45,8 +45,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
     C : float or "auto", default=None
         Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1
         and 10 times that by cross-validation, on columns that all folds gather in the same scans.
-    cv : int, splitter or iterable of (train, test), default=5
-        Cross-validation folds for ``C="auto"``.
+    cv : int, splitter or iterable of (train, test), default=None
+        Cross-validation folds for "auto"; without it a warning says that ``cv`` has no effect. None: 5.
     scoring : str or callable, default=None
         What ``C="auto"`` is chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
@@ -146,7 +146,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
     _checks = FGMBase._checks | {"n_features_to_select": check.either({None: None, ALL: ALL}, as_number_or_all)}
 
     def __init__(
-        self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = 5,
+        self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = None,
         scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
         feature_map: str | FeatureMap = "columns", groups: Any = None, per_class: bool = False,
         elimination: bool | str = True, n_candidates: float | str = "auto", features_per_turn: int | str = "auto",

@@ -60,9 +60,9 @@ class MILESClassifier(RankedInputs, FGMBase):
     C : float or "auto", default=None
         Weight of the loss relative to the penalty. None: 1, with a measure 1e6 divided by the number of bags. "auto":
         chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags.
-    cv : int, splitter or iterable of (train, test), default=5
-        Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C. Instances of
-        bags that are held out are not candidates.
+    cv : int, splitter or iterable of (train, test), default=None
+        Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C; without one
+        a warning says that ``cv`` has no effect. None: 5. Instances of bags that are held out are not candidates.
     scoring : str or callable, default=None
         What sigma and C are chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
@@ -153,7 +153,7 @@ class MILESClassifier(RankedInputs, FGMBase):
 
     def __init__(
         self, n_instances_to_select: float | None = None, *, sigma: float | str = "auto",
-        C: float | str | None = None, cv: Any = 5, scoring: str | Callable[..., Any] | None = None,
+        C: float | str | None = None, cv: Any = None, scoring: str | Callable[..., Any] | None = None,
         loss: str | Loss | Measure = "squared_hinge", per_class: bool = False, elimination: bool | str = True,
         n_candidates: float | str = "auto", features_per_turn: int | str = "auto", tol: float = 1e-3,
         max_iter: int = 100, max_time: float | None = None, scale: str | None = "std",

@@ -1,9 +1,10 @@
 """The base class of all estimators: X is validated here once, and read through FittedFeatures from then on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,8 +16,9 @@ from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import check_columns, check_given, checked_sparse, stored_block
 from thresher.data.workers import Workers, count_workers
+from thresher.errors import InvalidDataError, brief
 from thresher.estimators.shared.frames import library_of, only_needed
-from thresher.estimators.shared.parameters import Check, check_labels_given
+from thresher.estimators.shared.parameters import Check, check_labels
 from thresher.estimators.shared.suspicions import MOST_COLUMNS, warn_of_index, warn_of_leak
 from thresher.features.fitted import FittedFeatures
 from thresher.features.fitted_columns import ColumnFeatures
@@ -50,6 +52,22 @@ class Attribute(NamedTuple):
 REAL = Attribute(lambda writer, name, value: float(value), lambda reader, part, name, estimator: real(part, name))
 BOOLEAN = Attribute(lambda writer, name, value: bool(value), lambda reader, part, name, estimator: boolean(part, name))
 INTEGER = Attribute(lambda writer, name, value: int(value), lambda reader, part, name, estimator: integer(part, name))
+
+
+@contextmanager
+def text_named() -> Iterator[None]:
+    """Say what to do about text in X, of which numpy would show all."""
+    try:
+        yield
+    except ValueError as error:
+        _, failed, text = str(error).partition("could not convert string to float: ")
+        if not failed:
+            raise
+        text = text.removeprefix("np.str_(").strip("'\")")
+        raise InvalidDataError(
+            f"X contains text, could not convert string to float: {brief(text)}. All values must be numbers: encode "
+            "documents with scikit-learn's TfidfVectorizer, categories with its OneHotEncoder"
+        ) from None
 
 
 class FeatureEstimator(TransformerMixin, BaseEstimator):
@@ -99,6 +117,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
 
     def _restore(self) -> None:
         """Set what follows from the attributes that were read; ValueError if they are inconsistent."""
+
+    def _alone(self) -> "FeatureEstimator":
+        """The estimator as a model file without a path has it; by default it has none."""
+        return self
 
     def _of_this_fit(self, selection: Selection) -> Selection:
         """The selection with what is known besides: its features, classes, and the library of the data frame."""
@@ -165,8 +187,8 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         Design is taken as it is.
         """
         check_given(X)
-        if options.get("y") is not None:
-            check_labels_given(options["y"])
+        if "y" in options:
+            check_labels(options["y"])
         if reset:
             self._library = library_of(X)
         if isinstance(X, Design):
@@ -175,14 +197,16 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             with Workers(count_workers(getattr(self, "n_jobs", 1))) as workers:  # of one thread without the parameter
                 X = checked_sparse(X, workers)
         options |= {"dtype": dtype, "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
-        if not self._by_number:
-            checked = validate_data(self, X, reset=reset, **options)
-            if reset and "y" in options:
-                warn_of_index(checked[0], getattr(self, "feature_names_in_", None))
-            return checked
-        if "y" in options:
-            return check_X_y(X, estimator=self, **options)
-        return check_array(X, input_name="X", **options)
+        with text_named():
+            if not self._by_number:
+                checked = validate_data(self, X, reset=reset, **options)
+            elif "y" in options:
+                return check_X_y(X, estimator=self, **options)
+            else:
+                return check_array(X, input_name="X", **options)
+        if reset and "y" in options:
+            warn_of_index(checked[0], getattr(self, "feature_names_in_", None))
+        return checked
 
     def _warn_of_leak(self, X: Any, codes: np.ndarray) -> None:
         """Warn of a selected column of X, as it was fitted on, that alone separates the classes."""
@@ -316,6 +340,17 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
     def _own_facts(self) -> dict[str, Any]:
         """Those that only this kind of model has."""
         return {}
+
+    if not TYPE_CHECKING:  # for type checkers an unknown attribute stays an error
+
+        def __getattr__(self, name):
+            """The error of an attribute that is not available; of probabilities with what to do."""
+            if name == "predict_proba":
+                raise AttributeError(
+                    f"this {type(self).__name__} has no attribute 'predict_proba': FGMClassifier and MILESClassifier "
+                    'have it with loss="logistic"; for others use scikit-learn\'s CalibratedClassifierCV(clf)'
+                )
+            return object.__getattribute__(self, name)  # raises again
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")

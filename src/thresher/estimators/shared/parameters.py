@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from thresher.data.input.scaling import SCALES
-from thresher.errors import ContinuousLabelsWarning, InvalidDataError, did_you_mean
+from thresher.errors import ContinuousLabelsWarning, InvalidDataError, brief, did_you_mean
 from thresher.features.samples import are_missing
 
 MOST_ROWS_NAMED = 5  # in one message
@@ -41,16 +41,16 @@ def is_real(value: Any) -> bool:
 def as_integer(name: str, value: Any, least: int = 1, most: float = np.inf) -> int:
     """``value`` as an int from ``least`` to ``most``."""
     if not is_integer(value) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {least}, got {brief(value)}")
     if value > most:
-        raise ValueError(f"{name} must be at most {most}, got {value!r}")
+        raise ValueError(f"{name} must be at most {most}, got {brief(value)}")
     return int(value)
 
 
 def as_boolean(name: str, value: Any) -> bool:
     """``value`` as a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ValueError(f"{name} must be True or False, got {brief(value)}")
     return bool(value)
 
 
@@ -58,7 +58,7 @@ def as_positive(name: str, value: Any, *, zero: bool = False) -> float:
     """``value`` as a finite float above zero or, with ``zero``, not below it."""
     finite = is_real(value) and np.isfinite(value)
     if not finite or value < 0 or (value == 0 and not zero):
-        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, got {value!r}")
+        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, got {brief(value)}")
     return float(value)
 
 
@@ -70,14 +70,14 @@ def as_non_negative(name: str, value: Any) -> float:
 def as_fraction(name: str, value: Any) -> float:
     """``value`` as a float between 0 and 1, both excluded."""
     if as_positive(name, value) >= 1.0:
-        raise ValueError(f"{name} must be between 0 and 1 (exclusive), got {value!r}")
+        raise ValueError(f"{name} must be between 0 and 1 (exclusive), got {brief(value)}")
     return float(value)
 
 
 def as_verbosity(name: str, value: Any) -> Any:
     """``value`` if it is a callable or an integer that is not negative; a bool counts as one."""
     if not callable(value) and not (isinstance(value, numbers.Integral) and int(value) >= 0):
-        raise ValueError(f"{name} must be 0, 1, 2 or a callable, got {value!r}")
+        raise ValueError(f"{name} must be 0, 1, 2 or a callable, got {brief(value)}")
     return value
 
 
@@ -87,7 +87,7 @@ def count_or_ratio(name: str, value: Any, ratios: tuple[float, float], expected:
         return int(value)
     if is_real(value) and not is_integer(value) and ratios[0] <= value <= ratios[1]:
         return float(value)
-    raise ValueError(f"{name} must be {expected}, got {value!r}")
+    raise ValueError(f"{name} must be {expected}, got {brief(value)}")
 
 
 def either(words: Mapping[str | None, Any], check: Check) -> Check:
@@ -108,9 +108,9 @@ def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{name} must contain numbers only: {error}") from error
     if strengths.ndim not in dimensions or strengths.size == 0 or isinstance(value, (bool, str)):
         shapes = {(0,): "a number", (1,): "a 1D array of numbers", (1, 2): "a 1D or 2D array of numbers"}
-        raise ValueError(f"{name} must be {shapes[dimensions]}, got {value!r}")
+        raise ValueError(f"{name} must be {shapes[dimensions]}, got {brief(value)}")
     if not ((strengths >= SMALLEST) & (strengths <= LARGEST)).all():
-        raise ValueError(f"{name} must be positive, between {SMALLEST:g} and {LARGEST:g}, got {value!r}")
+        raise ValueError(f"{name} must be positive, between {SMALLEST:g} and {LARGEST:g}, got {brief(value)}")
     return strengths
 
 
@@ -122,7 +122,7 @@ def as_penalty(name: str, value: Any) -> float:
 def one_of(name: str, value: Any, options: Sequence[str | None]) -> Any:
     """``value`` if it is one of ``options``, which an error lists."""
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {brief(value)}")
     return value
 
 
@@ -143,22 +143,36 @@ def column_numbers(name: str, value: Any, n_features: int, places: Mapping[str, 
         raise ValueError(f"{name}: X has no column named {unknown!r}{did_you_mean(unknown, places)}")
     columns = np.asarray(known, dtype=None if known else np.int64)
     if columns.ndim != 1 or columns.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a list of column numbers or names, got {value!r}")
+        raise ValueError(f"{name} must be a list of column numbers or names, got {brief(value)}")
     if columns.size and not 0 <= columns.min() <= columns.max() < n_features:
-        raise ValueError(f"{name} must contain column numbers from 0 to {n_features - 1}, got {value!r}")
+        raise ValueError(f"{name} must contain column numbers from 0 to {n_features - 1}, got {brief(value)}")
     return np.array(list(dict.fromkeys(columns.tolist())), dtype=np.int64)
 
 
-def check_labels_given(y: Any) -> None:
-    """Raise InvalidDataError if labels are missing, with their rows."""
+def check_labels(y: ArrayLike) -> None:
+    """Raise InvalidDataError for labels that are missing, or not one for each sample, with what to do."""
     labels = np.asarray(y, dtype=object if isinstance(y, (list, tuple)) else None)
-    missing = np.flatnonzero(are_missing(labels)) if labels.ndim == 1 else labels[:0]
+    if labels.ndim == 0:  # None, or a sparse matrix: scikit-learn's message is clear
+        return
+    if labels.dtype.names:
+        names = labels.dtype.names
+        raise InvalidDataError(
+            f"y is a structured array with the fields {', '.join(map(repr, names))}, as scikit-survival has it; "
+            "expected one class label for each sample. thresher fits classifiers, not times of events: pass one of the "
+            f"fields, for example y[{names[0]!r}]"
+        )
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        raise InvalidDataError(
+            f"y should be a 1d array, got an array of shape {labels.shape} instead: one class label for each sample. "
+            "To predict several labels fit a classifier for each, sklearn.multioutput.MultiOutputClassifier(clf)"
+        )
+    missing = np.flatnonzero(are_missing(labels.ravel()))
     if missing.size:
         rows = ", ".join(map(str, missing[:MOST_ROWS_NAMED])) + (", ..." if missing.size > MOST_ROWS_NAMED else "")
         s = "" if missing.size == 1 else "s"
         raise InvalidDataError(
-            f"y has {missing.size:,} missing label{s} (NaN or None), in row{s} {rows} (from 0): drop rows without a "
-            "label, or fill the labels in"
+            f"Input y contains NaN. {missing.size:,} of {labels.size:,} labels are missing (NaN or None), in row{s} "
+            f"{rows} (from 0): drop these samples, or give them a label"
         )
 
 
@@ -168,7 +182,8 @@ def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
-        raise ValueError(f"y must contain at least two classes, but contains only one class: {classes.tolist()[0]!r}")
+        only = brief(classes.tolist()[0])
+        raise ValueError(f"y must contain at least two classes, but contains only one class: {only}")
     if classes.size > MANY_CLASSES and classes.size > CONTINUOUS_SHARE * codes.size:
         message = (
             f"y has {classes.size:,} classes in {codes.size:,} samples, so it looks continuous or like identifiers; "
@@ -218,10 +233,11 @@ def row_weights(
 def class_weights(class_weight: Any, classes: np.ndarray) -> np.ndarray:
     """The weight of each class in a dict; 1 for classes that are not in it."""
     if not isinstance(class_weight, dict):
-        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {brief(class_weight)}")
     unknown = [label for label in class_weight if label not in classes.tolist()]
     if unknown:
-        raise ValueError(f"class_weight contains {unknown[0]!r}, which is not one of the classes {classes.tolist()}")
+        known = brief(classes.tolist())
+        raise ValueError(f"class_weight contains {brief(unknown[0])}, which is not one of the classes {known}")
     return np.array([as_positive("class_weight", class_weight.get(label, 1.0)) for label in classes.tolist()])
 
 
@@ -234,7 +250,7 @@ def one_or_more(name: str, given: Any, default: float, least: float, most: float
         raise ValueError(f"{name} is an empty list: pass a number or a list of numbers")
     values = [as_positive(name, value, zero=least == 0.0) for value in values]
     if min(values) < least or max(values) > most:
-        raise ValueError(f"{name} must be between {least:g} and {most:g}, got {given!r}")
+        raise ValueError(f"{name} must be between {least:g} and {most:g}, got {brief(given)}")
     return values
 
 
@@ -244,7 +260,7 @@ def codes_of(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     wrong = np.flatnonzero(classes[codes] != y)
     if wrong.size:
         raise InvalidDataError(
-            f"y contains {y.tolist()[wrong[0]]!r} (row {wrong[0]} of the batch), which is not one of the classes "
+            f"y contains {brief(y.tolist()[wrong[0]])} (row {wrong[0]} of the batch), which is not one of the classes "
             f"{classes.tolist()}; pass all class labels as classes in the first call to partial_fit"
         )
     return codes

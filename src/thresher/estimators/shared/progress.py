@@ -8,18 +8,26 @@ import numpy as np
 from thresher.results import Turn, rounded
 from thresher.results.words import turn_details
 
+LOG_SECONDS = 60.0  # between two lines in a log
 WIDTH = 78  # that an updated line is filled up to, so that nothing is left of a longer one
+
+
+def is_terminal(stream):
+    """Whether a line that was written can be replaced by another; not so in a notebook, or in a file."""
+    return bool(getattr(stream, "isatty", bool)())
 
 
 class ProgressLine:
     """``verbose=1`` updates one line, ``verbose=2`` writes a new one each time, 0 nothing.
 
+    Where standard error is no terminal, ``verbose=1`` writes new lines: the first, then one a minute, then the last.
     A callable is called instead, with a Turn and ``total``: how much there is to do, or None.
     """
 
     def __init__(self, verbose, total=None):
         self.verbose, self.total = verbose, total
         self.is_drawn = False
+        self.waiting, self.logged_at = "", -np.inf
 
     def report(self, turn, line):
         """Pass the turn on, or write the line."""
@@ -29,15 +37,25 @@ class ProgressLine:
 
     def write(self, line):
         """Write the line unless it is empty, or progress goes elsewhere."""
-        if line and self.verbose and not callable(self.verbose):
-            sys.stderr.write(f"\r{line:<{WIDTH}}" if self.verbose == 1 else f"{line}\n")
-            sys.stderr.flush()
-            self.is_drawn = True
+        if not line or not self.verbose or callable(self.verbose):
+            return
+        updated = self.verbose == 1 and is_terminal(sys.stderr)
+        if self.verbose == 1 and not updated:
+            self.waiting, now = line, time.monotonic()
+            if now - self.logged_at < LOG_SECONDS:
+                return
+            self.waiting, self.logged_at = "", now
+        sys.stderr.write(f"\r{line:<{WIDTH}}" if updated else f"{line.rstrip()}\n")
+        sys.stderr.flush()
+        self.is_drawn = True
 
     def close(self):
-        """End the line."""
-        if self.is_drawn and self.verbose == 1:
+        """End the line, or write the last one."""
+        if self.waiting:
+            sys.stderr.write(f"{self.waiting.rstrip()}\n")
+        elif self.is_drawn and self.verbose == 1 and is_terminal(sys.stderr):
             sys.stderr.write("\n")
+        self.waiting = ""
 
 
 def with_bar(line, share, seconds):

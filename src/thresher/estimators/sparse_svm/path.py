@@ -41,12 +41,7 @@ GRID_CHECKS = {
     "alpha_ratio": check.either({"auto": None}, check.as_fraction),
 }
 CHOICE = ("scores_", "supports_", "best_index_", "best_score_")  # what cross-validation sets; the rest follows
-SHARED_ATTRIBUTES = (
-    *SEEN,
-    "_library",
-    "classes_",
-    "fingerprint_",
-)  # what the estimator of a point shares with that of the grid
+SHARED_ATTRIBUTES = (*SEEN, "_library", "classes_", "fingerprint_")  # of a point and the grid
 SHARED_PARAMETERS = ("smoothing", "scale", "fit_intercept", "screening", "tol", "class_weight", "n_jobs")
 
 
@@ -338,6 +333,9 @@ class SparseSVCPath(ElasticSVC):
             fitted_features=replace(self._columns, spread=point.spread),
         )
         return fitted
+
+    def _alone(self) -> SparseSVC:
+        return self.at(*self._point)
 
     @available_if(lambda self: self.cv is not None)
     def fold_support(self, fold: int, i: int, j: int) -> np.ndarray:

@@ -221,6 +221,7 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         if not weights.any():
             if first:
                 self._forget()
+                self.__dict__.pop("_library", None)
             return self
         X, codes, weights = check.with_weight(X, codes, weights)
         if first:

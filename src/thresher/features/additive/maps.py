@@ -2,8 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -233,6 +233,12 @@ class MappedFeatures(ExpandedFeatures, kind="inputs"):
     def covers(self, ids: np.ndarray) -> bool:
         """See FittedFeatures."""
         return bool(np.isin(self.inputs(ids), self.known).all())
+
+    def only(self, ids: np.ndarray, units: np.ndarray | None) -> Self:
+        """See FittedFeatures."""
+        known = self.inputs(ids)
+        maps = self.maps.take(np.searchsorted(self.known, known))
+        return replace(super().only(ids, units), known=known, maps=maps)
 
     def listing(self, selection: Any, label: Label, unknown: str) -> Listing:
         """See FittedFeatures: columns, by the length of their weights."""

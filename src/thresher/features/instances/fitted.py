@@ -1,8 +1,8 @@
 """What new data needs of training instances as features; how wide similarities to them are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -115,6 +115,11 @@ class InstanceFeatures(FittedFeatures, kind="instances"):
     def covers(self, ids: np.ndarray) -> bool:
         """See FittedFeatures."""
         return bool(np.isin(ids, self.prototypes.rows).all())
+
+    def only(self, ids: np.ndarray, units: np.ndarray | None) -> Self:
+        """See FittedFeatures."""
+        prototypes = replace(self.prototypes, rows=ids, values=self.prototypes.take(ids))
+        return replace(super().only(ids, units), prototypes=prototypes)
 
     @property
     def width(self) -> int:

@@ -1,8 +1,8 @@
 """Products of columns: a design that is computed on demand, and what new data needs of them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -213,6 +213,12 @@ class ProductFeatures(MadeFeatures, kind="products"):
     def covers(self, ids: np.ndarray) -> bool:
         """See FittedFeatures: the constant is no feature."""
         return bool((ids > 0).all() and np.isin(self.inputs(ids), self.known).all())
+
+    def only(self, ids: np.ndarray, units: np.ndarray | None) -> Self:
+        """See FittedFeatures."""
+        known = self.inputs(ids)
+        at = np.searchsorted(self.known, known)
+        return replace(super().only(ids, units), known=known, shift=self.shift[at], factor=self.factor[at])
 
     @property
     def n_listed(self) -> int | None:
