@@ -111,8 +111,9 @@ def test_a_score_that_was_chosen_by_is_said_to_be_no_estimate(folder):
     assert f"cross-validation: accuracy {score:.4f}, the best of 8 combinations of C and elimination" in shown
     assert "not an estimate for new data" in shown
     shown = thresh("inspect", "grid.json", folder=folder).stdout
-    score = thresher.load(folder / "grid.json").best_score_
-    assert f"cross-validation: accuracy {score:.4f}, the best of 6 points" in shown
+    grid = thresher.load(folder / "grid.json")
+    n_points = grid.path_.n_features.size
+    assert f"cross-validation: accuracy {grid.best_score_:.4f}, the best of {n_points} points" in shown
     assert "score samples that were not in the training data (thresher predict)" in shown
     assert "cross-validation" not in thresh("inspect", "grid.json", "--point", 1, 1, folder=folder).stdout
     assert "cross-validation" not in thresh("inspect", "model.json", folder=folder).stdout

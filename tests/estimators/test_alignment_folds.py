@@ -146,7 +146,7 @@ def test_folds_shrink_to_the_smallest_class():
 
 
 @pytest.mark.parametrize("scoring", ["f1", "recall", "jaccard"])
-@pytest.mark.parametrize("estimator", [AlignmentPathClassifier(**QUICK), SparseSVCPath(2, 2, cv=3)])
+@pytest.mark.parametrize("estimator", [AlignmentPathClassifier(**QUICK), SparseSVCPath(3, 4, cv=3)])
 def test_a_score_of_two_classes_names_its_macro_average(estimator, scoring):
     three = np.arange(120) % 3
     message = f"scoring='{scoring}' is of class 1 of two classes, but y has 3 classes; use '{scoring}_macro'"

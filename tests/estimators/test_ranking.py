@@ -33,7 +33,9 @@ CASES = {
     "kernel": lambda: FGMClassifier(3, feature_map=Intersection(8)).fit(np.abs(X), y),
     "products": lambda: FGMClassifier(3, feature_map="polynomial").fit(X, y),
     "alignment": lambda: AlignmentPathClassifier(path=KernelPath(step=0.1), cv=3).fit(X, y),
-    "grid": lambda: SparseSVCPath(4, 5, cv=3, scale=None, fit_intercept=False).fit(X, y),
+    "grid": lambda: SparseSVCPath(4, 5, cv=3, beta_ratio=0.05, alpha_ratio=0.01, scale=None, fit_intercept=False).fit(
+        X, y
+    ),
     "point": lambda: SparseSVC(alpha=0.1, beta=0.05).fit(X, y),
     "stream": lambda: StreamClassifier(5).fit(X, y),
 }

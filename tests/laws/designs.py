@@ -246,6 +246,8 @@ class CountedBlock(Block):
 class CountingDesign(MemoryDesign):
     """Counts what is really read of X, in entries, by kind."""
 
+    in_memory = False
+
     def __init__(self, X, workers=SERIAL):
         self.reads = []
         super().__init__(CountedBlock(X, self.reads, workers))

@@ -158,7 +158,7 @@ def test_other_files(tmp_path):
     path = tmp_path / "m.json"
     for data in (pickle.dumps([1]), b"PK\x03\x04\xff\xfe", b"\xff\xfe{\x00}\x00", b"\xef\xbb\xbf{}"):
         path.write_bytes(data)
-        refused(path, "not UTF-8|not JSON")
+        refused(path, "not UTF-8|not JSON|not a valid checkpoint")
 
 
 def test_a_newer_file_asks_for_a_newer_thresher(tmp_path):
@@ -283,6 +283,12 @@ def popped(*way):
     return change
 
 
+def the_best_unsolved(document):
+    """The grid's best point has no gap."""
+    i, j = document["fitted"]["best_index_"]
+    put("path_", "gap", i, j, "nan")(document)
+
+
 WRONG_GRIDS = {
     "begins falls": (put("path_", "begins", 6, 10), "begins of the features of the grid decrease"),
     "begins is negative": (put("path_", "begins", 3, -1), "begins of the features of the grid decrease"),
@@ -308,7 +314,7 @@ WRONG_GRIDS = {
     "nothing in it": (put("path_", "betas", []), "shape|must be positive and not empty"),
     "counts negative": (put("path_", "features_removed", 1, 1, -1), "the grid contains a negative count"),
     "no samples": (put("path_", "n_samples", 0), "n_samples"),
-    "the best was not reached": (put("path_", "gap", 2, 0, "nan"), "its parts are inconsistent"),
+    "the best was not reached": (the_best_unsolved, "its parts are inconsistent"),
     "scores short": (popped("scores_"), "scores_ has shape"),
     "best outside": (put("best_index_", [3, 0]), "its parts are inconsistent"),
     "best of three": (put("best_index_", [1, 0, 0]), "must be a pair"),

@@ -31,7 +31,7 @@ def path(tmp_path):
 def test_a_loaded_model_is_the_saved_one(kind, limit, path, monkeypatch):
     """Every kind of model, with its arrays in the document and with all of them in the .npz."""
     monkeypatch.setattr(arrays, "INLINE", limit)
-    thresher.save(fitted(kind), path)
+    thresher.save(fitted(kind), path, path=True)
     assert len(os.listdir(path.parent)) == (1 if limit else 2)
     assert_same_model(fitted(kind), thresher.load(path), data_for(kind))
 

@@ -17,9 +17,12 @@ DOORS = {
     "features": "what features are made of, in each storage",
     "io": "files to matrices",
     "estimators/shared/base.py": "checks what users give",
+    "estimators/shared/frames.py": "which library a data frame is of",
     "estimators/shared/selector.py": "checks what users give",
     "estimators/stream/classifier.py": "checks batches; columns may be told apart by number alone",
+    "cli/commands/first_calls.py": "makes data in each storage",
     "testing": "laws compare with arrays",
+    "results/interchangeable.py": "a graph of features; X is never seen there",
     "results/weights.py": "weights of a few features as sparse rows; X is never seen there",
     "state/values.py": "a parameter may be a sparse matrix",
 }

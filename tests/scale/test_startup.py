@@ -14,7 +14,7 @@ DATA = """
 import numpy as np
 from scipy import sparse
 X = np.random.default_rng(0).standard_normal((100, 200))
-y = X[:, 0] > 0
+y = X[:, 0] + 0.5 * np.random.default_rng(1).standard_normal(100) > 0
 S = sparse.csr_array(X * (X > 1))
 """
 COUNTED = """

@@ -40,6 +40,7 @@ class Design(ABC):
     ids: np.ndarray | None = None
     workers: Runner = SERIAL
     prunes: bool = False  # whether a scan takes longer the more scores are kept
+    in_memory: bool = False  # whether columns can be looked at again for nothing
     scaling: Scaling | None = None
 
     def __init__(

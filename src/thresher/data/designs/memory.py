@@ -17,6 +17,8 @@ REORDER_LIMIT = 1 << 30  # bytes up to which a sparse matrix may be copied into 
 class MemoryDesign(Design):
     """One block with all columns of X, or of a copy of it (``copied``), which costs a pass."""
 
+    in_memory = True
+
     def __init__(self, block: Block, ids: np.ndarray | None = None, copied: bool = False, n_columns: int | None = None):
         stored = {"entries": block.entries, "nbytes": block.nbytes}
         super().__init__(block.shape, block.dtype, **stored, workers=block.workers, ids=ids)

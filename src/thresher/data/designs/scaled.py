@@ -20,6 +20,7 @@ class ScaledDesign(Design):
         stored = {"entries": base.entries, "nbytes": base.nbytes}
         super().__init__(base.shape, base.dtype, **stored, workers=base.workers, ids=base.ids)
         self.base, self.scaling, self.entry_cost = base, scaling, base.entry_cost
+        self.in_memory = base.in_memory
 
     def pieces(self, vectors: int = 1) -> Iterator[Piece]:
         """See Design; scores get the scaling of each piece."""

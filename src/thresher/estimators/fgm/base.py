@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from thresher.data.designs.base import Design
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, brief
@@ -130,8 +129,7 @@ class FGMBase(LinearClassifier):
             selection = select(features, target.problems(choice.C), plan, trace, starts, progress)
             progress.finish(selection)
         self._set(selection, target, plan, choice, fingerprint)
-        if not isinstance(X, Design):  # which may be on disk: what is read of it is in the trace
-            self._warn_of_leak(X, target.codes)
+        self._warn_of_leak(X, target.codes)
         return self
 
     def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, given: Any, trace: Trace) -> Choice:

@@ -205,17 +205,25 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             else:
                 return check_array(X, input_name="X", **options)
         if reset and "y" in options:
-            warn_of_index(checked[0], getattr(self, "feature_names_in_", None))
+            parts = [] if sparse.issparse(checked[0]) else [checked[0]]
+            warn_of_index(parts, getattr(self, "feature_names_in_", None))
         return checked
 
     def _warn_of_leak(self, X: Any, codes: np.ndarray) -> None:
-        """Warn of a selected column of X, as it was fitted on, that alone separates the classes."""
+        """Warn of a selected column of X, as it was fitted on, that alone separates the classes.
+
+        Designs that are not in memory are not read again: every pass over them is in the trace.
+        """
         fitted, selection = self.fitted_features_, self.selection_
-        if not fitted.of_rows or not selection.features.size:
+        if (isinstance(X, Design) and not X.in_memory) or not fitted.of_rows or not selection.features.size:
             return
         first = np.sort(selection.features[selection.ranking[:MOST_COLUMNS]])
         inputs = fitted.inputs(first)
-        warn_of_leak(fitted.input_columns(X, inputs), codes, lambda place: fitted.shown_name(int(inputs[place])))
+        columns = fitted.input_columns(X, inputs)
+        columns = columns.tocsc() if sparse.issparse(columns) else np.asarray(columns)
+        parts = (columns[:, place : place + 1] for place in range(inputs.size))
+        each = (part.toarray()[:, 0] if sparse.issparse(part) else part[:, 0] for part in parts)
+        warn_of_leak(each, codes, lambda place: fitted.shown_name(int(inputs[place])))
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design passed as X, or with ``y`` (design, labels)."""

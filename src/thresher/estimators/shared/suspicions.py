@@ -1,12 +1,10 @@
 """What makes a fit look too good: columns that are an index of the rows, or that alone separate the classes."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from thresher.data.input.index_columns import counting_columns, is_unnamed
 from thresher.errors import IndexColumnWarning, LeakWarning
@@ -18,11 +16,11 @@ MOST_ROWS = 50_000
 MOST_NAMED = 5
 
 
-def warn_of_index(X: Any, names: Sequence[str] | None) -> None:
-    """Warn of columns of an array that look like an index of the rows."""
+def warn_of_index(parts: Sequence[np.ndarray], names: Sequence[str] | None) -> None:
+    """Warn of columns that look like an index of the rows, by name or by value; ``parts`` are blocks of rows."""
     numbers = {} if names is None else {j: name for j, name in enumerate(names) if is_unnamed(str(name))}
     unnamed = sorted(numbers)
-    counting = [] if sparse.issparse(X) else counting_columns([X])
+    counting = counting_columns(parts)
     found = sorted({*unnamed, *counting})
     if found:
         shown = ", ".join(str(j) if names is None else repr(str(names[j])) for j in found[:MOST_NAMED])
@@ -37,17 +35,13 @@ def warn_of_index(X: Any, names: Sequence[str] | None) -> None:
         )
 
 
-def warn_of_leak(columns: Any, codes: np.ndarray, name: Callable[[int], str]) -> None:
+def warn_of_leak(columns: Iterable[np.ndarray], codes: np.ndarray, name: Callable[[int], str]) -> None:
     """Warn of a column that alone separates the classes: with a threshold between each two of them."""
     counts = np.bincount(codes)
     if counts.size < 2 or counts.min() < FEWEST_OF_A_CLASS:
         return
     rows = np.linspace(0, codes.size - 1, min(codes.size, MOST_ROWS)).astype(np.int64)
-    codes, found = codes[rows], []
-    columns = columns.tocsc() if sparse.issparse(columns) else columns
-    for place in range(columns.shape[1]):
-        values = columns[:, [place]].toarray()[:, 0] if sparse.issparse(columns) else np.asarray(columns[:, place])
-        found.append(separation(values[rows], codes))
+    found = [separation(values[rows], codes[rows]) for values in columns]
     best = int(np.argmax(found)) if found else 0
     if found and found[best] >= ENOUGH:
         share = min(int(1000 * found[best]) / 10, 100.0)
