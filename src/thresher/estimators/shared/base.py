@@ -219,7 +219,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             return
         first = np.sort(selection.features[selection.ranking[:MOST_COLUMNS]])
         inputs = fitted.inputs(first)
-        columns = fitted.input_columns(X, inputs)
+        columns: Any = fitted.input_columns(X, inputs)
         columns = columns.tocsc() if sparse.issparse(columns) else np.asarray(columns)
         parts = (columns[:, place : place + 1] for place in range(inputs.size))
         each = (part.toarray()[:, 0] if sparse.issparse(part) else part[:, 0] for part in parts)
