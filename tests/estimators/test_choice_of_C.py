@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold
 
 import thresher
@@ -257,11 +258,18 @@ def test_interrupted_after_the_choice_the_model_so_far_is_kept(monkeypatch):
     assert clf.predict(X).shape == (90,)
 
 
-@pytest.mark.parametrize("max_time", [1e-9, 0.02])
-def test_max_time_holds_for_the_choice_too(max_time):
-    clf = FGMClassifier(1, C="auto", cv=2, max_time=max_time, features_per_turn=1).fit(X, y)
-    assert fold_scores(clf).shape == (2, 4)
+def test_without_time_to_choose_the_usual_candidate_is_taken_and_that_is_said():
+    clf = FGMClassifier(1, C="auto", elimination="auto", cv=2, max_time=1e-9, features_per_turn=1)
+    with pytest.warns(ConvergenceWarning, match="max_time was over before candidates.*C = 1 and elimination by rule"):
+        clf.fit(X, y)
+    assert np.isnan(fold_scores(clf)).all()
+    assert (clf.C_, clf.elimination_) == (1.0, True)
     assert clf.selection_.features.size == 1
+
+
+def test_half_of_max_time_is_for_the_choice():
+    clf = FGMClassifier(1, C="auto", cv=2, max_time=60.0, features_per_turn=1).fit(X, y)
+    assert not np.isnan(fold_scores(clf)).any()
 
 
 def test_grid_search_over_the_number_of_features():

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.input.validation import count_columns
@@ -151,7 +152,8 @@ class FGMBase(LinearClassifier):
         if self.scoring is not None:
             owner = type(self).__name__
             judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
-        return choose(features, target, spec, candidates, folds, judge, trace)
+        usual = Candidate(default if given.C == "auto" else Cs[0], kinds[0])
+        return choose(features, target, spec, candidates, usual, folds, judge, trace)
 
     def _set(
         self,
@@ -173,6 +175,10 @@ class FGMBase(LinearClassifier):
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
+        if choice.late:
+            usual = "elimination" if choice.spec.elimination else "growth alone"
+            message = f"max_time was over before candidates could be compared: C = {choice.C:g} and {usual} by rule"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)  # of the call of fit
         models = target.classes.tolist() if target.n_models > 1 else [None]
         for message in shortfalls(self.selection_, choice.features, plan, models):
             warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
