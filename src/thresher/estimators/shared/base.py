@@ -303,10 +303,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
 
     def _score_sentence(self) -> str:
         """The score that a model was chosen by, and that it is no estimate for new data; empty: there is none."""
-        if not hasattr(self, "cv_results_"):
+        means = self.cv_results_["mean_test_score"] if hasattr(self, "cv_results_") else np.zeros(0)
+        if np.isnan(means).all():
             return ""
         name = self._score_name if isinstance(self._score_name, str) else "score"
-        means = self.cv_results_["mean_test_score"]
         return (
             f"cross-validation: {name} {np.nanmax(means):.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} "
             f"{self._candidates}. It was chosen by this score, which is therefore too high: not\nan estimate for new "

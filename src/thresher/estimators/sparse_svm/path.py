@@ -250,9 +250,7 @@ class SparseSVCPath(ElasticSVC):
         if chosen:
             what += ", though the best one is at the end of the grid"
         elif self.cv is not None:
-            what += (
-                " and none chosen by cross-validation, so the model is that of the last point, with the most features"
-            )
+            what += " and none chosen by cross-validation: the last one, with the most features, is used"
         stop = StopReason.INTERRUPTED if interrupted else StopReason.MAX_TIME
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
         self.selection_ = replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted)
