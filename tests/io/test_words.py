@@ -69,13 +69,46 @@ def test_booleans_need_no_option_and_yes_is_text(tmp_path):
 
 def test_levels_may_look_like_numbers(tmp_path):
     path = tmp_path / "l.csv"
-    path.write_text("stage,label\n1,x\n2,y\n3a,x\n,y\n1.0,x\n")
+    path.write_text("stage,label\n1,x\n2a,y\n3a,x\n,y\n1.0,x\n")
     table = read(path, one_hot=True)
-    assert table.names == ("stage=", "stage=1", "stage=2", "stage=3a")
+    assert table.names == ("stage=", "stage=1", "stage=2a", "stage=3a")
     assert table.X.argmax(axis=1).tolist() == [1, 2, 3, 0, 1]
     path.write_text("stage,label\n2,x\n1,y\n")  # nothing but numbers here
     found = read(path, layout=Layout(4, table.names, used=(1, 2), encoding=table.encoding))
-    assert found.X.tolist() == [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    assert found.X.tolist() == [[0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("options", [{}, {"one_hot": True}, {"one_hot": True, "impute": "mean"}])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ([f"{i % 34},{i % 10}" for i in range(40)], r"line 2: column 'a': '0,0' has a decimal comma; numbers must"),
+        ([*("7", "unknown") * 3, *("7,3", "8,1") * 9], "line 8: column 'a': '7,3' has a decimal comma"),
+        (["1,234,567", *"abc"], "line 2: column 'a': '1,234,567' has thousands separators"),
+        ([*map(str, range(20, 60)), "unknown"], r"line 42: column 'a' must be numeric, got 'unknown' \(text in 1 row, "
+         r"but numbers in 40\): correct it, or clear the field and read with impute"),
+        ([*"4444", "", "yes"], "line 7: column 'a' must be numeric, got 'yes'"),
+    ],
+)  # fmt: skip
+def test_numbers_with_mistakes_are_no_levels(tmp_path, fields, message, options):
+    path = tmp_path / "n.csv"
+    path.write_text("a;b;label\n" + "".join(f"{text};{i * i};{'xy'[i % 2]}\n" for i, text in enumerate(fields)))
+    with pytest.raises(UnusableColumnsError, match=message) as caught:
+        read(path, **options)
+    assert caught.value.options == []
+
+
+@pytest.mark.parametrize("text", ["192.168.100.200", "10.100.200.255"])
+def test_addresses_are_no_numbers_with_thousands(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(f"a,label\n{text},x\n1.2.3.4,y\n{text},x\n")
+    with pytest.raises(UnusableColumnsError, match="must be numeric, got") as caught:
+        read(path)
+    assert caught.value.options == ["--one-hot"]
+    assert read(path, one_hot=True).names == ("a=1.2.3.4", f"a={text}")
+    path.write_text("a,label\n192.168.300.400,x\n")
+    with pytest.raises(UnusableColumnsError, match="has thousands separators"):
+        read(path)
 
 
 def test_all_complaints_in_one_message(tmp_path):

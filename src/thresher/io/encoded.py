@@ -12,12 +12,20 @@ from thresher.io.table import in_short
 from thresher.io.words import TEXT, WordColumn
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-THOUSANDS = re.compile("[+-]?\\d{1,3}([,.' \u00a0\u202f\ufffd]\\d{3})+([.,]\\d+)?")  # the last: a blank of Latin-1
+BYTE = r"(25[0-5]|2[0-4]\d|1?\d?\d)"
+ADDRESS = rf"({BYTE}\.){{3}}{BYTE}"  # of the internet: 192.168.100.200
+THOUSANDS = re.compile(  # the last separator: a blank of Latin-1
+    f"(?!{ADDRESS}$)[+-]?\\d{{1,3}}([,.' \u00a0\u202f\ufffd]\\d{{3}})+([.,]\\d+)?"
+)
 WITH_POINTS = (
     "numbers must have a decimal point: pandas.read_csv(path, sep=';', decimal=',').to_csv('new.csv', index=False)"
 )
 WITHOUT_THOUSANDS = (
     "numbers must have no thousands separators: pandas.read_csv(path, thousands=',').to_csv('new.csv', index=False)"
+)
+MOSTLY_NUMBERS = (
+    "correct it, or clear the field and read with impute (--impute); if the numbers are names of levels, put a letter "
+    "before them"
 )
 MOST_COMPLAINTS = 8  # columns named with a line each
 IGNORE, ONE_HOT, IMPUTE, MEND = "ignore", "one_hot", "impute", "mend the file"
@@ -42,8 +50,11 @@ def encoding_of(columns, n_rows, options, places, name, remarks):
     may_miss = options.impute is not None if known is None else known.fills is not None
     levels, complaints = {} if known is None else dict(known.levels), list[Complaint]()
     for column in columns.values():
-        if known is None and column.kind == TEXT and options.one_hot and len(found := column.levels()) <= MOST_LEVELS:
-            levels[column.name] = found
+        meant = _of_numbers(column) if known is None and column.kind == TEXT else None
+        if meant is not None:
+            complaints.append(meant)
+        elif known is None and column.kind == TEXT and options.one_hot and len(column.levels()) <= MOST_LEVELS:
+            levels[column.name] = column.levels()
         elif column.name not in levels:
             may = may_miss and (known is not None or column.missing.size < n_rows)  # something to impute from
             complaints += _complaints(column, n_rows, may, options.one_hot)
@@ -72,10 +83,26 @@ def _complaints(column, n_rows, may_miss, one_hot):
     return []
 
 
+def _of_numbers(column):
+    """What is wrong with a column of text that was meant as one of numbers; None if it may have levels."""
+    row, text = column.first_text()
+    name, mistaken = repr(column.name), column.rows_of(number_mistake)
+    numbers = column.values.size - column.rows.size
+    texts = column.rows.size - column.missing.size - mistaken.size
+    mostly = numbers + mistaken.size > texts
+    if mistaken.size and (mostly or row in mistaken):
+        row, text = column.first_text(mistaken)
+        return Complaint(column.name, row, f"column {name}: {text[:40]!r} {number_mistake(text)}", MEND)
+    if not mostly:
+        return None
+    what = f"column {name} must be numeric, got {text[:40]!r} (text in {_rows(texts)}, but numbers in {numbers:,}): "
+    return Complaint(column.name, row, what + MOSTLY_NUMBERS, MEND)
+
+
 def _of_text(column, n_rows, one_hot):
     """What is wrong with a column of text."""
     name, (row, text) = repr(column.name), column.first_text()
-    mistake = mistake_in(text)
+    mistake = number_mistake(text) or ("must be numeric; is a quote not closed?" if "\n" in text else "")
     if mistake:
         return Complaint(column.name, row, f"column {name}: {text[:40]!r} {mistake}", MEND)
     levels = len(column.levels())
@@ -90,8 +117,8 @@ def _rows(count):
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
-def mistake_in(text):
-    """What a text is that was meant as a number, and what to do about it; empty if it may be a text."""
+def number_mistake(text):
+    """What is wrong with a text that was meant as a number, and what to do about it; empty if it may be a text."""
     decimal, thousands = DECIMAL_COMMA.fullmatch(text), THOUSANDS.fullmatch(text)
     if decimal or thousands:
         what = "a decimal comma" if not thousands else "thousands separators"
@@ -99,7 +126,7 @@ def mistake_in(text):
         ways = [WITH_POINTS] if decimal else []
         ways += [WITHOUT_THOUSANDS] if thousands else []
         return f"has {what}; {'; '.join(ways)}"
-    return "must be numeric; is a quote not closed?" if "\n" in text else ""
+    return ""
 
 
 def _unusable(complaints, places, name, remarks, *, training):
