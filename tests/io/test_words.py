@@ -74,8 +74,32 @@ def test_levels_may_look_like_numbers(tmp_path):
     assert table.names == ("stage=", "stage=1", "stage=2a", "stage=3a")
     assert table.X.argmax(axis=1).tolist() == [1, 2, 3, 0, 1]
     path.write_text("stage,label\n2,x\n1,y\n")  # nothing but numbers here
-    found = read(path, layout=Layout(4, table.names, used=(1, 2), encoding=table.encoding))
+    with pytest.warns(UnseenLevelsWarning, match="column 'stage' has 1 text that the training data did not have, '2'"):
+        found = read(path, layout=Layout(4, table.names, used=(1, 2), encoding=table.encoding))
     assert found.X.tolist() == [[0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("numbers", ["7", "5", "NA"])
+def test_columns_that_have_only_numbers_now_have_unseen_levels(tmp_path, numbers):
+    path = tmp_path / "l.csv"
+    path.write_text("City,label\nUlm,x\nBonn,y\n5,x\n")
+    table = read(path, one_hot=True)
+    path.write_text(f"City,label\n{numbers},x\n{numbers},y\n")
+    layout = Layout(3, table.names, used=(0, 1, 2), encoding=table.encoding)
+    if numbers == "5":
+        assert read(path, layout=layout).X.tolist() == [[1.0, 0.0, 0.0]] * 2
+        return
+    with pytest.warns(UnseenLevelsWarning, match=f"'City' has 1 text .*, '{numbers}'"):
+        assert not read(path, layout=layout).X.any()
+
+
+def test_levels_do_not_take_the_names_of_other_columns(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("City,City=Ulm,label\nUlm,1,x\nBonn,0,y\n")
+    message = r"two columns named 'City=Ulm', of columns 'City' and 'City=Ulm': rename or ignore one of them"
+    with pytest.raises(InvalidDataError, match=message):
+        read(path, one_hot=True)
+    assert read(path, one_hot=True, ignore=["City=Ulm"]).names == ("City=Bonn", "City=Ulm")
 
 
 @pytest.mark.parametrize("options", [{}, {"one_hot": True}, {"one_hot": True, "impute": "mean"}])

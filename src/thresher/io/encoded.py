@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from thresher.data.input.encoding import MOST_LEVELS, Encoding
-from thresher.errors import UnseenLevelsWarning, UnusableColumnsError
+from thresher.errors import InvalidDataError, UnseenLevelsWarning, UnusableColumnsError
 from thresher.io.table import in_short
-from thresher.io.words import TEXT, WordColumn
+from thresher.io.words import TEXT
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 BYTE = r"(25[0-5]|2[0-4]\d|1?\d?\d)"
@@ -158,33 +158,49 @@ def _unusable(complaints, places, name, remarks, *, training):
     return UnusableColumnsError(message, f"read it with {', '.join(ways)}", options)
 
 
-def encoded(X, names, columns, encoding):
-    """(X, its names, for each column of it the column of the table); X is changed, or copied where text has levels."""
+def encoded(X, names, columns, encoding, name):
+    """(X, its names, for each column of it the column of the table); X is changed, or copied where text has levels.
+
+    InvalidDataError if two columns would have one name.
+    """
     for column in columns.values():
         if column.name not in encoding.levels:
             column.set_numbers()
-    if not any(name in encoding.levels for name in names):
+    if not any(column in encoding.levels for column in names):
         return X, names, names
-    new = [encoding.names(name) for name in names]
+    new = [encoding.names(column) for column in names]
+    _check_names(names, new, name)
     wide = np.zeros((len(X), sum(map(len, new))), dtype=X.dtype, order="C" if X.flags.c_contiguous else "F")
     first = 0
-    for place, (name, made) in enumerate(zip(names, new, strict=True)):
-        if name not in encoding.levels:
+    for place, (column, made) in enumerate(zip(names, new, strict=True)):
+        if column not in encoding.levels:
             wide[:, first] = X[:, place]
         else:
-            none = np.zeros(0, dtype=np.int64)
-            column = columns.get(name) or WordColumn(name, none, none, [], X[:, place])
-            for offset, level in enumerate(encoding.levels[name]):
-                wide[:, first + offset] = column.matches(level)
+            for offset, level in enumerate(encoding.levels[column]):
+                wide[:, first + offset] = columns[column].matches(level)
         first += len(made)
-    origins = tuple(name for name, made in zip(names, new, strict=True) for _ in made)
-    return wide, tuple(name for made in new for name in made), origins
+    origins = tuple(column for column, made in zip(names, new, strict=True) for _ in made)
+    return wide, tuple(each for made in new for each in made), origins
+
+
+def _check_names(names, new, name):
+    """Raise an error if columns of text make columns whose names others have."""
+    makers = dict[str, str]()
+    for column, made in zip(names, new, strict=True):
+        for each in made:
+            if each in makers:
+                raise InvalidDataError(
+                    f"{name}: one_hot (--one-hot) makes two columns named {each!r}, of columns {makers[each]!r} and "
+                    f"{column!r}: rename or ignore one of them"
+                )
+            makers[each] = column
 
 
 def warn_of_unseen(columns, encoding, name):
     """Warn of texts that the training data did not have: they are zero in all columns."""
     for column in columns.values():
-        unseen = sorted(set(column.levels()) - set(encoding.levels.get(column.name, column.levels())))
+        levels = encoding.levels.get(column.name)
+        unseen = [] if levels is None else sorted(set(column.levels()) - set(levels))
         if unseen:
             of = "text" if len(unseen) == 1 else "texts"
             warnings.warn(

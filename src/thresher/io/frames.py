@@ -171,9 +171,10 @@ def table_of(blocks, columns, kind, options, name, places):
     names = tuple(names[j] for j in order)
     if words.rows.size or options.reads_words:
         X, words = _stacked(parts, order), words.among(order)
-        found = word_columns(words, X, names)
+        known = (layout and layout.encoding) or Encoding()
+        found = word_columns(words, X, names, also=known.levels)
         encoding = encoding_of(found, len(X), options, places, name, remarks)
-        X, names, origins = encoded(X, names, found, encoding)
+        X, names, origins = encoded(X, names, found, encoding, name)
         parts, order = [X], np.arange(X.shape[1])
         if layout is not None:
             warn_of_unseen(found, encoding, name)

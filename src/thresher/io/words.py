@@ -110,12 +110,14 @@ def shown(value):
     return f"{value:.15g}"
 
 
-def word_columns(words, X, names):
-    """{name: WordColumn} of the columns of X that have words; the others have only numbers."""
+def word_columns(words, X, names, also=()):
+    """{name: WordColumn} of the columns of X that have words, and of those named in ``also``."""
     order = np.argsort(words.columns, kind="stable")
     places, begins = np.unique(words.columns[order], return_index=True)
     parts = np.split(order, begins[1:]) if places.size else []
+    part_of = dict(zip(places.tolist(), parts, strict=True))
+    part_of |= {place: NONE for place, name in enumerate(names) if name in also and place not in part_of}
     return {
         names[place]: WordColumn(names[place], words.rows[part], words.codes[part], words.texts, X[:, place])
-        for place, part in zip(places.tolist(), parts, strict=True)
+        for place, part in part_of.items()
     }
