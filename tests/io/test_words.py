@@ -224,6 +224,32 @@ def test_arrays_are_imputed_too(tmp_path):
         read(tmp_path / "x.svm", impute="mean")
 
 
+@pytest.mark.parametrize("kind", ["npy", "npz"])
+@pytest.mark.parametrize("how", ["mean", "median"])
+def test_infinite_values_are_not_imputed_from(tmp_path, kind, how):
+    X = np.array([[1.0, 2.0, 3.0], [np.nan, 5.0, -np.inf], [3.0, np.nan, np.inf]])
+    (tmp_path / "names").write_text("a\nb\nc\n")
+
+    def write():
+        np.save(tmp_path / "x.npy", X)
+        np.savez(tmp_path / "x.npz", X=X)
+
+    write()
+    path, known = tmp_path / f"x.{kind}", Encoding(fills=np.ones(3), impute=how)
+    for options, column in (
+        ({"impute": how}, "2"), ({"impute": how, "names": tmp_path / "names"}, "c"),
+        ({"layout": Layout(3, encoding=known)}, "2"),
+    ):  # fmt: skip
+        with pytest.raises(
+            InvalidDataError, match=rf"x\.{kind}: infinite value in row 1 \(from 0\), column '{column}'"
+        ):
+            read(path, **options)
+    X[:, 2] = 1.7e308
+    write()
+    with pytest.raises(InvalidDataError, match=rf"x\.{kind}: column '2' has values that are too large for a {how}"):
+        read(path, impute=how)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_filling_looks_at_some_columns_at_a_time(order, monkeypatch):
     X = np.array(RNG.standard_normal((20, 9)), order=order)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.input.encoding import Encoding
-from thresher.data.input.imputing import WAYS, fill_values, filled
+from thresher.data.input.imputing import WAYS, fill_values, filled, first_infinite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
 from thresher.io.arrays import labels_in, read_matrix_npy, read_matrix_npz
@@ -158,12 +158,16 @@ def _imputed(table, path, options):
         return table
     if sparse.issparse(X):
         raise InvalidDataError(f"{path_name(path)}: impute (--impute) needs a dense array, got a sparse matrix")
+    if (place := first_infinite(X)) is not None:
+        row, column = place
+        raise InvalidDataError(
+            f"{path_name(path)}: infinite value in row {row} (from 0), column {_named(table, [column])}; impute "
+            "(--impute) fills in NaN alone: replace infinite values by NaN or numbers"
+        )
     if layout is None:
         values = fill_values(X, how)
-        empty = np.flatnonzero(np.isnan(values))
-        if empty.size:
-            what = in_short(empty if table.names is None else [table.names[j] for j in empty])
-            raise InvalidDataError(f"{path_name(path)}: column {what} has no values: nothing to impute from")
+        _check_fills(np.isnan(values), "has no values: nothing to impute from", table, path)
+        _check_fills(np.isinf(values), f"has values that are too large for a {how}: rescale them", table, path)
         values = values.astype(X.dtype if X.dtype.kind == "f" else np.float64)
         known = replace(known, fills=values, impute=how)
     if known.fills.size != X.shape[1]:
@@ -172,6 +176,17 @@ def _imputed(table, path, options):
             f"{known.fills.size}"
         )
     return replace(table, X=filled(X, known.fills), encoding=known)
+
+
+def _check_fills(wrong, why, table, path):
+    """Raise an error if the value found for a column is wrong."""
+    if wrong.any():
+        raise InvalidDataError(f"{path_name(path)}: column {_named(table, np.flatnonzero(wrong))} {why}")
+
+
+def _named(table, columns):
+    """Columns by their names, or by their numbers."""
+    return in_short(columns if table.names is None else [table.names[j] for j in columns])
 
 
 def _completed(table, path, labels, names):
