@@ -47,6 +47,16 @@ def test_the_command_in_the_message_works(table):
     assert as_json("predict", "model.json", "table.csv", folder=table)["accuracy"] > 0.85
 
 
+@pytest.mark.parametrize("name", ["-neg", "-a, b"])
+def test_the_command_in_the_message_works_for_names_with_dashes(table, name):
+    frame = FRAME.rename(columns={"Patient": name})[[name, "Noise, dB", "Diagnosis"]]
+    frame.to_csv(table / "dash.csv", index=False)
+    wrong = thresh("select", "dash.csv", "--label-column", "Diagnosis", "-k", 1, folder=table, check=1)
+    command = shlex.split(wrong.stderr.splitlines()[1].removeprefix("This works: thresher "))
+    assert command[-1] == f"--ignore={name}"
+    assert as_json(*command, folder=table)["n_features_in"] == 1
+
+
 def test_several_names_of_one_option(table):
     rest = ("--one-hot", "--impute", "mean", "--label-column", "Diagnosis", "--json")
     ways = [

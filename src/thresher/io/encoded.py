@@ -150,12 +150,16 @@ def _unusable(complaints, places, name, remarks, *, training):
     ways = [f"ignore={ignore[:5]}" + (" and more" if len(ignore) > 5 else "")] if ignore else []
     ways += ["one_hot=True"] if ONE_HOT in remedies else []
     ways += ["impute='median', or fill in or drop missing values first"] if IMPUTE in remedies else []
-    options = ["--ignore", ",".join(ignore)] if ignore else []
-    if any("," in column for column in ignore):
-        options = [word for column in ignore for word in ("--ignore", column)]
+    names = ignore if any("," in column for column in ignore) else [",".join(ignore)] if ignore else []
+    options = [word for each in names for word in _given("--ignore", each)]
     options += ["--one-hot"] if ONE_HOT in remedies else []
     options += ["--impute", "median"] if IMPUTE in remedies else []
     return UnusableColumnsError(message, f"read it with {', '.join(ways)}", options)
+
+
+def _given(option, value):
+    """The words of an option with a value, which may begin as options do."""
+    return [f"{option}={value}"] if value.startswith("-") else [option, value]
 
 
 def encoded(X, names, columns, encoding, name):
