@@ -348,6 +348,22 @@ def test_names_and_kinds(tmp_path):
         read(tmp_path / "x.npy", names=tmp_path / "names.txt")
 
 
+@pytest.mark.parametrize(
+    ("lines", "advice"),
+    [
+        ("label 0 1 0", "; line 1 is the text 'label', which no other line has: remove it if it is a header"),
+        ("class a b b", "; line 1 is the text 'class', which no other line has: remove it if it is a header"),
+        ("a a b b", ""), ("2 0 1 0", ""), ("label 0 1 0 1", ""),
+    ],
+)  # fmt: skip
+def test_a_header_of_labels(tmp_path, lines, advice):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "y.txt").write_text("\n".join(lines.split()) + "\n")
+    count = len(lines.split())
+    with pytest.raises(InvalidDataError, match=f"y.txt: {count} labels, but X has 3 rows{advice}$"):
+        read(tmp_path / "x.npy", labels=tmp_path / "y.txt")
+
+
 def test_labels_that_are_python_objects(tmp_path):
     np.save(tmp_path / "y.npy", np.array(["a", "b"], dtype=object))
     np.savez(tmp_path / "X.npz", X=np.eye(2))

@@ -195,7 +195,8 @@ def _completed(table, path, labels, names):
         table = replace(table, y=read_labels(labels))
     rows, columns = table.X.shape
     if table.y is not None and table.y.size != rows:
-        raise InvalidDataError(f"{path_name(labels or path)}: {table.y.size} labels, but X has {rows} rows")
+        header = "" if labels is None else _about_header(table.y, rows)
+        raise InvalidDataError(f"{path_name(labels or path)}: {table.y.size} labels, but X has {rows} rows{header}")
     if table.bags is not None and table.bags.size != rows:
         raise InvalidDataError(f"{path_name(path)}: {table.bags.size} bags, but X has {rows} rows: each row has one")
     if names is not None:
@@ -208,6 +209,13 @@ def _completed(table, path, labels, names):
             raise InvalidDataError(f"{names}: {len(feature_names)} names, but X has {columns} features{left_out}")
         table = replace(table, names=feature_names)
     return table
+
+
+def _about_header(y, rows):
+    """Advice if there is one label too many, and the first looks like a header: a text that is no other label."""
+    if y.size != rows + 1 or y.dtype.kind != "U" or y[0] in y[1:]:
+        return ""
+    return f"; line 1 is the text {str(y[0])!r}, which no other line has: remove it if it is a header"
 
 
 def kind_of(path):
