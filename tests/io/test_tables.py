@@ -8,6 +8,7 @@ import tracemalloc
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -128,7 +129,7 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
         ("label\nx\n", "no feature columns left"),
         (
             "a,b\n1,2\n",
-            r"'label'; set the label column with label_column \(--label-column\): one of 'a'",
+            r"'label'; set the label column with label_column \(--label-column\): one of 'b'",
         ),
         ("é\0,b\n1,2\n", "no column named 'label'"),
     ],
@@ -346,6 +347,25 @@ def test_names_and_kinds(tmp_path):
     (tmp_path / "names.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidDataError, match="not valid UTF-8 text"):
         read(tmp_path / "x.npy", names=tmp_path / "names.txt")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
+def test_likely_columns_of_labels_are_offered(tmp_path, kind):
+    rows = np.arange(60)
+    frame = pd.DataFrame({"patient": [f"P{row}" for row in rows], "grade": rows % 3, "city": rows % 5})
+    frame["city"] = frame["city"].map(dict(enumerate(["Ulm", "Bonn", "Jena", "Hof", None])))
+    frame = frame.assign(sick=np.where(rows % 2, "yes", "no"), **{f"g{j}": rows * 0.5 for j in range(30)})
+    path = tmp_path / f"data.{kind}"
+    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path)
+    wanted = r"\(--label-column\): one of 'sick', 'city', 'g29', 'patient', 'grade' and 29 more$"
+    with pytest.raises(InvalidDataError, match=wanted):
+        read(path)
+
+
+def test_damage_after_the_header_does_not_hide_that_there_is_no_label(tmp_path):
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"a,b\n" + np.random.default_rng(0).bytes(9000))[:-4000])
+    with pytest.raises(InvalidDataError, match=r"no column named 'label'; set .*: one of 'b', 'a'"):
+        read(tmp_path / "data.csv.gz")
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,11 @@ from thresher.data.input.encoding import Encoding
 from thresher.data.input.imputing import WAYS, fill_values, filled, first_infinite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
+from thresher.io import delimited, parquet
 from thresher.io.arrays import labels_in, read_matrix_npy, read_matrix_npz
-from thresher.io.delimited import read_csv
 from thresher.io.foreign import check_extension, not_utf8
-from thresher.io.frames import ColumnOptions
-from thresher.io.npz import read_npy
-from thresher.io.parquet import read_parquet
+from thresher.io.frames import LABEL, ColumnOptions, place_of
+from thresher.io.npz import npz_names, read_npy
 from thresher.io.svmlight import path_name, read_svmlight
 from thresher.io.table import Layout, Table, in_short, tidy_labels
 
@@ -133,9 +132,9 @@ def _read_kind(path, kind, options, index_base, workers):
     if kind == "svmlight":
         return read_svmlight(path, index_base=index_base, layout=options.layout, workers=workers)
     if kind == "csv":
-        return read_csv(path, options, workers)
+        return delimited.read_csv(path, options, workers)
     if kind == "parquet":
-        return read_parquet(path, options)
+        return parquet.read_parquet(path, options)
     return read_matrix_npz(path, options.bag_column) if kind == "npz" else read_matrix_npy(path)
 
 
@@ -248,6 +247,18 @@ def read_labels(path):
     if str(path).endswith(".npy"):
         return labels_in(path, np.asarray(read_npy(path)))
     return tidy_labels(np.array(stripped_lines(path), dtype=str))
+
+
+def lacks_labels(path, kind=None, label_column=None):
+    """Whether a file has no labels of its own, as far as its beginning tells."""
+    kind = kind_of(path) if kind is None else kind
+    if str(path) == "-" or kind == "svmlight":
+        return False
+    _check_file(path, kind)
+    if kind in TABLES:
+        header, by_number = (delimited if kind == "csv" else parquet).header_of(path)
+        return place_of(header, LABEL if label_column is None else label_column, by_number) is None
+    return kind == "npy" or "y" not in npz_names(path)
 
 
 def stripped_lines(path):

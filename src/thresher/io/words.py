@@ -105,6 +105,15 @@ class WordColumn:
         return rows
 
 
+def is_numeral(text):
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def shown(value):
     """A number among texts, as a text."""
     return f"{value:.15g}"
