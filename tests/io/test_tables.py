@@ -197,6 +197,23 @@ def test_pyarrow_reads_what_is_read_field_by_field(text, wide, may_lack_labels):
         assert outcomes[0] == outcomes[-1]
 
 
+def test_pieces_with_words_are_no_trouble_for_pieces_that_are_read_meanwhile(monkeypatch):
+    table = delimited.DelimitedText(io.BytesIO(b"a,b,label\n"), "x")
+    columns = frames.file_columns(table.header, frames.ColumnOptions(), "x")
+    reader = delimited_rows.RowReader(table, columns, may_lack_labels=False)
+    plain = reader._by_columns
+
+    def slow(piece, kind):
+        """In the meantime another thread reads words."""
+        monkeypatch.setattr(reader, "_by_columns", plain)
+        assert reader.read(b"u,4,x\n").words.texts == ["u"]
+        return plain(piece, kind)
+
+    monkeypatch.setattr(reader, "_by_columns", slow)
+    assert reader.read(b"1,2,x\n3,4,y\n").X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert len(reader.kinds) == 1
+
+
 def outcome(read_piece, piece):
     try:
         rows = read_piece(piece)

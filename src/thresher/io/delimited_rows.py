@@ -57,7 +57,8 @@ class RowReader:
             wrong = not np.isfinite(found.X).all() or (found.bags is not None and "" in found.bags)
             may_lack = (0, len(found.X)) if self.may_lack_labels else (0,)
             if not wrong and found.missing in may_lack:
-                self.kinds = self.kinds[self.kinds.index(kind) :]  # where there are words there will be more
+                if kind == self.kinds[-1]:  # where there are words there will be more; other threads see it, too
+                    self.kinds = (kind,)
                 return found
         return self.read_serially(piece)
 
