@@ -362,7 +362,7 @@ BAD_FILES = {
     "a picture": (("select", "picture.npz"), 1, "picture.npz: cannot read the .npz file"),
     "a bad field": (("select", "bad.csv"), 1, "bad.csv: line 3: column 'a' must be numeric, got 'high'"),
     "an empty field": (("select", "hole.csv"), 1, "hole.csv: line 2: missing value in column 'b'"),
-    "no label column": (("select", "nolabel.csv"), 1, "with label_column (--label-column): one of 'a', 'b'"),
+    "no label column": (("select", "nolabel.csv"), 1, "with label_column (--label-column): one of 'b', 'a'"),
     "no labels": (("select", "train.npy"), 1, "train.npy: missing labels; name a file of labels"),
     "other length": (("select", "train.npy", "--labels", "test_y.npy"), 1, "100 labels, but X has 200 rows"),
     "no such folder": (("select", "train.svm", "--out", "nowhere/m.json"), 1, "nowhere/m.json: cannot be written"),

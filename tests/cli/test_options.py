@@ -44,3 +44,14 @@ def test_path_keeps_a_column_that_looks_like_an_index(tmp_path):
 def test_errors_of_fits_name_options(command, message, expected):
     assert with_options(message, [command, "file"]) == expected
     assert with_options(message, []) == message
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [
+    (("predict", "m", "x", "--impute", "mean"), "--impute is an option of select, grid and path, not of predict (see"),
+    (("predict", "m", "x", "--one-hot"), "--one-hot is an option of select, grid and path, not of predict (see"),
+    (("predict", "m", "x", "--imptue=3"), "Unknown option: --imptue. (see"),
+    (("predict", "m", "x", "--lables", "y"), "Unknown option: --lables. Did you mean --labels? (see"),
+    (("select", "x", "--point", "1", "2"), "--point is an option of predict and inspect, not of select (see"),
+])  # fmt: skip
+def test_only_near_names_are_suggested(arguments, expected):
+    assert thresh(*arguments, check=2).stderr.startswith(f"thresher: error: {expected}")

@@ -47,6 +47,16 @@ def test_the_command_in_the_message_works(table):
     assert as_json("predict", "model.json", "table.csv", folder=table)["accuracy"] > 0.85
 
 
+@pytest.mark.parametrize("name", ["-neg", "-a, b"])
+def test_the_command_in_the_message_works_for_names_with_dashes(table, name):
+    frame = FRAME.rename(columns={"Patient": name})[[name, "Noise, dB", "Diagnosis"]]
+    frame.to_csv(table / "dash.csv", index=False)
+    wrong = thresh("select", "dash.csv", "--label-column", "Diagnosis", "-k", 1, folder=table, check=1)
+    command = shlex.split(wrong.stderr.splitlines()[1].removeprefix("This works: thresher "))
+    assert command[-1] == f"--ignore={name}"
+    assert as_json(*command, folder=table)["n_features_in"] == 1
+
+
 def test_several_names_of_one_option(table):
     rest = ("--one-hot", "--impute", "mean", "--label-column", "Diagnosis", "--json")
     ways = [
@@ -85,3 +95,22 @@ def test_other_commands_take_the_columns_one_by_one(table):
     test = as_json("select", "table.csv", *options, "-k", 1, "--always", "City", "--test", "table.csv", folder=table)
     assert test["n_features"] == 3
     assert test["accuracy"] > 0.85
+
+
+def test_test_data_without_labels_is_refused_before_the_fit(table):
+    numbers = FRAME[["Noise, dB", "Diagnosis"]].assign(b=1.0)
+    numbers.to_csv(table / "train.csv", index=False)
+    new = numbers.drop(columns="Diagnosis")
+    new.to_csv(table / "new.csv", index=False)
+    new.to_parquet(table / "new.parquet")
+    np.save(table / "new.npy", new.to_numpy())
+    np.savez(table / "new.npz", X=new.to_numpy())
+    np.savetxt(table / "y.txt", FRAME["Diagnosis"], fmt="%s")
+    options = ("train.csv", "--label-column", "Diagnosis", "-k", 1, "-o", "none.json")
+    for kind in ("csv", "parquet", "npy", "npz"):
+        done = thresh("select", *options, "--test", f"new.{kind}", folder=table, check=1)
+        assert done.stderr.splitlines()[-1] == (
+            f"thresher: error: new.{kind}: missing labels; name a file of labels with --test-labels"
+        )
+        assert not (table / "none.json").exists()
+        thresh("select", *options[:-1], "m.json", "--test", f"new.{kind}", "--test-labels", "y.txt", folder=table)

@@ -8,6 +8,7 @@ import tracemalloc
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -128,7 +129,7 @@ def test_labels_that_are_empty_in_one_piece_alone_are_not_overlooked(tmp_path, m
         ("label\nx\n", "no feature columns left"),
         (
             "a,b\n1,2\n",
-            r"'label'; set the label column with label_column \(--label-column\): one of 'a'",
+            r"'label'; set the label column with label_column \(--label-column\): one of 'b'",
         ),
         ("é\0,b\n1,2\n", "no column named 'label'"),
     ],
@@ -194,6 +195,23 @@ def test_pyarrow_reads_what_is_read_field_by_field(text, wide, may_lack_labels):
             patch.setattr(delimited_rows, "BY_COLUMNS_MOST", wide)
             outcomes = [outcome(read_piece, piece) for read_piece in (reader.read_serially, reader.read)[: 1 + plain]]
         assert outcomes[0] == outcomes[-1]
+
+
+def test_pieces_with_words_are_no_trouble_for_pieces_that_are_read_meanwhile(monkeypatch):
+    table = delimited.DelimitedText(io.BytesIO(b"a,b,label\n"), "x")
+    columns = frames.file_columns(table.header, frames.ColumnOptions(), "x")
+    reader = delimited_rows.RowReader(table, columns, may_lack_labels=False)
+    plain = reader._by_columns
+
+    def slow(piece, kind):
+        """In the meantime another thread reads words."""
+        monkeypatch.setattr(reader, "_by_columns", plain)
+        assert reader.read(b"u,4,x\n").words.texts == ["u"]
+        return plain(piece, kind)
+
+    monkeypatch.setattr(reader, "_by_columns", slow)
+    assert reader.read(b"1,2,x\n3,4,y\n").X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert len(reader.kinds) == 1
 
 
 def outcome(read_piece, piece):
@@ -346,6 +364,41 @@ def test_names_and_kinds(tmp_path):
     (tmp_path / "names.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidDataError, match="not valid UTF-8 text"):
         read(tmp_path / "x.npy", names=tmp_path / "names.txt")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
+def test_likely_columns_of_labels_are_offered(tmp_path, kind):
+    rows = np.arange(60)
+    frame = pd.DataFrame({"patient": [f"P{row}" for row in rows], "grade": rows % 3, "city": rows % 5})
+    frame["city"] = frame["city"].map(dict(enumerate(["Ulm", "Bonn", "Jena", "Hof", None])))
+    frame = frame.assign(sick=np.where(rows % 2, "yes", "no"), **{f"g{j}": rows * 0.5 for j in range(30)})
+    path = tmp_path / f"data.{kind}"
+    frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path)
+    wanted = r"\(--label-column\): one of 'sick', 'city', 'g29', 'patient', 'grade' and 29 more$"
+    with pytest.raises(InvalidDataError, match=wanted):
+        read(path)
+
+
+def test_damage_after_the_header_does_not_hide_that_there_is_no_label(tmp_path):
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"a,b\n" + np.random.default_rng(0).bytes(9000))[:-4000])
+    with pytest.raises(InvalidDataError, match=r"no column named 'label'; set .*: one of 'b', 'a'"):
+        read(tmp_path / "data.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("lines", "advice"),
+    [
+        ("label 0 1 0", "; line 1 is the text 'label', which no other line has: remove it if it is a header"),
+        ("class a b b", "; line 1 is the text 'class', which no other line has: remove it if it is a header"),
+        ("a a b b", ""), ("2 0 1 0", ""), ("label 0 1 0 1", ""),
+    ],
+)  # fmt: skip
+def test_a_header_of_labels(tmp_path, lines, advice):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "y.txt").write_text("\n".join(lines.split()) + "\n")
+    count = len(lines.split())
+    with pytest.raises(InvalidDataError, match=f"y.txt: {count} labels, but X has 3 rows{advice}$"):
+        read(tmp_path / "x.npy", labels=tmp_path / "y.txt")
 
 
 def test_labels_that_are_python_objects(tmp_path):

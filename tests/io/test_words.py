@@ -69,13 +69,70 @@ def test_booleans_need_no_option_and_yes_is_text(tmp_path):
 
 def test_levels_may_look_like_numbers(tmp_path):
     path = tmp_path / "l.csv"
-    path.write_text("stage,label\n1,x\n2,y\n3a,x\n,y\n1.0,x\n")
+    path.write_text("stage,label\n1,x\n2a,y\n3a,x\n,y\n1.0,x\n")
     table = read(path, one_hot=True)
-    assert table.names == ("stage=", "stage=1", "stage=2", "stage=3a")
+    assert table.names == ("stage=", "stage=1", "stage=2a", "stage=3a")
     assert table.X.argmax(axis=1).tolist() == [1, 2, 3, 0, 1]
     path.write_text("stage,label\n2,x\n1,y\n")  # nothing but numbers here
-    found = read(path, layout=Layout(4, table.names, used=(1, 2), encoding=table.encoding))
-    assert found.X.tolist() == [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+    with pytest.warns(UnseenLevelsWarning, match="column 'stage' has 1 text that the training data did not have, '2'"):
+        found = read(path, layout=Layout(4, table.names, used=(1, 2), encoding=table.encoding))
+    assert found.X.tolist() == [[0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("numbers", ["7", "5", "NA"])
+def test_columns_that_have_only_numbers_now_have_unseen_levels(tmp_path, numbers):
+    path = tmp_path / "l.csv"
+    path.write_text("City,label\nUlm,x\nBonn,y\n5,x\n")
+    table = read(path, one_hot=True)
+    path.write_text(f"City,label\n{numbers},x\n{numbers},y\n")
+    layout = Layout(3, table.names, used=(0, 1, 2), encoding=table.encoding)
+    if numbers == "5":
+        assert read(path, layout=layout).X.tolist() == [[1.0, 0.0, 0.0]] * 2
+        return
+    with pytest.warns(UnseenLevelsWarning, match=f"'City' has 1 text .*, '{numbers}'"):
+        assert not read(path, layout=layout).X.any()
+
+
+def test_levels_do_not_take_the_names_of_other_columns(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("City,City=Ulm,label\nUlm,1,x\nBonn,0,y\n")
+    message = r"two columns named 'City=Ulm', of columns 'City' and 'City=Ulm': rename or ignore one of them"
+    with pytest.raises(InvalidDataError, match=message):
+        read(path, one_hot=True)
+    assert read(path, one_hot=True, ignore=["City=Ulm"]).names == ("City=Bonn", "City=Ulm")
+
+
+@pytest.mark.parametrize("options", [{}, {"one_hot": True}, {"one_hot": True, "impute": "mean"}])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ([f"{i % 34},{i % 10}" for i in range(40)], r"line 2: column 'a': '0,0' has a decimal comma; numbers must"),
+        ([*("7", "unknown") * 3, *("7,3", "8,1") * 9], "line 8: column 'a': '7,3' has a decimal comma"),
+        (["1,234,567", *"abc"], "line 2: column 'a': '1,234,567' has thousands separators"),
+        ([*map(str, range(20, 60)), "unknown"], r"line 42: column 'a' must be numeric, got 'unknown' \(text in 1 row, "
+         r"but numbers in 40\): correct it, or clear the field and read with impute"),
+        ([*"4444", "", "yes"], "line 7: column 'a' must be numeric, got 'yes'"),
+    ],
+)  # fmt: skip
+def test_numbers_with_mistakes_are_no_levels(tmp_path, fields, message, options):
+    path = tmp_path / "n.csv"
+    path.write_text("a;b;label\n" + "".join(f"{text};{i * i};{'xy'[i % 2]}\n" for i, text in enumerate(fields)))
+    with pytest.raises(UnusableColumnsError, match=message) as caught:
+        read(path, **options)
+    assert caught.value.options == []
+
+
+@pytest.mark.parametrize("text", ["192.168.100.200", "10.100.200.255"])
+def test_addresses_are_no_numbers_with_thousands(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(f"a,label\n{text},x\n1.2.3.4,y\n{text},x\n")
+    with pytest.raises(UnusableColumnsError, match="must be numeric, got") as caught:
+        read(path)
+    assert caught.value.options == ["--one-hot"]
+    assert read(path, one_hot=True).names == ("a=1.2.3.4", f"a={text}")
+    path.write_text("a,label\n192.168.300.400,x\n")
+    with pytest.raises(UnusableColumnsError, match="has thousands separators"):
+        read(path)
 
 
 def test_all_complaints_in_one_message(tmp_path):
@@ -165,6 +222,32 @@ def test_arrays_are_imputed_too(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:2\n")
     with pytest.raises(InvalidDataError, match=r"impute \(--impute\) needs an array or a table"):
         read(tmp_path / "x.svm", impute="mean")
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz"])
+@pytest.mark.parametrize("how", ["mean", "median"])
+def test_infinite_values_are_not_imputed_from(tmp_path, kind, how):
+    X = np.array([[1.0, 2.0, 3.0], [np.nan, 5.0, -np.inf], [3.0, np.nan, np.inf]])
+    (tmp_path / "names").write_text("a\nb\nc\n")
+
+    def write():
+        np.save(tmp_path / "x.npy", X)
+        np.savez(tmp_path / "x.npz", X=X)
+
+    write()
+    path, known = tmp_path / f"x.{kind}", Encoding(fills=np.ones(3), impute=how)
+    for options, column in (
+        ({"impute": how}, "2"), ({"impute": how, "names": tmp_path / "names"}, "c"),
+        ({"layout": Layout(3, encoding=known)}, "2"),
+    ):  # fmt: skip
+        with pytest.raises(
+            InvalidDataError, match=rf"x\.{kind}: infinite value in row 1 \(from 0\), column '{column}'"
+        ):
+            read(path, **options)
+    X[:, 2] = 1.7e308
+    write()
+    with pytest.raises(InvalidDataError, match=rf"x\.{kind}: column '2' has values that are too large for a {how}"):
+        read(path, impute=how)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -1,5 +1,6 @@
 """The parser of the command line, and the types of options that commands share."""
 
+import difflib
 import gc
 import importlib
 import math
@@ -7,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError, validators
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError, UnusedCliTokensError, validators
 from rich.console import Console
 
 from thresher._garbage import uncollected
 from thresher._version import __version__
 from thresher.cli.postponed import postpone
-from thresher.cli.start import STANDARD_INPUT
+from thresher.cli.start import COMMANDS, STANDARD_INPUT
 
 EXIT_CODES = """
 Exit codes: 0 success; 1 invalid file or data; 2 invalid options; 130 interrupted (Ctrl-C, SIGTERM): select, grid,
@@ -58,6 +59,7 @@ app = App(
     console=Pipe(),
     suppress_keyboard_interrupt=False,
 )
+NEAR = 0.8  # likeness of names of options, of which 1.0 is equal
 LISTS = ("--ignore", "--keep", "--always", "--exclude")  # options that may have several values
 FILES, MODEL, OUTPUT = Group("Reading", sort_key=1), Group("Model", sort_key=2), Group("Output", sort_key=3)
 
@@ -167,8 +169,27 @@ def run(arguments):
         with suppress(CycloptsError):
             return _run(more)
         raise WrongUsage(error) from None
+    except UnknownOptionError as error:
+        raise WrongUsage(about_unknown(error)) from None
     except CycloptsError as error:
         raise WrongUsage(error) from None
+
+
+def about_unknown(error):
+    """The message about an option that the command does not have: commands that do, or an option with a near name."""
+    command, option = error.command_chain[0], (error.token.keyword or error.token.value).split("=")[0]
+    commands = [name for name in COMMANDS if option in options_of(app[name])]
+    if commands:
+        of = " and ".join([", ".join(commands[:-1]), commands[-1]] if len(commands) > 1 else commands)
+        return f"{option} is an option of {of}, not of {command}"
+    near = difflib.get_close_matches(option, options_of(app[command]), 1, NEAR)
+    return f"Unknown option: {option}.{f' Did you mean {near[0]}?' if near else ''}"
+
+
+def options_of(command):
+    """The names of all options of a command."""
+    arguments = command.assemble_argument_collection()
+    return [name for argument in arguments if argument.parse for name in argument.names if name.startswith("-")]
 
 
 def _run(arguments):

@@ -2,6 +2,8 @@
 
 import csv
 import re
+import zlib
+from contextlib import suppress
 from typing import Any
 
 from thresher.errors import InvalidDataError
@@ -11,10 +13,12 @@ from thresher.io.foreign import not_utf8
 from thresher.io.frames import file_columns, table_of
 from thresher.io.svmlight import path_name
 from thresher.io.text import BYTE_ORDER_MARK, continued, opened, parsed, pieces
+from thresher.io.words import is_numeral
 
 DELIMITERS = ",\t;"
 LONGEST_HEADER = 1 << 28  # bytes
 MOST_HEADER_LINES = 100  # names may contain line breaks
+SAMPLE = 1 << 20  # bytes of the first rows, for messages
 LONGEST_QUOTE = 1 << 26  # bytes of a row in which a quote is open; more are taken for a quote that was never closed
 BARE_RETURN = re.compile(rb"\r(?!\n)")  # which pyarrow takes for the end of a line
 
@@ -23,7 +27,8 @@ def read_csv(path, options, workers):
     """The Table of a delimited file; the first line is a header unless all its fields are numbers."""
     with opened(path) as stream:
         text = DelimitedText(stream, path_name(path))
-        columns = file_columns(text.header, options, text.name, by_number=text.headless)
+        sample = dict if str(path) == "-" else text.sample
+        columns = file_columns(text.header, options, text.name, by_number=text.headless, sample=sample)
         reader = RowReader(text, columns, may_lack_labels=options.layout is not None)
         jobs = ((line, rows, reader.read if plain else reader.read_serially) for line, rows, plain in text.pieces())
         blocks = [block for block in parsed(jobs, text.name, workers) if len(block.X)]
@@ -52,6 +57,13 @@ def lines_of_rows(path, rows):
     return [lines[row] for row in rows]
 
 
+def header_of(path):
+    """(the names of all columns, whether these are numbers, since there is no header) of a file."""
+    with opened(path) as stream:
+        text = DelimitedText(stream, path_name(path))
+    return text.header, text.headless
+
+
 class DelimitedText:
     """A stream of text with a delimiter, after its first row: the header, and where rows and fields end."""
 
@@ -71,7 +83,7 @@ class DelimitedText:
         if not self.row.match(first.removesuffix(b"\n") + b"\n"):
             raise InvalidDataError(f"{name}: line 1: unclosed quote in the header")
         self.header = _header(first, self.delimiter, name)
-        self.headless = all(_is_numeral(field) for field in self.header)
+        self.headless = all(is_numeral(field) for field in self.header)
         if self.headless:
             self.header = [str(position) for position in range(len(self.header))]
             self.stream, self.line = continued(first, stream), 1
@@ -90,6 +102,14 @@ class DelimitedText:
         self.row = re.compile(rf"(?:{field}{delimiter})*+{field}\n".encode())
         self.rows: Any = re.compile(rf"(?:(?:{field}{delimiter})*+{field}\n)*+".encode())
         self.plain_rows: Any = re.compile(rf'(?:(?:[^"\n]++|{plain})*+\n)*+'.encode())
+
+    def sample(self):
+        """{position: texts} of all columns in the next rows, as far as they can be read; these are read then."""
+        rows = list[list[str]]()
+        with suppress(csv.Error, EOFError, OSError, zlib.error):
+            lines = self.stream.read(SAMPLE).decode("utf-8", errors="replace").splitlines()
+            rows.extend(csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True))
+        return dict(enumerate(zip(*(row for row in rows if len(row) == len(self.header)), strict=True)))
 
     def pieces(self):
         """(number of the first line, whole rows, whether pyarrow reads them alike) of all pieces."""
@@ -121,14 +141,6 @@ def _header(line, delimiter, name):
     for mark in "\t;":  # a first line of numbers with decimal commas is no header
         numbers = [field.strip() for field in text.split(mark)]
         commas = [field for field in numbers if DECIMAL_COMMA.fullmatch(field)]
-        if len(numbers) > 1 and commas and all(field in commas or _is_numeral(field) for field in numbers):
+        if len(numbers) > 1 and commas and all(field in commas or is_numeral(field) for field in numbers):
             raise InvalidDataError(f"{name}: line 1: {commas[0]!r} has a decimal comma; {WITH_POINTS}")
     return [field.strip() for field in fields]
-
-
-def _is_numeral(field):
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

@@ -41,7 +41,7 @@ class RowReader:
         self.text, self.columns, self.may_lack_labels = text, columns, may_lack_labels
         self.pa = pyarrow_for(text.name)
         self.numbered = [str(j) for j in range(len(columns.fields))]
-        self.kinds = (self.pa.float64(), self.pa.string())
+        self.kinds = [self.pa.float64(), self.pa.string()]
         self.types = {str(j): self.pa.string() for j in (columns.label, columns.bag) if j is not None}
         gaps = np.flatnonzero(np.diff(columns.features) > 1) + 1
         self.runs = [(run[0], run[-1]) for run in np.split(columns.features, gaps) if run.size]
@@ -57,7 +57,8 @@ class RowReader:
             wrong = not np.isfinite(found.X).all() or (found.bags is not None and "" in found.bags)
             may_lack = (0, len(found.X)) if self.may_lack_labels else (0,)
             if not wrong and found.missing in may_lack:
-                self.kinds = self.kinds[self.kinds.index(kind) :]  # where there are words there will be more
+                if kind == self.kinds[-1]:  # where there are words there will be more; other threads see it, too
+                    self.kinds = [kind]
                 return found
         return self.read_serially(piece)
 

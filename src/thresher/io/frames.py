@@ -12,9 +12,10 @@ from thresher.errors import InvalidDataError, did_you_mean
 from thresher.io.encoded import encoded, encoding_of, warn_of_unseen
 from thresher.io.index_columns import KEEP_ADVICE, found_by_name, remarks_on, with_names
 from thresher.io.table import Layout, Table, in_short, order_of, tidy_bags, tidy_labels
-from thresher.io.words import NO_WORDS, Words, joined, word_columns
+from thresher.io.words import MISSING, NO_WORDS, Words, is_numeral, joined, word_columns
 
 LABEL = "label"  # name of the label column if none is given
+MOST_CLASSES = 20  # of a column of text that may be that of the labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +71,11 @@ class TableRows(NamedTuple):
     words: Words = NO_WORDS
 
 
-def file_columns(header, options, name, *, by_number=False):
+def file_columns(header, options, name, *, by_number=False, sample=dict):
     """The FileColumns of a table with this header; labels are required unless there is a layout.
 
-    FileColumns without a name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
+    ``sample`` gives {position: some texts} of columns, for the message if there is no label column. Columns without a
+    name are left out, unless the names of a ``layout`` or ``keep`` ask for them.
     """
     layout = options.layout
     old = layout is not None and "" in (layout.names or ())  # earlier model files may have a column without a name
@@ -83,7 +85,7 @@ def file_columns(header, options, name, *, by_number=False):
     both = sorted(set(keep) & set(ignore))
     if both:
         raise InvalidDataError(f"{name}: {in_short(both)} cannot be in both ignore (--ignore) and keep (--keep)")
-    label, bag = _label_and_bag(fields, options, name, by_number)
+    label, bag = _label_and_bag(fields, options, name, by_number, sample)
     if label is not None and layout is not None and fields[label] in ignore:
         label = None
     others = {*ignore, *(fields[place] for place in (label, bag) if place is not None)}
@@ -113,33 +115,52 @@ def _check_column_names(fields, ignore, keep, name):
             raise InvalidDataError(f"{name}: {option} (--{option}): no column named {in_short(unknown)}{hint}")
 
 
-def _label_and_bag(fields, options, name, by_number):
+def _label_and_bag(fields, options, name, by_number, sample):
     """Positions of the columns of labels and of bags, or None."""
     layout, label_column, bag_column = options.layout, options.label_column, options.bag_column
     required = layout is None or label_column is not None
     if layout is not None:
         label_column = layout.label_column if label_column is None else label_column
-    label = _place_of(fields, str(label_column or LABEL), name, required, by_number, "label")
-    bag = None if bag_column is None else _place_of(fields, str(bag_column), name, True, by_number, "bag")
+    column = str(label_column or LABEL)
+    label = place_of(fields, column, by_number)
+    if label is None and required:
+        raise _not_found(name, column, "label", fields, by_number, _likely_labels(fields, sample()))
+    bag = None if bag_column is None else place_of(fields, str(bag_column), by_number)
+    if bag is None and bag_column is not None:
+        raise _not_found(name, str(bag_column), "bag", fields, by_number, fields)
     if bag is not None and bag == label:
         raise InvalidDataError(f"{name}: column {fields[bag]!r} cannot be both the label and the bag of a row")
     return label, bag
 
 
-def _place_of(fields, column, name, required, by_number, what):
-    """Position of the ``what`` column, found by name, or by number if there is no header; None if there is none."""
+def place_of(fields, column, by_number):
+    """Position of a column, found by name, or by number if there is no header; None if there is none."""
     if by_number and column.lstrip("-").isdigit() and -len(fields) <= int(column) < len(fields):
         return int(column) % len(fields)
-    if column in fields:
-        return fields.index(column)
-    if required:
-        hint = "a number from 0, since there is no header" if by_number else f"one of {in_short(fields)}"
-        near = "" if by_number else did_you_mean(column, fields)
-        near += " Set" if near else "; set"
-        raise InvalidDataError(
-            f"{name}: no column named {column!r}{near} the {what} column with {what}_column (--{what}-column): {hint}"
-        )
-    return None
+    return fields.index(column) if column in fields else None
+
+
+def _not_found(name, column, what, fields, by_number, likely):
+    """The error about a ``what`` column that is not there, with those that it may be."""
+    likely = [field for field in likely if not is_unnamed(field)]
+    hint = "a number from 0, since there is no header" if by_number else f"one of {in_short(likely)}"
+    near = "" if by_number else did_you_mean(column, fields)
+    near += " Set" if near else "; set"
+    return InvalidDataError(
+        f"{name}: no column named {column!r}{near} the {what} column with {what}_column (--{what}-column): {hint}"
+    )
+
+
+def _likely_labels(fields, sample):
+    """The names of all columns: of text with few different values first, the fewest before others, then the last."""
+    counts = {}
+    for place, texts in sample.items():
+        known = [text.strip() for text in texts if text.strip().lower() not in MISSING]
+        levels = set(known)
+        if not all(map(is_numeral, levels)) and 2 <= len(levels) <= max(2, min(MOST_CLASSES, len(known) // 2)):
+            counts[place] = len(levels)
+    order = [*sorted(counts, key=lambda place: (counts[place], -place)), len(fields) - 1, *range(len(fields))]
+    return [fields[place] for place in dict.fromkeys(order)]
 
 
 def _is_left_out(field, layout, by_number):
@@ -171,9 +192,10 @@ def table_of(blocks, columns, kind, options, name, places):
     names = tuple(names[j] for j in order)
     if words.rows.size or options.reads_words:
         X, words = _stacked(parts, order), words.among(order)
-        found = word_columns(words, X, names)
+        known = (layout and layout.encoding) or Encoding()
+        found = word_columns(words, X, names, also=known.levels)
         encoding = encoding_of(found, len(X), options, places, name, remarks)
-        X, names, origins = encoded(X, names, found, encoding)
+        X, names, origins = encoded(X, names, found, encoding, name)
         parts, order = [X], np.arange(X.shape[1])
         if layout is not None:
             warn_of_unseen(found, encoding, name)

@@ -39,6 +39,15 @@ def read_npz(path):
         raise InvalidDataError(f"{path}: cannot read the .npz file: {_line(error)}") from None
 
 
+def npz_names(path):
+    """The names of the arrays of a file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [member.filename.removesuffix(".npy") for member in archive.infolist()]
+    except BROKEN as error:
+        raise InvalidDataError(f"{path}: cannot read the .npz file: {_line(error)}") from None
+
+
 def read_npy(path):
     """The array of an .npy file, memory-mapped."""
     try:

@@ -6,6 +6,8 @@ from thresher.errors import InvalidDataError
 from thresher.io.frames import TableRows, file_columns, table_of
 from thresher.io.words import Words, joined, words_of
 
+SAMPLE = 1000  # rows for messages
+
 
 def pyarrow_for(name):
     """The module pyarrow, for the file ``name``."""
@@ -27,13 +29,13 @@ def read_parquet(path, options):
     pa = pyarrow_for(name)
     try:
         header = pa.parquet.read_schema(path).names
-        columns = file_columns(header, options, name)
+        columns = file_columns(header, options, name, sample=lambda: _sample(pa, path))
         read = [header[j] for j in (*columns.features, columns.label, columns.bag) if j is not None]
         frame = pa.parquet.read_table(path, columns=read)
     except InvalidDataError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InvalidDataError(f"{name}: cannot read the Parquet file: {str(error).splitlines()[0]}") from None
+        raise _unreadable(name, error) from None
     labels = None if columns.label is None else frame.column(header[columns.label])
     bags = None if columns.bag is None else frame.column(header[columns.bag])
     if bags is not None and bags.null_count:
@@ -51,6 +53,31 @@ def read_parquet(path, options):
         return [f"row {row} (from 0)" for row in rows]
 
     return table_of([rows], columns, "parquet", options, name, places)
+
+
+def header_of(path):
+    """(the names of all columns, False, as there is a header) of a file."""
+    pa = pyarrow_for(str(path))
+    try:
+        return pa.parquet.read_schema(path).names, False
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path, error):
+    return InvalidDataError(f"{path}: cannot read the Parquet file: {str(error).splitlines()[0]}")
+
+
+def _sample(pa, path):
+    """{position: texts} of the columns that are not numbers, in some rows."""
+    with pa.parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        texts = [j for j, kind in enumerate(schema.types) if pa.types.is_boolean(kind) or not _is_numeric(pa, kind)]
+        names = [schema.names[j] for j in texts]
+        for batch in file.iter_batches(SAMPLE, columns=names):
+            found = {j: batch.column(name).to_pylist() for j, name in zip(texts, names, strict=True)}
+            return {j: ["" if text is None else str(text) for text in column] for j, column in found.items()}
+    return {}
 
 
 def _matrix(pa, frame, written):

@@ -11,15 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from thresher.data.input.encoding import Encoding
-from thresher.data.input.imputing import WAYS, fill_values, filled
+from thresher.data.input.imputing import WAYS, fill_values, filled, first_infinite
 from thresher.data.workers import Workers, count_workers
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
+from thresher.io import delimited, parquet
 from thresher.io.arrays import labels_in, read_matrix_npy, read_matrix_npz
-from thresher.io.delimited import read_csv
 from thresher.io.foreign import check_extension, not_utf8
-from thresher.io.frames import ColumnOptions
-from thresher.io.npz import read_npy
-from thresher.io.parquet import read_parquet
+from thresher.io.frames import LABEL, ColumnOptions, place_of
+from thresher.io.npz import npz_names, read_npy
 from thresher.io.svmlight import path_name, read_svmlight
 from thresher.io.table import Layout, Table, in_short, tidy_labels
 
@@ -133,9 +132,9 @@ def _read_kind(path, kind, options, index_base, workers):
     if kind == "svmlight":
         return read_svmlight(path, index_base=index_base, layout=options.layout, workers=workers)
     if kind == "csv":
-        return read_csv(path, options, workers)
+        return delimited.read_csv(path, options, workers)
     if kind == "parquet":
-        return read_parquet(path, options)
+        return parquet.read_parquet(path, options)
     return read_matrix_npz(path, options.bag_column) if kind == "npz" else read_matrix_npy(path)
 
 
@@ -158,12 +157,16 @@ def _imputed(table, path, options):
         return table
     if sparse.issparse(X):
         raise InvalidDataError(f"{path_name(path)}: impute (--impute) needs a dense array, got a sparse matrix")
+    if (place := first_infinite(X)) is not None:
+        row, column = place
+        raise InvalidDataError(
+            f"{path_name(path)}: infinite value in row {row} (from 0), column {_named(table, [column])}; impute "
+            "(--impute) fills in NaN alone: replace infinite values by NaN or numbers"
+        )
     if layout is None:
         values = fill_values(X, how)
-        empty = np.flatnonzero(np.isnan(values))
-        if empty.size:
-            what = in_short(empty if table.names is None else [table.names[j] for j in empty])
-            raise InvalidDataError(f"{path_name(path)}: column {what} has no values: nothing to impute from")
+        _check_fills(np.isnan(values), "has no values: nothing to impute from", table, path)
+        _check_fills(np.isinf(values), f"has values that are too large for a {how}: rescale them", table, path)
         values = values.astype(X.dtype if X.dtype.kind == "f" else np.float64)
         known = replace(known, fills=values, impute=how)
     if known.fills.size != X.shape[1]:
@@ -174,13 +177,25 @@ def _imputed(table, path, options):
     return replace(table, X=filled(X, known.fills), encoding=known)
 
 
+def _check_fills(wrong, why, table, path):
+    """Raise an error if the value found for a column is wrong."""
+    if wrong.any():
+        raise InvalidDataError(f"{path_name(path)}: column {_named(table, np.flatnonzero(wrong))} {why}")
+
+
+def _named(table, columns):
+    """Columns by their names, or by their numbers."""
+    return in_short(columns if table.names is None else [table.names[j] for j in columns])
+
+
 def _completed(table, path, labels, names):
     """The table with labels and names from separate files."""
     if labels is not None:
         table = replace(table, y=read_labels(labels))
     rows, columns = table.X.shape
     if table.y is not None and table.y.size != rows:
-        raise InvalidDataError(f"{path_name(labels or path)}: {table.y.size} labels, but X has {rows} rows")
+        header = "" if labels is None else _about_header(table.y, rows)
+        raise InvalidDataError(f"{path_name(labels or path)}: {table.y.size} labels, but X has {rows} rows{header}")
     if table.bags is not None and table.bags.size != rows:
         raise InvalidDataError(f"{path_name(path)}: {table.bags.size} bags, but X has {rows} rows: each row has one")
     if names is not None:
@@ -193,6 +208,13 @@ def _completed(table, path, labels, names):
             raise InvalidDataError(f"{names}: {len(feature_names)} names, but X has {columns} features{left_out}")
         table = replace(table, names=feature_names)
     return table
+
+
+def _about_header(y, rows):
+    """Advice if there is one label too many, and the first looks like a header: a text that is no other label."""
+    if y.size != rows + 1 or y.dtype.kind != "U" or y[0] in y[1:]:
+        return ""
+    return f"; line 1 is the text {str(y[0])!r}, which no other line has: remove it if it is a header"
 
 
 def kind_of(path):
@@ -225,6 +247,18 @@ def read_labels(path):
     if str(path).endswith(".npy"):
         return labels_in(path, np.asarray(read_npy(path)))
     return tidy_labels(np.array(stripped_lines(path), dtype=str))
+
+
+def lacks_labels(path, kind=None, label_column=None):
+    """Whether a file has no labels of its own, as far as its beginning tells."""
+    kind = kind_of(path) if kind is None else kind
+    if str(path) == "-" or kind == "svmlight":
+        return False
+    _check_file(path, kind)
+    if kind in TABLES:
+        header, by_number = (delimited if kind == "csv" else parquet).header_of(path)
+        return place_of(header, LABEL if label_column is None else label_column, by_number) is None
+    return kind == "npy" or "y" not in npz_names(path)
 
 
 def stripped_lines(path):

@@ -60,16 +60,16 @@ class WordColumn:
     def __init__(self, name, rows, codes, texts, values):
         self.name, self.rows, self.codes, self.texts, self.values = name, rows, codes, texts, values
         self.found = {int(code): texts[code] for code in np.unique(codes)}
-        self.missing = self._rows_of(lambda text: text.lower() in MISSING)
-        self.infinite = self._rows_of(lambda text: text.lower() in INFINITE)
-        booleans = self._rows_of(BOOLEANS.__contains__)
+        self.missing = self.rows_of(lambda text: text.lower() in MISSING)
+        self.infinite = self.rows_of(lambda text: text.lower() in INFINITE)
+        booleans = self.rows_of(BOOLEANS.__contains__)
         others = rows.size - self.missing.size - self.infinite.size - booleans.size
         self.kind = NUMBER if not (booleans.size or others) else TEXT
         if booleans.size and not others and not self.infinite.size and np.isin(self._numbers(), (0.0, 1.0)).all():
             self.kind = BOOLEAN
 
-    def _rows_of(self, belongs):
-        """Rows whose texts belong."""
+    def rows_of(self, belongs):
+        """Rows whose texts belong: those for which ``belongs`` is true."""
         codes = [code for code, text in self.found.items() if belongs(text)]
         return self.rows[np.isin(self.codes, codes)]
 
@@ -81,9 +81,9 @@ class WordColumn:
         """The different texts, sorted; numbers among them as they are shown."""
         return sorted(set(self.found.values()) | {shown(value) for value in np.unique(self._numbers()).tolist()})
 
-    def first_text(self):
-        """(row, text) of the first word that is not a missing value."""
-        text = ~np.isin(self.rows, self.missing)
+    def first_text(self, rows=None):
+        """(row, text) of the first word in ``rows``, or of the first that is not a missing value."""
+        text = ~np.isin(self.rows, self.missing) if rows is None else np.isin(self.rows, rows)
         first = np.flatnonzero(text)[np.argmin(self.rows[text])]
         return int(self.rows[first]), self.found[int(self.codes[first])]
 
@@ -105,17 +105,28 @@ class WordColumn:
         return rows
 
 
+def is_numeral(text):
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def shown(value):
     """A number among texts, as a text."""
     return f"{value:.15g}"
 
 
-def word_columns(words, X, names):
-    """{name: WordColumn} of the columns of X that have words; the others have only numbers."""
+def word_columns(words, X, names, also=()):
+    """{name: WordColumn} of the columns of X that have words, and of those named in ``also``."""
     order = np.argsort(words.columns, kind="stable")
     places, begins = np.unique(words.columns[order], return_index=True)
     parts = np.split(order, begins[1:]) if places.size else []
+    part_of = dict(zip(places.tolist(), parts, strict=True))
+    part_of |= {place: NONE for place, name in enumerate(names) if name in also and place not in part_of}
     return {
         names[place]: WordColumn(names[place], words.rows[part], words.codes[part], words.texts, X[:, place])
-        for place, part in zip(places.tolist(), parts, strict=True)
+        for place, part in part_of.items()
     }

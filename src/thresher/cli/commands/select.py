@@ -22,6 +22,7 @@ from thresher.features.base import FeatureMap
 from thresher.features.groups.spec import Groups
 from thresher.features.instances.bags import grouped
 from thresher.features.polynomial.spec import Polynomial
+from thresher.io.reading import lacks_labels
 from thresher.report.path_display import path_scores
 from thresher.results import counted
 
@@ -37,6 +38,8 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     feature_map = feature_map_of(model.feature_map, model.heredity)
     command = FitCommand(file, out, reading, fitting, reporting, bag_column)
     table = command.read(test, test_labels, model.groups, model.tree)
+    if test is not None and test_labels is None and lacks_labels(test, reading.kind, reading.label_column):
+        raise without_labels(test)
     samples = np.arange(table.X.shape[0]) if bag_column is None else np.unique(table.bags)
     check_at(loss, samples.size, "row" if bag_column is None else "bag", file)
     clf = estimator_of(model, feature_map, loss, table, fitting, bag_column)
@@ -135,7 +138,7 @@ def tested(reporter, model, test, data, jobs):
     used = used_columns(clf) if of_bags else clf.fitted_features_.inputs(used).tolist()
     table = more_data(reporter, model, test, used, data, jobs)
     if table.y is None:
-        raise InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
+        raise without_labels(test)
     if of_bags:
         check_bags_agree(test, table, data.labels)
     bags: Any = grouped(table.bags, table.X.shape[0]) if of_bags else None
@@ -149,6 +152,11 @@ def tested(reporter, model, test, data, jobs):
     accuracy = accuracies[np.argmax(numbers == chosen)] if of_bags else clf.score(table.X, y)
     report = {"test": test, "path_numbers": numbers, "path_accuracies": accuracies, "accuracy": accuracy}
     return report | ({"path_measures": measures[0]} if measures else {})
+
+
+def without_labels(test):
+    """The error about test data without labels."""
+    return InvalidDataError(f"{test}: missing labels; name a file of labels with --test-labels")
 
 
 def scores_of_path(reporter, clf, table, y):

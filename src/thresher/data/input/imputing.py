@@ -19,8 +19,21 @@ def fill_values(X: np.ndarray, how: str) -> np.ndarray:
         part = np.asarray(X[:, columns])
         known = ~np.isnan(part).all(axis=0) if part.dtype.kind == "f" else np.ones(part.shape[1], dtype=bool)
         part = part[:, known]
-        values[columns][known] = find(part, axis=0, **({"dtype": np.float64} if how == "mean" else {}))
+        with np.errstate(over="ignore"):  # the caller looks for infinite values
+            values[columns][known] = find(part, axis=0, **({"dtype": np.float64} if how == "mean" else {}))
     return values
+
+
+def first_infinite(X: np.ndarray) -> tuple[int, int] | None:
+    """(row, column) of an infinite value of a dense array, in the first column that has one; None if there is none."""
+    if X.dtype.kind != "f":
+        return None
+    for columns in _together(X):
+        infinite = np.isinf(X[:, columns])
+        if infinite.any():
+            column = int(np.argmax(infinite.any(axis=0)))
+            return int(np.argmax(infinite[:, column])), columns.start + column
+    return None
 
 
 def filled(X: Any, values: np.ndarray) -> Any:
