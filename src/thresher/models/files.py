@@ -5,13 +5,12 @@ import hashlib
 import json
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from thresher.errors import ModelFileError
+from thresher.errors import ModelFileError, warn
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
 from thresher.models.checkpoint import read_checkpoint
@@ -152,8 +151,7 @@ def read(path: str | os.PathLike[str]) -> Model:
             f"{shown_path(name)} is not a valid model file: {error}; save the model again or use another copy"
         ) from error
     for key, value in left_out.items():
-        message = f"parameter {key} was not saved, it was {shown(value)}; using the default instead"
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warn(f"parameter {key} was not saved, it was {shown(value)}; using the default instead")
     return model
 
 

@@ -3,7 +3,6 @@
 import copy
 import functools
 import sys
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning, brief
+from thresher.errors import FewerFeaturesWarning, brief, warn
 from thresher.estimators.fgm.choice import Choice, choose
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
@@ -144,7 +143,7 @@ class FGMBase(LinearClassifier):
         if len(candidates) == 1 and len(features.settings) == 1:
             if self.cv is not None:
                 message = f'cv={brief(self.cv)} has no effect, since it chooses C: set C="auto", or leave cv out'
-                warnings.warn(message, UserWarning, stacklevel=4)  # of the call of fit
+                warn(message)
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
         folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
@@ -175,7 +174,7 @@ class FGMBase(LinearClassifier):
             raise KeyboardInterrupt
         models = target.classes.tolist() if target.n_models > 1 else [None]
         for message in shortfalls(self.selection_, choice.features, plan, models):
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
+            warn(message, FewerFeaturesWarning)
 
     # what is asked of parameters
 

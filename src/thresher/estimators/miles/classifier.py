@@ -1,7 +1,6 @@
 """MILESClassifier: bags of instances, of which a few training instances are selected."""
 
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from thresher.data.input.validation import check_columns
-from thresher.errors import MissingBagsWarning
+from thresher.errors import MissingBagsWarning, warn
 from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
 from thresher.estimators.shared import MatrixLike, RankedInputs, check, probabilities
 from thresher.features.base import FeatureMap
@@ -368,7 +367,7 @@ class MILESClassifier(RankedInputs, FGMBase):
                 "one. Pass bags=, in cross-validation with sklearn.set_config(enable_metadata_routing=True); if rows "
                 "are meant, bags=np.arange(len(X))"
             )
-            warnings.warn(message, MissingBagsWarning, stacklevel=3)
+            warn(message, MissingBagsWarning)
         own = grouped(bags, X.shape[0])
         check_columns(X, self._instance_features.shown_name)
         return BagRows(X, own.bags), own.names

@@ -223,7 +223,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         columns = columns.tocsc() if sparse.issparse(columns) else np.asarray(columns)
         parts = (columns[:, place : place + 1] for place in range(inputs.size))
         each = (part.toarray()[:, 0] if sparse.issparse(part) else part[:, 0] for part in parts)
-        warn_of_leak(each, codes, lambda place: fitted.shown_name(int(inputs[place])))
+        warn_of_leak(zip(inputs.tolist(), each, strict=True), codes, fitted.shown_name)
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design passed as X, or with ``y`` (design, labels)."""

@@ -2,7 +2,6 @@
 
 import functools
 import numbers
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from thresher.data.input.scaling import SCALES
-from thresher.errors import ContinuousLabelsWarning, InvalidDataError, brief, did_you_mean
+from thresher.errors import ContinuousLabelsWarning, InvalidDataError, brief, did_you_mean, warn
 from thresher.features.samples import are_missing
 
 MOST_ROWS_NAMED = 5  # in one message
@@ -189,7 +188,7 @@ def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
             f"y has {classes.size:,} classes in {codes.size:,} samples, so it looks continuous or like identifiers; "
             "thresher fits classifiers. Check that y is the right column, or bin it into a few classes"
         )
-        warnings.warn(message, ContinuousLabelsWarning, stacklevel=3)
+        warn(message, ContinuousLabelsWarning)
     return classes, codes
 
 

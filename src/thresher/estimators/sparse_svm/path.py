@@ -1,7 +1,6 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
 import functools
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.errors import warn
 from thresher.estimators.shared import (
     INTEGER,
     REAL,
@@ -231,7 +231,7 @@ class SparseSVCPath(ElasticSVC):
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
             count = int((grid.gap > self.tol).sum())
             message = f"{count} points did not converge: duality gaps above tol={self.tol:g}, up to {worst:.1e}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         if walk.interrupted:
             raise KeyboardInterrupt
         self._warn_of_leak(training.design, codes)
@@ -255,7 +255,7 @@ class SparseSVCPath(ElasticSVC):
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
         self.selection_ = replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted)
         if not interrupted:
-            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+            warn(reason, ConvergenceWarning)
 
     def _checked_options(self) -> Any:
         given = super()._checked_options()
