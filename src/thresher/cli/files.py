@@ -186,7 +186,8 @@ class Names:
         """A warning of a fit in words, with the name of the column that it is about."""
         if not isinstance(warning, LeakWarning):
             return str(warning)
-        label = f"{self.head} {self.of(warning.column)}" if self.names is None else f"column {self.of(warning.column)!r}"
+        name = self.of(warning.column)
+        label = f"{self.head} {name}" if self.names is None else f"column {name!r}"
         return str(LeakWarning(warning.column, label, warning.percent))
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 from thresher.errors import ModelFileError, warn
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.checkpoint import read_checkpoint
+from thresher.models.checkpoint import DOCUMENT, read_checkpoint
 from thresher.models.document import VERSIONS, Model, get_model, put_model, type_of
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.storage import (
@@ -21,6 +21,7 @@ from thresher.models.storage import (
     Container,
     as_text,
     digest,
+    member_names,
     move,
     open_file,
     parse_json,
@@ -139,6 +140,10 @@ def read(path: str | os.PathLike[str]) -> Model:
     name = os.fsdecode(path)
     if is_checkpoint(path):
         return _model_of_checkpoint(path)
+    if member_names(path) is not None:
+        raise ModelFileError(
+            f"{shown_path(name)} is a data file (npz), not a model: models are .json files, or checkpoints of a stream"
+        )
     try:
         try:
             model, left_out = _read_model(path)
@@ -168,8 +173,8 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     bool
         False for a model file.
     """
-    with open(path, "rb") as file:
-        return file.read(2) == b"PK"
+    names = member_names(path)
+    return names is not None and (not names or f"{DOCUMENT}.npy" in names)
 
 
 def _model_of_checkpoint(path):

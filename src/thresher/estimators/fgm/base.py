@@ -141,9 +141,10 @@ class FGMBase(LinearClassifier):
             kinds = [True, False] if free and spec.eliminates(features, target) else [not spec.literal]
         candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
         if len(candidates) == 1 and len(features.settings) == 1:
-            if self.cv is not None:
-                message = f'cv={brief(self.cv)} has no effect, since it chooses C: set C="auto", or leave cv out'
-                warn(message)
+            for name in ("cv", "scoring"):
+                if getattr(self, name) is not None:
+                    value = brief(getattr(self, name))
+                    warn(f'{name}={value} has no effect, since it chooses C: set C="auto", or leave {name} out')
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
         folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
@@ -270,6 +271,12 @@ class FGMBase(LinearClassifier):
         """
         check_is_fitted(self)
         check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
+        numbers = self.path_.numbers
+        check.ensure(
+            not numbers.size or number in numbers,
+            f"no station of the path has {number!r} {self._noun}s; there are {format_ranges(numbers)}. For another "
+            f"number fit again with {self.number_parameter} (--features)",
+        )
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = self.selection_.at(int(number))

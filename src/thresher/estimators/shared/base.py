@@ -164,7 +164,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         return self._checked(X)
 
     def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES, *, needed: np.ndarray | None = None) -> Any:
-        """As ``checked``; if columns ``needed`` (sorted) are given, a data frame with these names may lack others."""
+        """As ``checked``; if columns ``needed`` (sorted) are given, a data frame with these names may lack others.
+
+        It may also have others, in any order; but if it has exactly the columns of fit, their order must be the same.
+        """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         part = None if needed is None or names is None else only_needed(X, names, needed)

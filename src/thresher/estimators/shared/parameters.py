@@ -3,7 +3,7 @@
 import functools
 import numbers
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,10 +93,23 @@ def either(words: Mapping[str | None, Any], check: Check) -> Check:
     """The check of a parameter that may also be None or a word, which stands for a value of ``words``."""
 
     def checked(name: str, value: Any) -> Any:
-        is_word = (value is None or isinstance(value, str)) and value in words
-        return words[value] if is_word else check(name, value)
+        if (value is None or isinstance(value, str)) and value in words:
+            return words[value]
+        try:
+            return check(name, value)
+        except ValueError as error:
+            return refuse_also(error, name, words)
 
     return checked
+
+
+def refuse_also(error: ValueError, name: str, words: Mapping[str | None, Any]) -> NoReturn:
+    """Raise the error of a value that is no word either: what it must be, with the words that it does not name."""
+    start, expected, rest = str(error).partition(f"{name} must be ")
+    unnamed = [repr(word) for word in words if repr(word) not in rest]
+    if start or not expected or not unnamed:
+        raise error
+    raise type(error)(f"{expected}{', '.join(unnamed)} or {rest}") from None
 
 
 def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:

@@ -24,6 +24,7 @@ from thresher.estimators.shared import (
     cv_results,
     fold_score,
     held_out_parts,
+    warn_of_scoring,
 )
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
 from thresher.families.sparse_svm import GridWalk, best_point, certified, grid_of, stop
@@ -131,6 +132,7 @@ class SparseSVCPath(ElasticSVC):
     scoring : str or callable, default="accuracy"
         Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
         ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
+        Without ``cv`` it has no effect, as a warning says.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights. Without "balanced", points with a large alpha predict the
         larger class only.
@@ -207,6 +209,7 @@ class SparseSVCPath(ElasticSVC):
         """
         trace = Trace()
         given = self._checked_options()
+        warn_of_scoring(self.scoring, self.cv)
         with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
             folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
             score = self._score(classes, codes, folds, sample_weight) if folds else None
