@@ -61,9 +61,10 @@ class MILESClassifier(RankedInputs, FGMBase):
         chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags.
     cv : int, splitter or iterable of (train, test), default=None
         Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C; without one
-        a warning says that ``cv`` and ``scoring`` have no effect. None: 5. Instances of bags that are held out are not candidates.
+        a warning says that ``cv`` has no effect. None: 5. Instances of bags that are held out are not candidates.
     scoring : str or callable, default=None
-        What sigma and C are chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
+        What sigma and C are chosen by, as in scikit-learn; without a choice a warning says that it has no effect.
+        None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     per_class : bool, default=False

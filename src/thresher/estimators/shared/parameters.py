@@ -98,6 +98,8 @@ def either(words: Mapping[str | None, Any], check: Check) -> Check:
         try:
             return check(name, value)
         except ValueError as error:
+            if is_real(value):  # which is out of range: words would not help
+                raise
             return refuse_also(error, name, words)
 
     return checked
