@@ -213,7 +213,7 @@ def test_cv_that_has_no_effect_is_told():
 
 @pytest.mark.parametrize("C", ["Auto", "best", -1, np.nan, True, [1.0]])
 def test_wrong_C_is_named(C):
-    with pytest.raises(ValueError, match="C must be (None, 'auto' or )?a positive number, got "):
+    with pytest.raises(ValueError, match=r"C must be ('auto' or )?a positive number, got "):
         FGMClassifier(3, C=C).fit(X, y)
 
 
@@ -371,7 +371,7 @@ def test_what_was_chosen_is_saved_and_shown(tmp_path):
 def test_words_are_named_with_what_else_a_parameter_may_be():
     with pytest.raises(ValueError, match="elimination must be 'auto' or True or False, got 'x'"):
         FGMClassifier(3, elimination="x").fit(X, y)
-    with pytest.raises(ValueError, match="C must be None, 'auto' or a positive number, got 'atuo'"):
+    with pytest.raises(ValueError, match="C must be 'auto' or a positive number, got 'atuo'"):
         FGMClassifier(3, C="atuo").fit(X, y)
     with pytest.raises(ValueError, match=r"beta_ratio must be between 0 and 1 \(exclusive\), got 2"):
         SparseSVCPath(beta_ratio=2).fit(X, y)

@@ -223,7 +223,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         first = np.sort(selection.features[selection.ranking[:MOST_COLUMNS]])
         inputs = fitted.inputs(first)
         columns: Any = fitted.input_columns(X, inputs)
-        columns = columns.tocsc() if sparse.issparse(columns) else np.asarray(columns)
+        columns = columns if sparse.issparse(columns) else np.asarray(columns)
         parts = (columns[:, place : place + 1] for place in range(inputs.size))
         each = (part.toarray()[:, 0] if sparse.issparse(part) else part[:, 0] for part in parts)
         warn_of_leak(zip(inputs.tolist(), each, strict=True), codes, fitted.shown_name)

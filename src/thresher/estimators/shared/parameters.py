@@ -108,7 +108,7 @@ def either(words: Mapping[str | None, Any], check: Check) -> Check:
 def refuse_also(error: ValueError, name: str, words: Mapping[str | None, Any]) -> NoReturn:
     """Raise the error of a value that is no word either: what it must be, with the words that it does not name."""
     start, expected, rest = str(error).partition(f"{name} must be ")
-    unnamed = [repr(word) for word in words if repr(word) not in rest]
+    unnamed = [repr(word) for word in words if word is not None and repr(word) not in rest]
     if start or not expected or not unnamed:
         raise error
     raise type(error)(f"{expected}{', '.join(unnamed)} or {rest}") from None
