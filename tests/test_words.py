@@ -63,7 +63,7 @@ def test_the_proof_in_words():
 ])  # fmt: skip
 def test_a_loose_bound_is_told(pick_bound, n_selected, weak):
     """A perfect pick on noisy data has a gap like that; bounds under penalties are tight."""
-    hint = "Here the bound is weak, as where data is noisy or columns are correlated, and not necessarily the pick."
+    hint = "The bound is loose here, as it is on noisy or correlated data; the pick may still be the best, or near it."
     assert proof(replace(CERTIFICATE, pick_bound=pick_bound), 50, n_selected).endswith(hint) == weak
 
 

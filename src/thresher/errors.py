@@ -5,11 +5,15 @@ keeps working.
 """
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 from itertools import islice
+from types import FrameType
 
 LONGEST_SHOWN = 60  # characters of a value in a message
 MOST_COMPARED = 20_000  # names: more would take seconds
+NOT_CALLERS = ("thresher", "sklearn", "contextlib")  # what a warning does not point into
 
 
 class InvalidDataError(ValueError):
@@ -65,7 +69,20 @@ class IndexColumnWarning(UserWarning):
 
 
 class LeakWarning(UserWarning):
-    """A selected column alone separates the classes of the training data."""
+    """A selected column alone separates the classes of the training data.
+
+    ``column`` is its number in X, ``label`` what it is called, and ``percent`` the balanced accuracy.
+    """
+
+    def __init__(self, column: int, label: str, percent: float) -> None:
+        super().__init__(column, label, percent)
+        self.column, self.label, self.percent = column, label, percent
+
+    def __str__(self) -> str:
+        return (
+            f"{self.label} alone explains {self.percent:g} % (balanced accuracy on the training data): is it a leak of "
+            "the labels? If it is not known of new data, drop it"
+        )
 
 
 class UnseenLevelsWarning(UserWarning):
@@ -78,6 +95,15 @@ class CompilationCacheWarning(UserWarning):
 
 class UnsupportedDesignError(TypeError):
     """A design lacks what an estimator needs; the message states what is missing and an alternative."""
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """As ``warnings.warn``, of the line that called thresher, however many calls of its own are in between."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in NOT_CALLERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def brief(value: object) -> str:

@@ -86,6 +86,7 @@ def folder(tmp_path_factory, made):
         for i, (row, word) in enumerate(zip(X[rows], words, strict=True)):
             lines.append(",".join([f"s{i}", *(repr(float(row[j])) for j in order), word]))
         (folder / f"{part}.csv").write_text("\n".join(lines) + "\n")
+    np.savez(folder / "data.npz", X=X)
     (folder / "names.txt").write_text("\n".join(names) + "\n")
     return folder
 
@@ -375,6 +376,8 @@ BAD_FILES = {
     "other width": (("predict", "model.json", "three.npy"), 1, "X has 3 features, but the model expects 400"),
     "not on the path": (("inspect", "model.json", "-k", "399"), 1, "has 399 features; there are 1 to "),
     "out is the data": (("select", "train.csv", "-o", "train.csv"), 2, "--out train.csv is an input file"),
+    "out is data": (("select", "train.svm", "-o", "data.npz"), 2, "--out data.npz exists and is not a model file"),
+    "data is no model": (("inspect", "data.npz"), 1, "data.npz is a data file (npz), not a model"),
     "out is no model": (("select", "train.svm", "-o", "two.txt"), 2, "--out two.txt exists and is not a model file"),
     "out is the model": (("predict", "model.json", "test.svm", "-o", "model.json"), 2, "is an input file"),
     "a model to standard output": (("select", "train.svm", "-o", "-"), 2, "cannot be written to standard output"),

@@ -1,6 +1,7 @@
 """``thresher path`` in a child process, and its files with predict and inspect."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -62,6 +63,13 @@ def test_predict_with_other_numbers_of_features(folder, report):
     thresh("predict", "path.json", "test.npz", "-k", 0, folder=folder, check=2)
     wrong = thresh("predict", "path.json", "test.npz", "--point", 0, 0, folder=folder, check=2)
     assert "for this model use --features" in wrong.stderr
+
+
+def test_points_that_were_not_scored(folder):
+    text = thresh("path", "train.npz", "-o", "few.json", *OPTIONS, folder=folder).stdout
+    assert "nan" not in text
+    assert re.search(r"\n *\S+ +20 +-\n", text)
+    assert "\n-: not scored, since the point has too many features (--max-features)" in text
 
 
 def test_inspect(folder, report):

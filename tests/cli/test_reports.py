@@ -122,7 +122,7 @@ def test_a_score_that_was_chosen_by_is_said_to_be_no_estimate(folder):
 def test_a_number_that_is_not_on_the_path_says_which_are(folder, selected):
     done = thresh("inspect", "model.json", "-k", 25, folder=folder, check=1)
     assert "no station of the path has 25 features; there are 1 to " in done.stderr
-    assert "fit again with n_features_to_select or, of bags, n_instances_to_select (--features)" in done.stderr
+    assert "For another number fit again with n_features_to_select (--features)" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("select", "--help"), ("stream", "--help")])

@@ -6,6 +6,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import dump_svmlight_file
 
 from tests.cli.test_commands import as_json, thresh
 
@@ -55,6 +56,18 @@ def test_the_command_in_the_message_works_for_names_with_dashes(table, name):
     command = shlex.split(wrong.stderr.splitlines()[1].removeprefix("This works: thresher "))
     assert command[-1] == f"--ignore={name}"
     assert as_json(*command, folder=table)["n_features_in"] == 1
+
+
+def test_a_leak_is_named_as_in_the_file(tmp_path):
+    X = np.c_[RNG.standard_normal((ROWS, 4)), SICK].round(3)
+    pd.DataFrame(X, columns=["a", "b", "c", "d", "Outcome"]).assign(label=SICK * 1).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    dump_svmlight_file(X, SICK * 1, str(tmp_path / "t.svm"), zero_based=False)
+    np.savez(tmp_path / "t.npz", X=X, y=SICK * 1)
+    for file, called in (("t.csv", "column 'Outcome'"), ("t.svm", "index 5"), ("t.npz", "column 4")):
+        told = thresh("select", file, "-k", 1, folder=tmp_path).stderr
+        assert f"warning: {called} alone explains 100 %" in told
 
 
 def test_several_names_of_one_option(table):

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSpl
 
 import thresher
 from tests.problems import fold_scores, many_classes, problem
-from thresher import FGMClassifier, Polynomial
+from thresher import AlignmentPathClassifier, FGMClassifier, Polynomial, SparseSVCPath
 from thresher.engine import growth
 from thresher.estimators.fgm.base import CS, FGMBase
 from thresher.families.fgm import choice
@@ -203,13 +203,18 @@ def test_cv_that_has_no_effect_is_told():
     for C in (None, 1.0):
         with pytest.warns(UserWarning, match=r"cv='nonsense' has no effect, since it chooses C: set C="):
             assert FGMClassifier(3, C=C, cv="nonsense").fit(X, y).C_ == 1.0
+        with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect, since it chooses C: set C="):
+            FGMClassifier(3, C=C, scoring="roc_auc").fit(X, y)
+    for clf in (SparseSVCPath(2, 2, scoring="roc_auc"), AlignmentPathClassifier(cv=None, scoring="roc_auc")):
+        with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect without cv: set cv=5 \(--cv 5\)"):
+            clf.fit(X[:, :5], y)
     FGMClassifier(3, C=1.0).fit(X, y)
     assert len(fold_scores(FGMClassifier(3, C="auto").fit(X, y))) == 5
 
 
 @pytest.mark.parametrize("C", ["Auto", "best", -1, np.nan, True, [1.0]])
 def test_wrong_C_is_named(C):
-    with pytest.raises(ValueError, match="C must be a positive number"):
+    with pytest.raises(ValueError, match=r"C must be ('auto' or )?a positive number, got "):
         FGMClassifier(3, C=C).fit(X, y)
 
 
@@ -369,3 +374,15 @@ def test_what_was_chosen_is_saved_and_shown(tmp_path):
     assert loaded.cv_results_["params"] == clf.cv_results_["params"]
     assert [type(each["elimination"]) for each in loaded.cv_results_["params"]] == [bool] * 8
     assert "the best of 8 combinations of C and elimination" in str(loaded.describe())
+
+
+def test_words_are_named_with_what_else_a_parameter_may_be():
+    with pytest.raises(ValueError, match="elimination must be 'auto' or True or False, got 'x'"):
+        FGMClassifier(3, elimination="x").fit(X, y)
+    with pytest.raises(ValueError, match="C must be 'auto' or a positive number, got 'atuo'"):
+        FGMClassifier(3, C="atuo").fit(X, y)
+    with pytest.raises(ValueError, match=r"beta_ratio must be between 0 and 1 \(exclusive\), got 2"):
+        SparseSVCPath(beta_ratio=2).fit(X, y)
+    with pytest.raises(ValueError) as told:
+        FGMClassifier("some").fit(X, y)
+    assert str(told.value).count("'all'") == str(told.value).count("None") == 1

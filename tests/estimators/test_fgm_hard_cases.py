@@ -203,7 +203,7 @@ def test_types_that_cannot_be_used_say_so():
         FGMClassifier().fit(S, y)
     with pytest.raises(InvalidDataTypeError, match="call its collect"):
         FGMClassifier().fit(pl.DataFrame(X).lazy(), y)
-    with pytest.raises(ValueError, match="features_per_turn must be an integer"):
+    with pytest.raises(ValueError, match="features_per_turn must be 'auto' or an integer"):
         FGMClassifier(features_per_turn=np.array([1, 2])).fit(X, y)
     clf = FGMClassifier(3, n_jobs=np.int64(1)).fit(X, y)
     with pytest.raises(ValueError, match=r"could not convert|numeric"):

@@ -86,7 +86,7 @@ def test_an_extended_grid_is_saved_and_loaded(tmp_path):
         {"beta_ratio": 0.1, "alpha_ratio": 0.1},
         {"betas": [0.1, 0.05, 0.02]},
         {"alphas": [0.5, 0.2, 0.1, 0.05]},
-        {"cv": None},
+        {"cv": None, "scoring": "accuracy"},
     ],
     ids=lambda fixed: " ".join(fixed),
 )

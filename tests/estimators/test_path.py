@@ -93,6 +93,13 @@ def test_numbers_that_are_not_on_the_path(number, message):
         fitted()[0].at(number)
 
 
+def test_another_number_needs_a_fit_with_the_own_parameter():
+    with pytest.raises(ValueError, match=r"fit again with n_features_to_select \(--features\)") as told:
+        fitted()[0].at(99)
+    assert "bags" not in str(told.value)
+    assert "n_instances" not in str(told.value)
+
+
 def test_there_is_no_path_before_fit():
     with pytest.raises(NotFittedError):
         FGMClassifier(5).at(3)
@@ -184,5 +191,5 @@ def test_an_integer_is_the_number_of_candidates_itself(number):
 @pytest.mark.parametrize("value", ["yes", 1, None, 0.0])
 @pytest.mark.parametrize("name", ["elimination", "per_class"])
 def test_switches_must_be_bool(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be True or False, got {value!r}"):
+    with pytest.raises(ValueError, match=f"{name} must be ('auto' or )?True or False, got {value!r}"):
         FGMClassifier(5, **{name: value}).fit(X, y)

@@ -30,7 +30,7 @@ def test_scores_are_those_of_a_plain_loop_over_the_folds(scoring, weighted, monk
     scorer, scores = get_scorer(scoring), fold_scores(clf)
     for i, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
         for j, C in enumerate(tried(clf)):
-            alone = clone(clf).set_params(C=C).fit(X[train], y[train], weights[train])
+            alone = clone(clf).set_params(C=C, cv=None, scoring=None).fit(X[train], y[train], weights[train])
             expected = scorer(alone, X[test], y[test], sample_weight=weights[test])
             assert scores[i, j] == pytest.approx(expected, abs=1e-12)
     assert tried(clf)[np.argmax(scores.mean(axis=0))] == clf.C_
@@ -44,7 +44,7 @@ def test_scores_of_many_classes_are_those_of_a_plain_loop(scoring, per_class, mo
     clf = FGMClassifier(2, cv=2, scoring=scoring, per_class=per_class, **OPTIONS).fit(Z, names)
     for i, (train, test) in enumerate(StratifiedKFold(2).split(Z, names)):
         for j, C in enumerate(tried(clf)):
-            alone = clone(clf).set_params(C=C).fit(Z[train], names[train])
+            alone = clone(clf).set_params(C=C, cv=None, scoring=None).fit(Z[train], names[train])
             expected = get_scorer(scoring)(alone, Z[test], names[test])
             assert fold_scores(clf)[i, j] == pytest.approx(expected, abs=1e-12)
 
@@ -99,5 +99,6 @@ def test_scorers_of_one_class_need_two():
         FGMClassifier(3, C="auto", cv=2, scoring="f1").fit(Z, CODES)
 
 
+@pytest.mark.filterwarnings("ignore:scoring='nonsense' has no effect")
 def test_scoring_is_not_looked_at_without_a_choice():
     assert FGMClassifier(3, C=1.0, scoring="nonsense").fit(X, y).C_ == 1.0

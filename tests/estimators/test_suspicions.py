@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.errors import IndexColumnWarning, InvalidDataError, LeakWarning
-from thresher.estimators.shared.suspicions import separation
+from thresher.estimators.shared.suspicions import separation, warn_of_leak
 
 RNG = np.random.default_rng(0)
 ROWS = 200
@@ -54,6 +54,31 @@ def test_a_column_that_is_the_label(clf, form):
     with pytest.warns(LeakWarning, match=rf"column {name} alone explains 100 % \(balanced accuracy") as told:
         clf.fit(given, NOISY)
     assert sum(issubclass(each.category, LeakWarning) for each in told) == 1
+    assert {each.filename for each in told} == {__file__}
+
+
+@pytest.mark.parametrize("clf", FITS, ids=NAMES)
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+def test_warnings_are_of_the_line_of_the_user(clf, method):
+    frame = pd.DataFrame(X).reset_index().assign(label=NOISY).rename(columns=str)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        getattr(clf, method)(frame, NOISY)
+    assert {IndexColumnWarning, LeakWarning} <= {each.category for each in told}
+    assert {each.filename for each in told} == {__file__}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rare_classes_are_looked_at_in_large_data(n_classes):
+    """Rows that are spread evenly over all would have none of the 40."""
+    codes = np.arange(400_000) % (n_classes - 1)
+    codes[np.arange(1, 400_000, 10_000)] = n_classes - 1
+    noise, leak = np.random.default_rng(1).standard_normal(codes.size), codes.astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_leak([(1, noise)], codes, str)
+    with pytest.warns(LeakWarning, match="column 1 alone explains 100 %"):
+        warn_of_leak([(0, noise), (1, leak)], codes, str)
 
 
 def leaks(clf, X, y):

@@ -10,6 +10,7 @@ import pytest
 
 import thresher
 from tests.models.zoo import X, assert_same_model, fitted
+from thresher.errors import ModelFileError
 from thresher.models import files, storage
 from thresher.state import arrays
 
@@ -207,3 +208,17 @@ def test_strange_file_names_work(tmp_path, monkeypatch):
         thresher.save(fitted(OLD), tmp_path / name)
         assert_same_model(fitted(OLD), thresher.load(tmp_path / name), X)
     assert len(os.listdir(tmp_path)) == 10
+
+
+@pytest.mark.parametrize("save", [thresher.save, thresher.save_checkpoint])
+def test_a_folder_that_does_not_exist_is_named(save, tmp_path):
+    clf = thresher.StreamClassifier(2).fit(X, np.arange(len(X)) % 2)
+    with pytest.raises(FileNotFoundError, match=r"the folder does not exist: '.*/missing'$"):
+        save(clf, tmp_path / "missing" / "m.json")
+
+
+def test_a_data_file_is_no_model(tmp_path):
+    np.savez(tmp_path / "data.npz", X=X)
+    assert not files.is_checkpoint(tmp_path / "data.npz")
+    with pytest.raises(ModelFileError, match=r"data\.npz is a data file \(npz\), not a model"):
+        thresher.load(tmp_path / "data.npz")

@@ -10,7 +10,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.start import in_one_line
-from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, did_you_mean
+from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, LeakWarning, did_you_mean
 from thresher.features.instances.bags import grouped
 from thresher.io.delimited import lines_of_rows
 from thresher.io.reading import kind_of, read
@@ -181,6 +181,14 @@ class Names:
         if self.names is not None:
             return str(self.names[j])
         return str(int(j) + (self.base or 0))
+
+    def in_warning(self, warning):
+        """A warning of a fit in words, with the name of the column that it is about."""
+        if not isinstance(warning, LeakWarning):
+            return str(warning)
+        name = self.of(warning.column)
+        label = f"{self.head} {name}" if self.names is None else f"column {name!r}"
+        return str(LeakWarning(warning.column, label, warning.percent))
 
     @property
     def head(self):

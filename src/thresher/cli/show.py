@@ -77,8 +77,8 @@ class Reporter:
             sys.stdout.write(json.dumps(finite) + "\n")
 
     @contextmanager
-    def catching_warnings(self):
-        """Python's warnings inside become warnings of the command, also if the block is interrupted."""
+    def catching_warnings(self, in_words=str):
+        """Python's warnings inside become warnings of the command, ``in_words``, also if the block is interrupted."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -86,7 +86,7 @@ class Reporter:
             finally:
                 for warning in caught:
                     if issubclass(warning.category, UserWarning):
-                        self.warn(warning.message)
+                        self.warn(in_words(warning.message))
 
 
 class _Bar:

@@ -1,13 +1,12 @@
 """Columns of words as columns of numbers, and one message about all that cannot be: with the options that would do."""
 
 import re
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from thresher.data.input.encoding import MOST_LEVELS, Encoding
-from thresher.errors import InvalidDataError, UnseenLevelsWarning, UnusableColumnsError
+from thresher.errors import InvalidDataError, UnseenLevelsWarning, UnusableColumnsError, warn
 from thresher.io.table import in_short
 from thresher.io.words import TEXT
 
@@ -207,9 +206,8 @@ def warn_of_unseen(columns, encoding, name):
         unseen = [] if levels is None else sorted(set(column.levels()) - set(levels))
         if unseen:
             of = "text" if len(unseen) == 1 else "texts"
-            warnings.warn(
+            warn(
                 f"{name}: column {column.name!r} has {len(unseen)} {of} that the training data did not have, "
                 f"{in_short(unseen)}: they are zero in all of its columns",
                 UnseenLevelsWarning,
-                stacklevel=2,
             )

@@ -1,7 +1,6 @@
 """Reading files of any supported kind."""
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from scipy import sparse
 from thresher.data.input.encoding import Encoding
 from thresher.data.input.imputing import WAYS, fill_values, filled, first_infinite
 from thresher.data.workers import Workers, count_workers
-from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
+from thresher.errors import ColumnsLeftOutWarning, InvalidDataError, warn
 from thresher.io import delimited, parquet
 from thresher.io.arrays import labels_in, read_matrix_npy, read_matrix_npz
 from thresher.io.foreign import check_extension, not_utf8
@@ -118,7 +117,7 @@ def read(
         raise InvalidDataError(f"{path_name(path)}: no rows found")
     if layout is None and table.left_out:
         for remark in table.remarks:
-            warnings.warn(f"{path_name(path)}: {remark}", ColumnsLeftOutWarning, stacklevel=2)
+            warn(f"{path_name(path)}: {remark}", ColumnsLeftOutWarning)
     table = _completed(table, path, labels, names)
     if layout is not None and not layout.open_ended and table.X.shape[1] != layout.n_features:
         raise InvalidDataError(

@@ -4,14 +4,13 @@ import functools
 import logging
 import pathlib
 import threading
-import warnings
 import zlib
 
 import numba
 from numba.core import event
 
 from thresher._garbage import pause, resume
-from thresher.errors import CompilationCacheWarning
+from thresher.errors import CompilationCacheWarning, warn
 
 # Sums may be regrouped into vector lanes; nan and inf keep their meaning.
 REGROUP = frozenset({"reassoc", "nsz"})
@@ -64,7 +63,7 @@ def _warn_once():
         "no folder for compiled loops can be written, so each new process compiles them again, for 10 to 15 s: run "
         "'thresher warmup --cache DIR' once and set the environment variable NUMBA_CACHE_DIR=DIR"
     )
-    warnings.warn(message, CompilationCacheWarning, stacklevel=3)
+    warn(message, CompilationCacheWarning)
 
 
 class _Compilations(event.Listener):

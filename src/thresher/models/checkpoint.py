@@ -54,6 +54,7 @@ CHECKPOINT_FIELDS = required(
     "format", "format_version", "parameters", "n_features_in", "names", "classes", "ids", "examples", "totals",
     "mistakes", "milestones", "learners", "position",
 )  # fmt: skip
+DOCUMENT = "document"  # the member that no other container has
 LEARNER_FIELDS = required("table", "kept", "clock")
 # parameters that every checkpoint has; later ones have the defaults of StreamClassifier if they are absent
 PARAMETER_FIELDS = required(
@@ -80,7 +81,7 @@ def save_checkpoint(
         raise TypeError(f"only a StreamClassifier can be saved as a checkpoint, got {type(clf).__name__}")
     writer = ArrayWriter(inline=0)
     document = _put_state(writer, state_of(clf)) | {"position": json_dict(position, "position")}
-    writer.members["document"] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
+    writer.members[DOCUMENT] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
     path = replaceable(path)
     with scratch_names(os.path.dirname(path), 1) as (scratch,):
         write_synced(scratch, lambda file: write_sealed(file, writer.members))

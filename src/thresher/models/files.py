@@ -5,16 +5,15 @@ import hashlib
 import json
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from thresher.errors import ModelFileError
+from thresher.errors import ModelFileError, warn
 from thresher.estimators.shared.base import FeatureEstimator
 from thresher.io.table import Source
-from thresher.models.checkpoint import read_checkpoint
+from thresher.models.checkpoint import DOCUMENT, read_checkpoint
 from thresher.models.document import VERSIONS, Model, get_model, put_model, type_of
 from thresher.models.formats import MODEL, TooNew
 from thresher.models.storage import (
@@ -22,6 +21,7 @@ from thresher.models.storage import (
     Container,
     as_text,
     digest,
+    member_names,
     move,
     open_file,
     parse_json,
@@ -140,6 +140,10 @@ def read(path: str | os.PathLike[str]) -> Model:
     name = os.fsdecode(path)
     if is_checkpoint(path):
         return _model_of_checkpoint(path)
+    if member_names(path) is not None:
+        raise ModelFileError(
+            f"{shown_path(name)} is a data file (npz), not a model: models are .json files, or checkpoints of a stream"
+        )
     try:
         try:
             model, left_out = _read_model(path)
@@ -152,8 +156,7 @@ def read(path: str | os.PathLike[str]) -> Model:
             f"{shown_path(name)} is not a valid model file: {error}; save the model again or use another copy"
         ) from error
     for key, value in left_out.items():
-        message = f"parameter {key} was not saved, it was {shown(value)}; using the default instead"
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warn(f"parameter {key} was not saved, it was {shown(value)}; using the default instead")
     return model
 
 
@@ -170,8 +173,8 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     bool
         False for a model file.
     """
-    with open(path, "rb") as file:
-        return file.read(2) == b"PK"
+    names = member_names(path)
+    return names is not None and (not names or f"{DOCUMENT}.npy" in names)
 
 
 def _model_of_checkpoint(path):

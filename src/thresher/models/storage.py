@@ -14,6 +14,7 @@ under another name, synced, and moved into place; then the folder is synced, so 
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
@@ -155,6 +156,18 @@ def open_file(path, what="it"):
     return open(path, "rb")
 
 
+def member_names(path):
+    """Names of the members of a zip file, none if it is damaged; None for any other file."""
+    with open(path, "rb") as file:
+        if file.read(2) != b"PK":
+            return None
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return archive.namelist()
+        except BROKEN:
+            return []
+
+
 class Container:
     """The members of an archive in an open file, each read at most once."""
 
@@ -204,8 +217,11 @@ def _read_array(member, size, dtype, shape, what):
 
 
 def replaceable(path):
-    """The path with all links resolved; OSError if it exists and is not a regular file."""
+    """The path with all links resolved; OSError if its folder does not exist, or it exists and is no regular file."""
     path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", folder)
     if os.path.lexists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(f"{path} is not a regular file and cannot be replaced")
     return path

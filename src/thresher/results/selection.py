@@ -244,10 +244,8 @@ class Path(Sequence[Station]):
                         f"there is no path to take a model with {number!r} features from: files of models that at() "
                         "returned have none, nor those with path=False. Use the fitted model, or save with path=True"
                     )
-                raise ValueError(
-                    f"no station of the path has {number!r} features; there are {format_ranges(self.numbers)}. For "
-                    "another number fit again with n_features_to_select or, of bags, n_instances_to_select (--features)"
-                )
+                there = format_ranges(self.numbers)
+                raise ValueError(f"no station of the path has {number!r} features; there are {there}")
             known = self._at[number]
         return known
 

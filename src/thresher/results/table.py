@@ -27,10 +27,10 @@ class Tabulated(OfFittedFeatures):
         Returns
         -------
         DataFrame
-            Columns ``feature`` (names; x0, x1, ... where columns of X have none), ``weight``, ``importance`` (NaN where
-            it is not known), ``rank``, from 1, and ``class``: the class that the feature favours, by the sign of its
-            weight. Where each class has weights, a row for each feature and class. Weights that favour no class, those
-            of kernels, have None.
+            Columns ``feature`` (names; x0, x1, ... where columns of X have none), ``weight``, ``importance``, ``rank``,
+            from 1, and ``class``: the class that the feature favours, by the sign of its weight. Where each class has
+            weights, a row for each feature and class. Columns are left out where they would say nothing:
+            ``importance`` where it is not known, ``class`` where weights favour none, as those of kernels.
 
         Raises
         ------
@@ -44,17 +44,17 @@ class Tabulated(OfFittedFeatures):
         order, importance = self.ranking, self.importance
         ids, weights = self.features[order], self.weights[order]
         across = weights.shape[1] if weights.ndim > 1 else 1
-        known = np.full(ids.size, np.nan) if importance is None else importance[order]
+        known = {} if importance is None else {"importance": importance[order]}
         columns = {
             "feature": np.array(self._names(ids), dtype=object),
             "weight": weights,
-            "importance": known,
+            **known,
             "rank": np.arange(1, ids.size + 1),
         }
         rows = {
             name: np.repeat(values, across) if values.ndim == 1 else values.ravel() for name, values in columns.items()
         }
-        return rows | {"class": self._favoured(weights)}
+        return rows if self.classes is None else rows | {"class": favoured(weights, self.classes)}
 
     def _names(self, ids: np.ndarray) -> list[str]:
         """Names of features."""
@@ -62,11 +62,10 @@ class Tabulated(OfFittedFeatures):
             return [f"x{j}" for j in ids.tolist()]
         return self.fitted_features.names(ids, self.fitted_features.column_name)
 
-    def _favoured(self, weights: np.ndarray) -> np.ndarray:
-        """The class of each weight."""
-        if self.classes is None:
-            return np.full(weights.size, None)
-        return np.tile(self.classes, len(weights)) if weights.ndim > 1 else self.classes[(weights > 0).astype(int)]
+
+def favoured(weights: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The class of each weight."""
+    return np.tile(classes, len(weights)) if weights.ndim > 1 else classes[(weights > 0).astype(int)]
 
 
 def _data_frame(columns: dict[str, np.ndarray], library: str | None, fitted_on: str | None) -> Any:

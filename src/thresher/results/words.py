@@ -8,7 +8,7 @@ from thresher.results.trace import Turn
 LEAST_PERCENT = 1e-4  # smaller ones are shown as this: what is shown is an upper bound
 LOOSE = 0.1  # pick_gap above which the bound says little
 NOT_SAID = "This says nothing about chance or new data: scikit-learn's permutation_test_score does."
-WEAK = "Here the bound is weak, as where data is noisy or columns are correlated, and not necessarily the pick."
+WEAK = "The bound is loose here, as it is on noisy or correlated data; the pick may still be the best, or near it."
 
 
 def percent(share: float) -> str:

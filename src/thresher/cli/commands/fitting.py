@@ -8,7 +8,7 @@ import numpy as np
 
 from thresher.cli.app import WrongUsage
 from thresher.cli.commands.inspect import facts
-from thresher.cli.files import TABLES, check_bags_agree, check_out, data_of, saved
+from thresher.cli.files import TABLES, Names, check_bags_agree, check_out, data_of, saved
 from thresher.cli.show import Reporter
 from thresher.cli.start import DONE, INTERRUPTED, in_one_line
 from thresher.errors import IndexColumnWarning, InvalidDataError, ModelFileError
@@ -70,8 +70,8 @@ class FitCommand:
 
     def fit(self, clf, table, bar):
         """The Model as saved; ``interrupted`` says whether Ctrl-C ended the fit, ``lost`` why it could not be saved."""
-        self.interrupted = False
-        with self.reporter.catching_warnings(), bar:
+        self.interrupted, names = False, Names(table.names, table.index_base)
+        with self.reporter.catching_warnings(names.in_warning), bar:
             if table.kind in TABLES:  # it was looked for in the file, and left out or kept
                 warnings.simplefilter("ignore", IndexColumnWarning)
             clf.verbose = bar

@@ -1,5 +1,7 @@
 """``thresher path``."""
 
+import numpy as np
+
 from thresher.cli.commands.fitting import FitCommand
 from thresher.cli.commands.inspect import FEATURES_SHOWN, describe
 from thresher.cli.show import Points, spread
@@ -7,6 +9,7 @@ from thresher.estimators.alignment.classifier import AlignmentPathClassifier
 from thresher.estimators.alignment.kernel_path import KernelPath
 
 POINTS_SHOWN = 20
+NOT_JUDGED = "-: not scored, since the point has too many features (--max-features), or none, or time was up"
 
 
 def run(file, kernels, svm, fitting, out, store_training_columns, reporting, reading):
@@ -48,8 +51,11 @@ def show_points(reporter, clf):
     for place in places:
         cells = [f"{path.p[place]:.4g}", f"{path.n_features[place]:,}"]
         if path.cv_score is not None:
-            cells.append(f"{path.cv_score[place]:.4f}")
+            judged = not np.isnan(path.cv_score[place])
+            cells.append(f"{path.cv_score[place]:.4f}" if judged else "-")
         if place == clf.point_:
             cells[-1] += " *"
         rows.append(cells)
     reporter.table(["p", "features", *score], rows, f"\n{len(path)} points of the path")
+    if any(cells[-1].startswith("-") for cells in rows):
+        reporter.say(NOT_JUDGED)

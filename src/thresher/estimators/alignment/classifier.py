@@ -36,7 +36,15 @@ from thresher.estimators.alignment.kernel_path import (
 from thresher.estimators.alignment.limit import apply_limit, lambda2s_with
 from thresher.estimators.alignment.saved import ALIGNMENT_ATTRIBUTES
 from thresher.estimators.alignment.svm import KernelSVM, TrainingSet, fit_svm
-from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, check, fold_score
+from thresher.estimators.shared import (
+    SEEN,
+    ColumnSelector,
+    LinearClassifier,
+    MatrixLike,
+    check,
+    fold_score,
+    warn_of_scoring,
+)
 from thresher.features.fitted import FittedFeatures
 from thresher.features.kernels.columns import sorted_columns_of
 from thresher.features.kernels.sources import KernelFeatures, KernelList, SameKernel
@@ -188,6 +196,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         """
         trace = Trace()
         given = self._checked_options()
+        warn_of_scoring(self.scoring, self.cv)
         clock = Clock(self._deadline(trace))
         with Workers(count_workers(self.n_jobs)) as workers, ONE_BLAS_THREAD:
             X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
@@ -366,7 +375,8 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
             Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
-            the selected columns are enough, in any order.
+            the selected columns are enough, in any order, with or without others. Only where it has exactly those of
+            ``fit`` must their order be the same.
 
         Returns
         -------

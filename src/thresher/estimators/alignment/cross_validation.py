@@ -1,7 +1,6 @@
 """Cross-validation along paths of kernel weights: the data of a fit, scores of points, and which point is the best."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thresher.data.scan.pieces import Cost, OutOfTime
 from thresher.data.workers import Workers
-from thresher.errors import FewerFeaturesWarning, FewerFoldsWarning, InvalidDataError
+from thresher.errors import FewerFeaturesWarning, FewerFoldsWarning, InvalidDataError, warn
 from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, formulation_of
 from thresher.estimators.alignment.svm import FoldSVMs, TrainingSet, targets_of
 from thresher.estimators.shared import FoldScore, JudgeProgress, check, cv_results, held_out_parts
@@ -137,11 +136,11 @@ def held_out_rows(cv: Any, svm: str | None, codes: np.ndarray, weights: np.ndarr
         fewest = int(np.bincount(codes[weights > 0.0]).min())
         if fewest < 2:
             message = "a class has only one sample, so nothing can be held out: no point is chosen by cv"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
             return []
         if cv > fewest:
             message = f"cv={cv} is reduced to {fewest} folds: the smallest class has {fewest} samples"
-            warnings.warn(message, FewerFoldsWarning, stacklevel=3)
+            warn(message, FewerFoldsWarning)
             cv = fewest
     return held_out_parts(cv, codes, weights)
 
@@ -267,10 +266,10 @@ def stop_reason(path: AlignmentPath, chosen: ChosenPoint, clock: Clock) -> tuple
 def warn_of_outcome(selection: Selection, path: AlignmentPath) -> None:
     """Warn the caller of ``fit`` if the time was over, or nothing was selected."""
     if selection.stop is StopReason.MAX_TIME:
-        warnings.warn(selection.stop_reason, ConvergenceWarning, stacklevel=3)
+        warn(selection.stop_reason, ConvergenceWarning)
     elif not selection.features.size:
         reason = "no column agrees with the labels"
         if path.alignments.any():
             reason = f"no weight is above eps={path.eps:g}. Use a smaller lambda1, lambda2 or eps"
         message = f"no feature was selected, so every prediction is the same class: {reason}"
-        warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
+        warn(message, FewerFeaturesWarning)

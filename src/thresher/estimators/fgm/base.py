@@ -3,7 +3,6 @@
 import copy
 import functools
 import sys
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning, brief
+from thresher.errors import FewerFeaturesWarning, brief, warn
 from thresher.estimators.fgm.choice import Choice, choose
 from thresher.estimators.fgm.sentences import proven, shortfalls
 from thresher.estimators.shared import (
@@ -143,9 +142,10 @@ class FGMBase(LinearClassifier):
             kinds = [True, False] if free and spec.eliminates(features, target) else [not spec.literal]
         candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
         if len(candidates) == 1 and len(features.settings) == 1:
-            if self.cv is not None:
-                message = f'cv={brief(self.cv)} has no effect, since it chooses C: set C="auto", or leave cv out'
-                warnings.warn(message, UserWarning, stacklevel=4)  # of the call of fit
+            for name in ("cv", "scoring"):
+                if getattr(self, name) is not None:
+                    value = brief(getattr(self, name))
+                    warn(f'{name}={value} has no effect, since it chooses C: set C="auto", or leave {name} out')
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
         folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
@@ -178,10 +178,10 @@ class FGMBase(LinearClassifier):
         if choice.late:
             usual = "elimination" if choice.spec.elimination else "growth alone"
             message = f"max_time was over before candidates could be compared: C = {choice.C:g} and {usual} by rule"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)  # of the call of fit
+            warn(message, ConvergenceWarning)
         models = target.classes.tolist() if target.n_models > 1 else [None]
         for message in shortfalls(self.selection_, choice.features, plan, models):
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=4)  # of the call of fit
+            warn(message, FewerFeaturesWarning)
 
     # what is asked of parameters
 
@@ -277,6 +277,12 @@ class FGMBase(LinearClassifier):
         """
         check_is_fitted(self)
         check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
+        numbers = self.path_.numbers
+        check.ensure(
+            not numbers.size or number in numbers,
+            f"no station of the path has {number!r} {self._noun}s; there are {format_ranges(numbers)}. For another "
+            f"number fit again with {self.number_parameter} (--features)",
+        )
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = self.selection_.at(int(number))

@@ -46,9 +46,10 @@ class FGMClassifier(ColumnSelector, FGMBase):
         Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1
         and 10 times that by cross-validation, on columns that all folds gather in the same scans.
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds for "auto"; without it a warning says that ``cv`` has no effect. None: 5.
+        Cross-validation folds for "auto"; without it a warning says that it has no effect. None: 5.
     scoring : str or callable, default=None
-        What ``C="auto"`` is chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
+        What ``C="auto"`` is chosen by, as in scikit-learn; without "auto" a warning says that it
+        has no effect. None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         "squared_hinge", "logistic", or one less a measure of the class ``classes_[1]`` (of each in turn if there are
         more than two): "error", "f1", "prbep", "auc", "average_precision"; or a value of ``thresher.losses`` or

@@ -1,7 +1,6 @@
 """MILESClassifier: bags of instances, of which a few training instances are selected."""
 
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from thresher.data.input.validation import check_columns
-from thresher.errors import MissingBagsWarning
+from thresher.errors import MissingBagsWarning, warn
 from thresher.estimators.fgm.base import FGMBase, as_number, has_probabilities
 from thresher.estimators.shared import MatrixLike, RankedInputs, check, probabilities
 from thresher.features.base import FeatureMap
@@ -64,7 +63,8 @@ class MILESClassifier(RankedInputs, FGMBase):
         Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C; without one
         a warning says that ``cv`` has no effect. None: 5. Instances of bags that are held out are not candidates.
     scoring : str or callable, default=None
-        What sigma and C are chosen by, as in scikit-learn. None: accuracy, or the measure that is the loss.
+        What sigma and C are chosen by, as in scikit-learn; without a choice a warning says that it has no effect.
+        None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     per_class : bool, default=False
@@ -368,7 +368,7 @@ class MILESClassifier(RankedInputs, FGMBase):
                 "one. Pass bags=, in cross-validation with sklearn.set_config(enable_metadata_routing=True); if rows "
                 "are meant, bags=np.arange(len(X))"
             )
-            warnings.warn(message, MissingBagsWarning, stacklevel=3)
+            warn(message, MissingBagsWarning)
         own = grouped(bags, X.shape[0])
         check_columns(X, self._instance_features.shown_name)
         return BagRows(X, own.bags), own.names

@@ -17,6 +17,7 @@ from thresher.estimators.shared.cross_validation import (
     cv_results,
     fold_score,
     held_out_parts,
+    warn_of_scoring,
 )
 from thresher.estimators.shared.progress import (
     JudgeProgress,
@@ -52,4 +53,5 @@ __all__ = [
     "fold_score",
     "held_out_parts",
     "probabilities",
+    "warn_of_scoring",
 ]

@@ -164,7 +164,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         return self._checked(X)
 
     def _checked(self, X: MatrixLike, dtype: Any = FLOAT_DTYPES, *, needed: np.ndarray | None = None) -> Any:
-        """As ``checked``; if columns ``needed`` (sorted) are given, a data frame with these names may lack others."""
+        """As ``checked``; if columns ``needed`` (sorted) are given, a data frame with these names may lack others.
+
+        It may also have others, in any order; but if it has exactly the columns of fit, their order must be the same.
+        """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         part = None if needed is None or names is None else only_needed(X, names, needed)
@@ -223,7 +226,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         columns = columns if sparse.issparse(columns) else np.asarray(columns)
         parts = (columns[:, place : place + 1] for place in range(inputs.size))
         each = (part.toarray()[:, 0] if sparse.issparse(part) else part[:, 0] for part in parts)
-        warn_of_leak(each, codes, lambda place: fitted.shown_name(int(inputs[place])))
+        warn_of_leak(zip(inputs.tolist(), each, strict=True), codes, fitted.shown_name)
 
     def _design_given(self, X: Design, *, reset: bool, y: Any = None, **_: Any) -> Any:
         """A Design passed as X, or with ``y`` (design, labels)."""

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from thresher.errors import did_you_mean
+from thresher.errors import brief, did_you_mean, warn
 from thresher.estimators.shared.base import Attribute
 from thresher.estimators.shared.parameters import as_integer, ensure, sample_weights
 from thresher.state import ArrayReader, ArrayWriter, fields, need, required
 from thresher.targets.classes import ClassLabels
 
+SCORING = "accuracy"  # the default
 FLAGS = ("elimination",)  # parameters that are True or False
 FoldScore = Callable[[np.ndarray, np.ndarray], float]  # of (scores of all rows, rows of a fold)
 
@@ -100,6 +101,12 @@ def _tried(trial: Callable[[], list[float]], scoring: Any, classes: np.ndarray, 
         raise ValueError(
             f"scoring={scoring!r} cannot be used: {owner} has decision_function and predict only ({error})"
         ) from error
+
+
+def warn_of_scoring(scoring: Any, cv: Any) -> None:
+    """Warn of a score other than the default that nothing is chosen by."""
+    if cv is None and scoring != SCORING:
+        warn(f"scoring={brief(scoring)} has no effect without cv: set cv=5 (--cv 5), or leave scoring out")
 
 
 def _checked_scorer(scoring: Any, classes: np.ndarray) -> Callable[..., float]:

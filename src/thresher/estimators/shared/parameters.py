@@ -2,9 +2,8 @@
 
 import functools
 import numbers
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from thresher.data.input.scaling import SCALES
-from thresher.errors import ContinuousLabelsWarning, InvalidDataError, brief, did_you_mean
+from thresher.errors import ContinuousLabelsWarning, InvalidDataError, brief, did_you_mean, warn
 from thresher.features.samples import are_missing
 
 MOST_ROWS_NAMED = 5  # in one message
@@ -94,10 +93,25 @@ def either(words: Mapping[str | None, Any], check: Check) -> Check:
     """The check of a parameter that may also be None or a word, which stands for a value of ``words``."""
 
     def checked(name: str, value: Any) -> Any:
-        is_word = (value is None or isinstance(value, str)) and value in words
-        return words[value] if is_word else check(name, value)
+        if (value is None or isinstance(value, str)) and value in words:
+            return words[value]
+        try:
+            return check(name, value)
+        except ValueError as error:
+            if is_real(value):  # which is out of range: words would not help
+                raise
+            return refuse_also(error, name, words)
 
     return checked
+
+
+def refuse_also(error: ValueError, name: str, words: Mapping[str | None, Any]) -> NoReturn:
+    """Raise the error of a value that is no word either: what it must be, with the words that it does not name."""
+    start, expected, rest = str(error).partition(f"{name} must be ")
+    unnamed = [repr(word) for word in words if word is not None and repr(word) not in rest]
+    if start or not expected or not unnamed:
+        raise error
+    raise type(error)(f"{expected}{', '.join(unnamed)} or {rest}") from None
 
 
 def penalties(name: str, value: Any, dimensions: tuple[int, ...]) -> np.ndarray:
@@ -189,7 +203,7 @@ def classes_of(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
             f"y has {classes.size:,} classes in {codes.size:,} samples, so it looks continuous or like identifiers; "
             "thresher fits classifiers. Check that y is the right column, or bin it into a few classes"
         )
-        warnings.warn(message, ContinuousLabelsWarning, stacklevel=3)
+        warn(message, ContinuousLabelsWarning)
     return classes, codes
 
 

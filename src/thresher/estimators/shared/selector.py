@@ -42,7 +42,8 @@ class ColumnSelector(RankedInputs):
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
             Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
-            the selected columns are enough, in any order.
+            the selected columns are enough, in any order, with or without others. Only where it has exactly those of
+            ``fit`` must their order be the same.
 
         Returns
         -------
@@ -176,7 +177,8 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
             Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
-            the selected columns are enough, in any order.
+            the selected columns are enough, in any order, with or without others. Only where it has exactly those of
+            ``fit`` must their order be the same.
 
         Returns
         -------
@@ -200,7 +202,8 @@ class LinearClassifier(ClassifierMixin, FeatureEstimator):
         ----------
         X : array, sparse matrix, data frame or Design of shape (n_samples, n_features)
             Samples. Features that are not selected may contain NaN and infinity; of a data frame like that of ``fit``
-            the selected columns are enough, in any order.
+            the selected columns are enough, in any order, with or without others. Only where it has exactly those of
+            ``fit`` must their order be the same.
 
         Returns
         -------

@@ -1,13 +1,12 @@
 """What makes a fit look too good: columns that are an index of the rows, or that alone separate the classes."""
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from thresher.data.input.index_columns import counting_columns, is_unnamed
-from thresher.errors import IndexColumnWarning, LeakWarning
+from thresher.errors import IndexColumnWarning, LeakWarning, warn
 
 ENOUGH = 0.99  # balanced accuracy of one threshold
 FEWEST_OF_A_CLASS = 30  # of fewer, one of many columns may separate the classes by chance
@@ -27,30 +26,34 @@ def warn_of_index(parts: Sequence[np.ndarray], names: Sequence[str] | None) -> N
         shown += f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         why = "values that rise by one in each row" if counting else "no name"
         what = f"column {shown} of X looks" if len(found) == 1 else f"columns {shown} of X look"
-        warnings.warn(
+        warn(
             f"{what} like an index of the rows ({why}), which says nothing of new rows: drop such columns, unless the "
             "order of the rows is known of new data, too",
             IndexColumnWarning,
-            stacklevel=5,
         )
 
 
-def warn_of_leak(columns: Iterable[np.ndarray], codes: np.ndarray, name: Callable[[int], str]) -> None:
-    """Warn of a column that alone separates the classes: with a threshold between each two of them."""
+def warn_of_leak(columns: Iterable[tuple[int, np.ndarray]], codes: np.ndarray, name: Callable[[int], str]) -> None:
+    """Warn of a column that alone separates the classes: with a threshold between each two of them.
+
+    ``columns`` are (number, values); ``name`` is called with a number.
+    """
     counts = np.bincount(codes)
     if counts.size < 2 or counts.min() < FEWEST_OF_A_CLASS:
         return
-    rows = np.linspace(0, codes.size - 1, min(codes.size, MOST_ROWS)).astype(np.int64)
-    found = [separation(values[rows], codes[rows]) for values in columns]
-    best = int(np.argmax(found)) if found else 0
-    if found and found[best] >= ENOUGH:
-        share = min(int(1000 * found[best]) / 10, 100.0)
-        warnings.warn(
-            f"column {name(best)} alone explains {share:g} % (balanced accuracy on the training data): is it a leak of "
-            "the labels? If it is not known of new data, drop it",
-            LeakWarning,
-            stacklevel=4,
-        )
+    rows = rows_of_classes(codes, counts)
+    found = {column: separation(values[rows], codes[rows]) for column, values in columns}
+    best = max(found, key=found.__getitem__, default=None)
+    if best is not None and found[best] >= ENOUGH:
+        percent = min(int(1000 * found[best]) / 10, 100.0)
+        warn(LeakWarning(best, f"column {name(best)}", percent))
+
+
+def rows_of_classes(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Rows to look at: of each class as many, evenly spaced, and all rows of a small class."""
+    most = max(FEWEST_OF_A_CLASS, MOST_ROWS // counts.size)
+    by_class = np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
+    return np.concatenate([rows[np.linspace(0, rows.size - 1, min(rows.size, most)).astype(int)] for rows in by_class])
 
 
 def separation(values: np.ndarray, codes: np.ndarray) -> float:

@@ -1,7 +1,6 @@
 """SparseSVCPath: the elastic-net SVM over a whole grid of (alpha, beta), as a scikit-learn estimator."""
 
 import functools
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thresher.errors import warn
 from thresher.estimators.shared import (
     INTEGER,
     REAL,
@@ -24,6 +24,7 @@ from thresher.estimators.shared import (
     cv_results,
     fold_score,
     held_out_parts,
+    warn_of_scoring,
 )
 from thresher.estimators.sparse_svm.svc import ElasticSVC, SparseSVC, summable
 from thresher.families.sparse_svm import GridWalk, best_point, certified, grid_of, stop
@@ -131,6 +132,7 @@ class SparseSVCPath(ElasticSVC):
     scoring : str or callable, default="accuracy"
         Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
         ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
+        Without ``cv`` it has no effect, as a warning says.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights. Without "balanced", points with a large alpha predict the
         larger class only.
@@ -207,6 +209,7 @@ class SparseSVCPath(ElasticSVC):
         """
         trace = Trace()
         given = self._checked_options()
+        warn_of_scoring(self.scoring, self.cv)
         with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
             folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
             score = self._score(classes, codes, folds, sample_weight) if folds else None
@@ -231,7 +234,7 @@ class SparseSVCPath(ElasticSVC):
         if worst > self.tol and proven is not None and proven.gap <= self.tol:
             count = int((grid.gap > self.tol).sum())
             message = f"{count} points did not converge: duality gaps above tol={self.tol:g}, up to {worst:.1e}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         if walk.interrupted:
             raise KeyboardInterrupt
         self._warn_of_leak(training.design, codes)
@@ -255,7 +258,7 @@ class SparseSVCPath(ElasticSVC):
         reason = f"{stop.value}, with {what}; {self.selection_.stop_reason}"
         self.selection_ = replace(self.selection_, stop_reason=reason, stop=stop, interrupted=interrupted)
         if not interrupted:
-            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+            warn(reason, ConvergenceWarning)
 
     def _checked_options(self) -> Any:
         given = super()._checked_options()

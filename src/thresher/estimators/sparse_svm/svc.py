@@ -1,7 +1,6 @@
 """SparseSVC: the elastic-net SVM at one point (alpha, beta), as a scikit-learn estimator."""
 
 import functools
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thresher.data.input.validation import stored_entries
 from thresher.data.workers import ONE_BLAS_THREAD, SERIAL, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning, InvalidDataError
+from thresher.errors import FewerFeaturesWarning, InvalidDataError, warn
 from thresher.estimators.shared import INTEGER, SEEN, ColumnSelector, LinearClassifier, MatrixLike, StepProgress, check
 from thresher.families.sparse_svm import SvmTraining, fit_point
 from thresher.families.sparse_svm.monitor import SolveMonitor
@@ -106,10 +105,10 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
         if certificate is not None and certificate.gap > self.tol:
             late = f" within max_time={self.max_time:g}" if selection.stop is StopReason.MAX_TIME else ""
             gap = f"the duality gap is {certificate.gap:.1e}, above tol={self.tol:g}"
-            warnings.warn(f"the solver did not converge{late}: {gap}", ConvergenceWarning, stacklevel=3)
+            warn(f"the solver did not converge{late}: {gap}", ConvergenceWarning)
         elif selection.features.size == 0:
             message = "no feature was selected, so every prediction is the same class: use a smaller beta"
-            warnings.warn(message, FewerFeaturesWarning, stacklevel=3)
+            warn(message, FewerFeaturesWarning)
 
 
 def summable(weights: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 """StreamClassifier: online selection under a budget, as a scikit-learn estimator."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -14,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from thresher.data.designs.base import Design
 from thresher.data.input.validation import check_columns
 from thresher.data.rows.entries import check_size
-from thresher.errors import UnsupportedDesignError
+from thresher.errors import UnsupportedDesignError, warn
 from thresher.estimators.shared import SEEN, ColumnSelector, LinearClassifier, MatrixLike, StreamProgress, check
 from thresher.estimators.stream.options import (
     STREAM_ATTRIBUTES,
@@ -327,7 +326,7 @@ class StreamClassifier(ColumnSelector, LinearClassifier):
         """(X, y), validated."""
         if self._by_number and first and hasattr(X, "columns"):
             message = "columns are identified by number, not by name: their order must stay the same"
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warn(message)
         X, labels = self._structured(X, reset=first, y=y, **options)
         names = None if self._by_number else getattr(self, "feature_names_in_", None)
         check_columns(X, ColumnFeatures(X.shape[1], column_names=names).shown_name)
