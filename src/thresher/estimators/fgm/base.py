@@ -277,15 +277,17 @@ class FGMBase(LinearClassifier):
         """
         check_is_fitted(self)
         check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
-        numbers = self.path_.numbers
-        check.ensure(
-            not numbers.size or number in numbers,
-            f"no station of the path has {number!r} {self._noun}s; there are {format_ranges(numbers)}. For another "
-            f"number fit again with {self.number_parameter} (--features)",
-        )
+        try:
+            selection = self.selection_.at(int(number))
+        except ValueError as error:
+            if not len(self.path_):
+                raise
+            raise ValueError(
+                f"{error}. For another number fit again with {self.number_parameter} (--features)"
+            ) from None
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
-        fitted.selection_ = self.selection_.at(int(number))
+        fitted.selection_ = selection
         return fitted
 
     def _alone(self) -> Self:
