@@ -177,3 +177,13 @@ def test_columns_that_do_not_vary_have_no_weight():
         warnings.simplefilter("ignore", ConvergenceWarning)
         grid = SparseSVCPath(3, 4, scale=None).fit(A, y).path_
     assert 40 not in grid.ids
+
+
+def test_a_best_point_at_the_end_of_a_given_grid_is_told():
+    """A ratio that is given is kept; what describes the model says that the best point is the last one."""
+    A, labels = make_classification(800, 400, n_informative=15, n_redundant=0, class_sep=0.6, random_state=3)
+    path = SparseSVCPath(3, 12, alpha_ratio=0.01, cv=3).fit(A[:500], labels[:500])
+    assert path.best_index_[1] == 11
+    assert "at the end of the grid: " in str(path.describe())
+    assert "a smaller alpha_ratio may be better" in str(path.describe())
+    assert "at the end" not in str(SparseSVCPath(3, 12, cv=3).fit(X, y).describe())

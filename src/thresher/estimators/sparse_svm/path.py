@@ -396,6 +396,14 @@ class SparseSVCPath(ElasticSVC):
         i, j = self._point
         return [f"grid: {self.path_}; chosen: point {i}, {j}"]
 
+    def _notes(self) -> list[str]:
+        if not hasattr(self, "best_index_"):
+            return []
+        places = zip(("beta", "alpha"), self.best_index_, self.path_.shape, strict=True)
+        ends = [name for name, place, count in places if place == count - 1 > 0]
+        advice = [f"a smaller {name}_ratio may be better" for name in ends]
+        return [f"the best point is at the end of the grid: {', '.join(advice)}"] if advice else []
+
     def _own_facts(self) -> dict[str, Any]:
         grid, (i, j) = self.path_, self._point
         arrays = {name: getattr(grid, name) for name in ("betas", "alphas", "gap", *SCREENING)}
