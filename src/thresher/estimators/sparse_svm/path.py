@@ -210,7 +210,7 @@ class SparseSVCPath(ElasticSVC):
         trace = Trace()
         given = self._checked_options()
         warn_of_scoring(self.scoring, self.cv)
-        with self._arranged(X, y, sample_weight, trace) as (training, classes, codes, fingerprint):
+        with self._arranged(X, y, sample_weight, trace) as (training, rows, classes, codes, fingerprint):
             folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
             score = self._score(classes, codes, folds, sample_weight) if folds else None
             progress = PointProgress(self.verbose, 0)
@@ -237,7 +237,7 @@ class SparseSVCPath(ElasticSVC):
             warn(message, ConvergenceWarning)
         if walk.interrupted:
             raise KeyboardInterrupt
-        self._warn_of_leak(training.design, codes)
+        self._warn_of_leak(rows, codes)
         return self
 
     def _score(
