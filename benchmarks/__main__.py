@@ -11,6 +11,7 @@ from benchmarks import book, freshness
 
 BENCHMARKS = {
     "small": "benchmarks.linear.small",
+    "small_own": "benchmarks.linear.own",
     "reach": "benchmarks.linear.ratios",
     "synthetic": "benchmarks.linear.synthetic",
     "picks": "benchmarks.linear.picks",

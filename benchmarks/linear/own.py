@@ -97,6 +97,11 @@ def accuracy(estimator, X, y):
         return float(np.mean([estimator.fit(X[train], y[train]).score(X[test], y[test]) for train, test in folds]))
 
 
+def report(quick=False):
+    """The section of docs/benchmarks.md."""
+    return f"### Small tables: the model that a user gets\n\n{section((0,) if quick else (0, 1))}"
+
+
 def section(seeds):
     """Text and table: rows are tables, means over seeds."""
     rows = []

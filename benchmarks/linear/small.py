@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from benchmarks import book
 from benchmarks.book import table
 from benchmarks.children import in_child
-from benchmarks.linear import own, pickers
+from benchmarks.linear import pickers
 from benchmarks.linear.contestants import abess
 from benchmarks.linear.cuts import Cut, cuts, on_scale, problem
 from benchmarks.linear.judge import judged
@@ -41,10 +41,9 @@ class Plan(NamedTuple):
     ks: tuple[int, ...] = KS
     rounds: int = 3
     splits: int = 3
-    seeds: tuple[int, ...] = (0, 1, 2)
 
 
-QUICK = Plan(("leukemia", "digits"), (10, 50), 1, 1, (0,))
+QUICK = Plan(("leukemia", "digits"), (10, 50), 1, 1)
 
 
 class Outcome(NamedTuple):
@@ -199,7 +198,6 @@ def measured(plan):
     begun, picks = time.perf_counter(), contestants()
     with ONE_BLAS_THREAD:
         every = {name: outcomes(name, picks, plan) for name in plan.sets}
-        models = own.section(plan.seeds)
     found = {name: one for name, one in every.items() if one is not None}
     parts = ["## Small sets", explained(plan)]
     missing = [name for name in every if name not in found]
@@ -209,7 +207,7 @@ def measured(plan):
     behind = misses(found)
     goal = f"FGM's reach is {LIMIT:g} x SVM-RFE's call for the same number, {ALLOWED:g} s always allowed."
     verdict = f"It is missed {len(behind)} times:\n\n" + "\n".join(behind) if behind else "It is never missed."
-    parts += ["Seconds:", seconds, f"{goal} {verdict}", "Accuracy, %:", accuracies, models]
+    parts += ["Seconds:", seconds, f"{goal} {verdict}", "Accuracy, %:", accuracies]
     parts.append(f"The whole run took {(time.perf_counter() - begun) / 60.0:.1f} minutes.")
     return "\n\n".join(parts)
 
