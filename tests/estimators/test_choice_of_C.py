@@ -201,9 +201,9 @@ def test_given_folds_number_all_samples_also_those_without_weight():
 @pytest.mark.filterwarnings("error:cv=")
 def test_cv_that_has_no_effect_is_told():
     for C in (None, 1.0):
-        with pytest.warns(UserWarning, match=r"cv='nonsense' has no effect, since it chooses C: set C="):
+        with pytest.warns(UserWarning, match=r"cv='nonsense' has no effect, since nothing is chosen: set C "):
             assert FGMClassifier(3, C=C, cv="nonsense").fit(X, y).C_ == 1.0
-        with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect, since it chooses C: set C="):
+        with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect, since nothing is chosen: set C "):
             FGMClassifier(3, C=C, scoring="roc_auc").fit(X, y)
     for clf in (SparseSVCPath(2, 2, scoring="roc_auc"), AlignmentPathClassifier(cv=None, scoring="roc_auc")):
         with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect without cv: set cv=5 \(--cv 5\)"):
@@ -272,7 +272,7 @@ def test_without_time_to_choose_the_usual_candidate_is_taken_and_that_is_said():
     assert clf.selection_.features.size == 1
 
 
-def test_half_of_max_time_is_for_the_choice():
+def test_with_enough_time_all_candidates_have_scores():
     clf = FGMClassifier(1, C="auto", cv=2, max_time=60.0, features_per_turn=1).fit(X, y)
     assert not np.isnan(fold_scores(clf)).any()
 

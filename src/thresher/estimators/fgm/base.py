@@ -145,7 +145,9 @@ class FGMBase(LinearClassifier):
             for name in ("cv", "scoring"):
                 if getattr(self, name) is not None:
                     value = brief(getattr(self, name))
-                    warn(f'{name}={value} has no effect, since it chooses C: set C="auto", or leave {name} out')
+                    warn(
+                        f'{name}={value} has no effect, since nothing is chosen: set C or elimination to "auto", or leave {name} out'
+                    )
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
         folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score

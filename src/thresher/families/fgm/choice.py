@@ -52,6 +52,19 @@ class Gathered(NamedTuple):
     usual: np.ndarray
 
 
+class Comparison(NamedTuple):
+    """Candidates to compare on folds; ``plans`` are those without and with elimination."""
+
+    features: Features
+    target: Target
+    plans: dict[bool, FitPlan]
+    candidates: Sequence[Candidate]
+    folds: Sequence[Fold]
+
+
+Scores = Iterator[tuple[int, int, np.ndarray]]  # (fold, candidate, scores of all samples)
+
+
 def scores_of_candidates(
     features: Features,
     target: Target,
@@ -59,24 +72,18 @@ def scores_of_candidates(
     candidates: Sequence[Candidate],
     folds: Sequence[np.ndarray],
     trace: Trace,
-) -> Iterator[tuple[int, int, np.ndarray]]:
+) -> Scores:
     """(fold, candidate, scores of all samples by the model without those of the fold)."""
     each = [Fold(test, features.barred(test)) for test in folds]
     plans = {kind: replace(spec, elimination=kind).on(features, target) for kind in (True, False)}
     in_full = spec.compares_in_full or plans[True].wanted is None
     scored = scored_in_full if in_full else scored_on_pools
-    yield from scored(features, target, plans, candidates, each, trace)
+    yield from scored(Comparison(features, target, plans, candidates, each), trace)
 
 
-def scored_on_pools(
-    features: Features,
-    target: Target,
-    plans: dict[bool, FitPlan],
-    candidates: Sequence[Candidate],
-    folds: Sequence[Fold],
-    trace: Trace,
-) -> Iterator[tuple[int, int, np.ndarray]]:
+def scored_on_pools(comparison: Comparison, trace: Trace) -> Scores:
     """See ``scores_of_candidates``: each is fitted on what the fold has gathered."""
+    features, target, plans, candidates, folds = comparison
     Cs = sorted({candidate.C for candidate in candidates})
     gathered_at = sorted({Cs[0], Cs[len(Cs) // 2]})
     plan, n = gathering(plans[True]), target.n_models
@@ -94,15 +101,9 @@ def scored_on_pools(
             yield from ((fold, place, scores) for place, scores in enumerate(of_candidates))
 
 
-def scored_in_full(
-    features: Features,
-    target: Target,
-    plans: dict[bool, FitPlan],
-    candidates: Sequence[Candidate],
-    folds: Sequence[Fold],
-    trace: Trace,
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """See ``scores_of_candidates``: each is fitted on all of X, those with one plan in the same scans."""
+def scored_in_full(comparison: Comparison, trace: Trace) -> Scores:
+    """See ``scores_of_candidates``: each is fitted on all of X, the folds of one candidate in the same scans."""
+    features, target, plans, candidates, folds = comparison
     for place, candidate in enumerate(candidates):
         plan = plans[candidate.elimination]
         problems = [problem for fold in folds for problem in target.problems(candidate.C, held_out=fold.held_out)]
