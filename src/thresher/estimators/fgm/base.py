@@ -142,12 +142,10 @@ class FGMBase(LinearClassifier):
             kinds = [True, False] if free and spec.eliminates(features, target) else [not spec.literal]
         candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
         if len(candidates) == 1 and len(features.settings) == 1:
+            advice = 'since nothing is chosen: set C or elimination to "auto", or leave'
             for name in ("cv", "scoring"):
                 if getattr(self, name) is not None:
-                    value = brief(getattr(self, name))
-                    warn(
-                        f'{name}={value} has no effect, since nothing is chosen: set C or elimination to "auto", or leave {name} out'
-                    )
+                    warn(f"{name}={brief(getattr(self, name))} has no effect, {advice} {name} out")
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
         folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
         judge: FoldScore = target.score
