@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher.estimators.shared import FoldScore, cv_results
-from thresher.families.fgm.choice import Candidate, scores_of_candidates
+from thresher.families.fgm.choice import Candidate, compared
 from thresher.families.fgm.spec import FitSpec
 from thresher.features.base import Features
 from thresher.optim.solvers.solution import out_of_time
@@ -54,9 +54,7 @@ def choose(
         if spec.deadline is not None:
             share = CHOOSING_TIME * (number + 1) / len(settings)
             limited = replace(spec, deadline=trace.begun + share * (spec.deadline - trace.begun))
-        tables.append(np.empty((len(folds), len(candidates))))
-        for fold, place, scores in scores_of_candidates(variant, target, limited, candidates, folds, trace):
-            tables[-1][fold, place] = judge(scores, folds[fold])
+        tables.append(compared(variant, target, limited, candidates, folds, judge, trace))
         if out_of_time(limited.deadline):
             tables[-1][:] = np.nan
     table = np.stack(tables, axis=1)  # (folds, variants, candidates)

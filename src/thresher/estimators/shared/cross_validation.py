@@ -154,7 +154,8 @@ def cv_results(params: Sequence[Mapping[str, Any]], scores: ArrayLike) -> dict[s
     dict
         ``params``, a list of dicts; ``param_NAME``, a masked array for each parameter, masked for candidates without
         it; ``split{i}_test_score``, ``mean_test_score``, ``std_test_score`` and ``rank_test_score``: 1 is the best,
-        ties share the smaller rank, and candidates without a mean are last.
+        and ties share the smaller rank. Candidates that were left out after some folds have NaN on the others, means
+        over those that they were scored on, and rank after all that were scored on more.
     """
     scores = np.asarray(scores, dtype=np.float64)
     names = dict.fromkeys(name for candidate in params for name in candidate)
@@ -162,9 +163,10 @@ def cv_results(params: Sequence[Mapping[str, Any]], scores: ArrayLike) -> dict[s
     results["params"] = [dict(candidate) for candidate in params]
     for fold, of_fold in enumerate(scores):
         results[f"split{fold}_test_score"] = of_fold.copy()
-    results["mean_test_score"] = scores.mean(axis=0)
-    results["std_test_score"] = scores.std(axis=0)
-    results["rank_test_score"] = _ranks(results["mean_test_score"])
+    counts = np.count_nonzero(~np.isnan(scores), axis=0)
+    results["mean_test_score"] = _over_folds(np.mean, scores)
+    results["std_test_score"] = _over_folds(np.std, scores)
+    results["rank_test_score"] = _ranks(results["mean_test_score"], counts)
     return results
 
 
@@ -179,10 +181,17 @@ def _param_column(params: Sequence[Mapping[str, Any]], name: str) -> np.ma.Maske
     return column
 
 
-def _ranks(means: np.ndarray) -> np.ndarray:
-    """1 and how many candidates are better; those with mean NaN are worse than all others."""
-    losses = np.where(np.isnan(means), np.inf, -means)
-    return (1 + np.searchsorted(np.sort(losses), losses)).astype(np.int32)
+def _over_folds(statistic: Callable[[np.ndarray], float], scores: np.ndarray) -> np.ndarray:
+    """A statistic of each candidate's scores on the folds that it was scored on; NaN where there are none."""
+    known = [column[~np.isnan(column)] for column in scores.T]
+    return np.array([statistic(column) if column.size else np.nan for column in known])
+
+
+def _ranks(means: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """1 and how many candidates are better: those left out earlier are worse, and those never scored are last."""
+    keys = list(zip((-counts).tolist(), (-np.nan_to_num(means)).tolist(), strict=True))
+    first = {key: place for place, key in reversed(list(enumerate(sorted(keys))))}
+    return np.array([1 + first[key] for key in keys], dtype=np.int32)
 
 
 def put_cv_results(writer: ArrayWriter, name: str, results: Mapping[str, Any]) -> dict[str, Any]:

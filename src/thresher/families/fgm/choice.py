@@ -6,7 +6,7 @@ then fitted on the columns gathered, in memory. docs/theory/fgm.md says how near
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -21,14 +21,17 @@ from thresher.engine.pool import Pool
 from thresher.engine.threshing import ROUGH_SHARE, Elimination, stops, thresh
 from thresher.engine.working_set import WorkingSet
 from thresher.families.fgm.all_features import held_out_scores_of_all
-from thresher.families.fgm.fitted_problem import CLEARLY, FittedProblem
-from thresher.families.fgm.spec import FEWER, FitPlan, FitSpec
+from thresher.families.fgm.fitted_problem import FittedProblem
+from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Features
 from thresher.optim.problems.margins import Problem
 from thresher.results import StopReason, Trace
 from thresher.targets.base import Target
 
 POOLED = 1 << 30  # bytes of the columns that are gathered at a time for the models of folds
+REACH, LEAST_REACH = 4, 60  # units gathered: times the number wanted, at least
+TURNS = 5  # in which they are gathered
+HALVED = 5  # parts of the folds; after two, and after four, the worse half of the candidates is left out
 
 
 class Candidate(NamedTuple):
@@ -62,55 +65,88 @@ class Comparison(NamedTuple):
     folds: Sequence[Fold]
 
 
-Scores = Iterator[tuple[int, int, np.ndarray]]  # (fold, candidate, scores of all samples)
+Judge = Callable[[np.ndarray, np.ndarray], float]  # of (scores of all samples, the samples of a fold)
 
 
-def scores_of_candidates(
+def compared(
     features: Features,
     target: Target,
     spec: FitSpec,
     candidates: Sequence[Candidate],
     folds: Sequence[np.ndarray],
+    judge: Judge,
     trace: Trace,
-) -> Scores:
-    """(fold, candidate, scores of all samples by the model without those of the fold)."""
+) -> np.ndarray:
+    """The score (folds, candidates) of each candidate on the samples that a fold holds out; NaN where it was left out.
+
+    The worse half of the candidates is left out after two fifths of the folds, and again after four fifths.
+    """
     each = [Fold(test, features.barred(test)) for test in folds]
     plans = {kind: replace(spec, elimination=kind).on(features, target) for kind in (True, False)}
-    in_full = spec.compares_in_full or plans[True].wanted is None
-    scored = scored_in_full if in_full else scored_on_pools
-    yield from scored(Comparison(features, target, plans, candidates, each), trace)
+    comparison = Comparison(features, target, plans, candidates, each)
+    if spec.compares_in_full or plans[True].every_feature:
+        return compared_in_full(comparison, judge, trace)
+    table = np.full((len(folds), len(candidates)), np.nan)
+    left = np.arange(len(candidates))
+    pools = pools_of_folds(comparison, trace)
+    workers = features.design.workers if isinstance(features.design.workers, Workers) else SERIAL
+    for some, keep in rounds(len(folds), len(candidates)):
+        own = dict(zip(some, itertools.islice(pools, len(some)), strict=True))
+        tasks = [(fold, place) for fold in some for place in left]
+        with trace.step("solve"):
+            found = workers.map(
+                lambda fold, place, own=own: scores_on(own[fold], comparison, candidates[place], each[fold]),
+                tasks, entries=math.inf,
+            )  # fmt: skip
+        for (fold, place), scores in zip(tasks, found, strict=True):
+            table[fold, place] = judge(scores, folds[fold])
+        means = table[: some[-1] + 1, left].mean(axis=0)
+        left = np.sort(left[np.argsort(-means, kind="stable")[:keep]])
+    return table
 
 
-def scored_on_pools(comparison: Comparison, trace: Trace) -> Scores:
-    """See ``scores_of_candidates``: each is fitted on what the fold has gathered."""
+def rounds(folds: int, candidates: int) -> list[tuple[range, int]]:
+    """(folds, candidates left after them), one after the other."""
+    ends = sorted({math.ceil(share * folds / HALVED) for share in (2, 4, 5)})
+    begins = [0, *ends[:-1]]
+    keeps = [max(2, -(-candidates // 2**number)) for number in range(1, len(ends) + 1)]
+    return [(range(*ends_of), keep) for ends_of, keep in zip(zip(begins, ends, strict=True), keeps, strict=True)]
+
+
+def pools_of_folds(comparison: Comparison, trace: Trace) -> Iterator[list[Gathered]]:
+    """What the models of each fold have gathered, as many folds in the same scans as memory allows."""
     features, target, plans, candidates, folds = comparison
     Cs = sorted({candidate.C for candidate in candidates})
     gathered_at = sorted({Cs[0], Cs[len(Cs) // 2]})
     plan, n = gathering(plans[True]), target.n_models
     columns = n * len(gathered_at) * plan.reach * max(1.0, features.units.mean_size)
     at_once = max(1, int(POOLED / (8 * features.design.shape[0] * columns)))
-    workers = features.design.workers if isinstance(features.design.workers, Workers) else SERIAL
     for first in range(0, len(folds), at_once):
-        some = folds[first : first + at_once]
-        pools = gathered(features, target, plan, gathered_at, some, trace)
-        of_folds = [pools[n * place : n * (place + 1)] for place in range(len(some))]
-        tasks = [(own, target, plans, candidates, fold.held_out) for own, fold in zip(of_folds, some, strict=True)]
-        with trace.step("solve"):
-            found = workers.map(compared, tasks, entries=math.inf)
-        for fold, of_candidates in enumerate(found, first):
-            yield from ((fold, place, scores) for place, scores in enumerate(of_candidates))
+        pools = gathered(features, target, plan, gathered_at, folds[first : first + at_once], trace)
+        yield from (pools[place : place + n] for place in range(0, len(pools), n))
 
 
-def scored_in_full(comparison: Comparison, trace: Trace) -> Scores:
-    """See ``scores_of_candidates``: each is fitted on all of X, the folds of one candidate in the same scans."""
+def scores_on(pools: Sequence[Gathered], comparison: Comparison, candidate: Candidate, fold: Fold) -> np.ndarray:
+    """Scores of all samples by a candidate, fitted on what the models of a fold have gathered."""
+    plan = comparison.plans[candidate.elimination]
+    problems = comparison.target.problems(candidate.C, held_out=fold.held_out)
+    each = [fitted_on(own.pool, own.usual, problem, plan) for own, problem in zip(pools, problems, strict=True)]
+    return np.hstack(each)
+
+
+def compared_in_full(comparison: Comparison, judge: Judge, trace: Trace) -> np.ndarray:
+    """See ``compared``: each is fitted on all of X, the folds of one candidate in the same scans; none is left out."""
     features, target, plans, candidates, folds = comparison
+    table = np.empty((len(folds), len(candidates)))
     for place, candidate in enumerate(candidates):
         plan = plans[candidate.elimination]
         problems = [problem for fold in folds for problem in target.problems(candidate.C, held_out=fold.held_out)]
         barred = [fold.barred for fold in folds for _ in range(target.n_models)]
         found = held_out_scores(features, problems, plan, trace, barred)
-        for fold in range(len(folds)):
-            yield fold, place, np.hstack([next(found) for _ in range(target.n_models)])
+        for number, fold in enumerate(folds):
+            scores = np.hstack([next(found) for _ in range(target.n_models)])
+            table[number, place] = judge(scores, fold.held_out)
+    return table
 
 
 def held_out_scores(
@@ -143,11 +179,13 @@ def grown_apart(design: Design, problems: Sequence[Problem], plans: Sequence[Pla
 
 
 def gathering(plan: FitPlan) -> GatherPlan:
-    """The plan that gathers what the models of a fold are made of: solved roughly."""
+    """The plan that gathers what the models of a fold are made of: solved roughly, in few turns."""
     wanted: Any = plan.wanted
-    reach = plan.pools[-1] or math.ceil(FEWER * wanted)
+    reach = max(LEAST_REACH, REACH * wanted)
+    reach = reach if plan.pools[-1] is None else min(reach, plan.pools[-1])
     growth: Any = replace(plan, pools=(reach,)).growths[0]
-    return replace(growth, rough=True, at_least=growth.reach)
+    budget = max(growth.budget, -(-growth.reach // TURNS))
+    return replace(growth, rough=True, at_least=growth.reach, budget=budget)
 
 
 def gathered(
@@ -173,36 +211,12 @@ def gathered(
     return [Gathered(everything.part(np.unique(np.concatenate(units))), units[-1]) for units in at_each_C]
 
 
-def compared(
-    of_models: Sequence[Gathered], target: Target, plans: dict[bool, FitPlan], candidates: Sequence[Candidate],
-    test: np.ndarray,
-) -> list[np.ndarray]:  # fmt: skip
-    """Scores of all samples by each candidate, fitted on what the models of a fold have gathered."""
-    scores = []
-    for C, elimination in candidates:
-        plan = plans[elimination]
-        made = zip(of_models, target.problems(C, held_out=test), strict=True)
-        scores.append(
-            np.hstack([fitted_on(gathered.pool, gathered.usual, problem, plan) for gathered, problem in made])
-        )
-    return scores
-
-
 def fitted_on(pool: Pool, units: np.ndarray, problem: Problem, plan: FitPlan) -> np.ndarray:
     """Scores (samples, outputs) of what ``plan`` makes of a pool; elimination starts from some of its ``units``."""
     if not plan.gathers:
         return grown_on(pool, problem, plan).scores
-    wanted: Any = plan.wanted
     here = replace(plan, units=pool.units, forced=pool.forced, excluded=())
-    rough = gathering(here)
-    best = eliminated(pool.taken(units, problem), problem, rough, wanted)
-    few = plan.pools[0]
-    if len(plan.pools) > 1 and few is not None and few < pool.units.count and pool.units.needed(np.arange(0)) is None:
-        smaller = replace(rough, reach=few, at_least=few, budget=replace(here, pools=(few,)).growths[0].budget)
-        grown = grown_apart(pool.design, [problem], [smaller], Trace())[0]
-        other = eliminated(grown.taken, problem, smaller, wanted)
-        if other.used == best.used and _objective(other) < (1.0 - CLEARLY) * _objective(best):
-            best = other
+    best = eliminated(pool.taken(units, problem), problem, gathering(here), here.wanted)
     return problem.by_class(best.solution.z).T + best.solution.b
 
 
@@ -221,9 +235,3 @@ def eliminated(taken: WorkingSet, problem: Problem, plan: GatherPlan, wanted: in
     task = Elimination(taken, problem, problem.at_zero(), plan, stops(taken.units.size, least, least, ROUGH_SHARE))
     stations = list(thresh(task, Trace(), plan.deadline))
     return taken.like(stations[-1]) if stations else taken
-
-
-def _objective(taken: WorkingSet) -> float:
-    """1/2 ||w||^2 plus the loss."""
-    solution = taken.solution
-    return 0.5 * float(solution.w @ solution.w) + solution.loss
