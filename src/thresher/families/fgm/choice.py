@@ -21,7 +21,7 @@ from thresher.engine.pool import Pool
 from thresher.engine.threshing import ROUGH_SHARE, Elimination, stops, thresh
 from thresher.engine.working_set import WorkingSet
 from thresher.families.fgm.all_features import held_out_scores_of_all
-from thresher.families.fgm.fitted_problem import FittedProblem
+from thresher.families.fgm.fitted_problem import CLEARLY, FittedProblem
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Features
 from thresher.optim.problems.margins import Problem
@@ -216,7 +216,15 @@ def fitted_on(pool: Pool, units: np.ndarray, problem: Problem, plan: FitPlan) ->
     if not plan.gathers:
         return grown_on(pool, problem, plan).scores
     here = replace(plan, units=pool.units, forced=pool.forced, excluded=())
-    best = eliminated(pool.taken(units, problem), problem, gathering(here), here.wanted)
+    rough = gathering(here)
+    best = eliminated(pool.taken(units, problem), problem, rough, here.wanted)
+    few = here.pools[0]
+    if len(here.pools) > 1 and few < min(rough.reach, pool.units.count) and pool.units.needed(np.arange(0)) is None:
+        smaller = replace(rough, reach=few, at_least=few, budget=-(-few // TURNS))
+        grown = grown_apart(pool.design, [problem], [smaller], Trace())[0]
+        other = eliminated(grown.taken, problem, smaller, here.wanted)
+        if other.used == best.used and _objective(other) < (1.0 - CLEARLY) * _objective(best):
+            best = other
     return problem.by_class(best.solution.z).T + best.solution.b
 
 
@@ -235,3 +243,9 @@ def eliminated(taken: WorkingSet, problem: Problem, plan: GatherPlan, wanted: in
     task = Elimination(taken, problem, problem.at_zero(), plan, stops(taken.units.size, least, least, ROUGH_SHARE))
     stations = list(thresh(task, Trace(), plan.deadline))
     return taken.like(stations[-1]) if stations else taken
+
+
+def _objective(taken: WorkingSet) -> float:
+    """1/2 ||w||^2 plus the loss."""
+    solution = taken.solution
+    return 0.5 * float(solution.w @ solution.w) + solution.loss
