@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from thresher.data.input.validation import as_design
+from thresher.estimators.shared.folds import held_out_parts
+from thresher.features.samples import Content
 from thresher.optim import dispatch as solvers
 from thresher.optim.solvers import newton
+from thresher.results import Trace
 
 
 def problem(n=40, p=25, seed=0, *, noise=1.0, weighted=False, C=2.0):
@@ -46,3 +50,15 @@ def fold_scores(clf):
 def tried(clf, name="C"):
     """The different values of a parameter in ``cv_results_``, ascending."""
     return np.unique(np.asarray(clf.cv_results_[f"param_{name}"], dtype=float))
+
+
+def content_of(X):
+    """What the rows of X hold, as a fit has it."""
+    return Content(as_design(X), None, None, X.shape[0], Trace())
+
+
+def folds_of(count, X, labels, weights=None):
+    """(train, test) of each fold that ``cv=count`` stands for."""
+    codes, weights = np.unique(labels, return_inverse=True)[1], np.ones(len(labels)) if weights is None else weights
+    tests = held_out_parts(count, codes, weights, content_of(X))
+    return [(np.setdiff1d(np.flatnonzero(weights), test), test) for test in tests]

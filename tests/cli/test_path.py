@@ -150,6 +150,6 @@ def test_fewer_folds_and_scores_of_two_classes(folder):
     rng = np.random.default_rng(0)
     np.savez(folder / "three.npz", X=rng.standard_normal((30, 4)), y=np.minimum(np.arange(30) // 5, 2))
     told = as_json("path", "three.npz", "--step", 0.5, "--cv", 50, "-o", "three.json", folder=folder)
-    assert "cv=50 is reduced to 5 folds: the smallest class has 5 samples" in told["warnings"]
+    assert "cv=50 is reduced to 5 folds: the smallest class has 5 different samples" in told["warnings"]
     done = thresh("path", "three.npz", "--cv", 3, "--scoring", "f1", folder=folder, check=1)
     assert "but y has 3 classes; use 'f1_macro'" in done.stderr

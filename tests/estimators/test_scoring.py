@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import get_scorer, make_scorer, matthews_corrcoef
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold
 
 from tests.estimators.test_choice_of_C import compare_in_full
 from tests.estimators.test_miles import made_bags
 from tests.oracles import bags as oracle
-from tests.problems import fold_scores, many_classes, problem, tried
+from tests.problems import fold_scores, folds_of, many_classes, problem, tried
 from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier
 
 X, y, _ = problem(90, 40, 8)
@@ -28,7 +28,7 @@ def test_scores_are_those_of_a_plain_loop_over_the_folds(scoring, weighted, monk
     weights = np.random.default_rng(3).integers(1, 4, 90).astype(float) if weighted else np.ones(90)
     clf = FGMClassifier(4, cv=2, scoring=scoring, **OPTIONS).fit(X, y, sample_weight=weights)
     scorer, scores = get_scorer(scoring), fold_scores(clf)
-    for i, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
+    for i, (train, test) in enumerate(folds_of(2, X, y, weights)):
         for j, C in enumerate(tried(clf)):
             alone = clone(clf).set_params(C=C, cv=None, scoring=None).fit(X[train], y[train], weights[train])
             expected = scorer(alone, X[test], y[test], sample_weight=weights[test])
@@ -42,7 +42,7 @@ def test_scores_of_many_classes_are_those_of_a_plain_loop(scoring, per_class, mo
     compare_in_full(monkeypatch)
     names = np.array(["ash", "beech", "cedar"])[CODES]
     clf = FGMClassifier(2, cv=2, scoring=scoring, per_class=per_class, **OPTIONS).fit(Z, names)
-    for i, (train, test) in enumerate(StratifiedKFold(2).split(Z, names)):
+    for i, (train, test) in enumerate(folds_of(2, Z, names)):
         for j, C in enumerate(tried(clf)):
             alone = clone(clf).set_params(C=C, cv=None, scoring=None).fit(Z[train], names[train])
             expected = get_scorer(scoring)(alone, Z[test], names[test])

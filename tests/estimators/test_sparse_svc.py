@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.estimators.test_fgm_classifier import storages
 from tests.oracles.sparse_svm import objective
-from tests.problems import many_classes
+from tests.problems import folds_of, many_classes
 from thresher import SparseSVC, SparseSVCPath
 from thresher.data.workers import Workers
 from thresher.datasets import make_wide
@@ -127,7 +127,7 @@ def test_without_n_jobs_there_are_as_many_threads_as_pay(jobs, many, expected, m
     "clf",
     [
         SparseSVC(ALPHA, BETA, scale="std", fit_intercept=False),
-        SparseSVCPath(2, 2, scale="max", cv=2, fit_intercept=False),
+        SparseSVCPath(2, 2, scale="max", cv=StratifiedKFold(2), fit_intercept=False),
     ],
 )
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_array, sparse.csc_array])
@@ -393,7 +393,7 @@ ONE_CLASS = [(np.flatnonzero(y > 0), np.flatnonzero(y < 0))]
         ({"cv": True}, "cv must be an integer >= 2"),
         ({"cv": "five"}, "cv"),
         ({"cv": []}, "cv yields no folds"),
-        ({"cv": 60}, "cv=60 cannot be greater than the number of samples in each class"),
+        ({"cv": 60}, "cv=60 cannot be greater than the number of different samples in each class"),
         ({"cv": ONE_CLASS}, "the training set of fold 0 of cv is missing a class"),
         (
             {"cv": 2, "scoring": "acuracy"},
@@ -528,7 +528,8 @@ def test_copies_of_a_column_share_its_weight_alike(shift):
 @pytest.mark.parametrize("empty", [np.zeros((80, 5)), sparse.csr_array((80, 5))], ids=["dense", "sparse"])
 @SHIFT
 def test_without_any_feature_the_model_is_the_class_it_begins_with(empty, shift):
-    for clf in (SparseSVC(fit_intercept=shift, scale=None), SparseSVCPath(2, 3, cv=2, fit_intercept=shift, scale=None)):
+    options, folds = {"fit_intercept": shift, "scale": None}, StratifiedKFold(2)
+    for clf in (SparseSVC(**options), SparseSVCPath(2, 3, cv=folds, **options)):
         with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
             clf.fit(empty, y)
         assert clf.coef_.nnz == 0
@@ -652,7 +653,7 @@ def test_many_classes_on_a_grid_equal_fits_alone(shift):
     np.testing.assert_array_equal(point.predict(Z), alone.predict(Z))
     assert point.selection_.certificate.at_zero == pytest.approx(alone.selection_.certificate.at_zero)
     assert point.selection_.certificate.objective == pytest.approx(alone.selection_.certificate.objective, abs=1e-8)
-    for fold, (train, test) in enumerate(StratifiedKFold(2).split(Z, CODES)):
+    for fold, (train, test) in enumerate(folds_of(2, Z, CODES)):
         refit = clone(point).fit(Z[train], CODES[train])
         assert path.scores_[fold, 2, 1] == pytest.approx(refit.score(Z[test], CODES[test]), abs=1e-12)
     with pytest.raises(ValueError, match="for binary classification only"):
@@ -680,7 +681,7 @@ def scorers():
 @SHIFT
 def test_scores_equal_refits_on_the_training_rows(name, shift):
     scoring, by_hand = scorers()[name]
-    folds = list(StratifiedKFold(3).split(X, y))
+    folds = folds_of(3, X, y)
     path = SparseSVCPath(3, 4, cv=3, scoring=scoring, fit_intercept=shift, tol=1e-10, scale=None, **PAPER).fit(X, y)
     assert path.scores_.shape == (3, 3, 4)
     for fold, (train, test) in enumerate(folds):
@@ -696,7 +697,7 @@ def test_weights_reach_the_scorer(name):
     weights = np.random.default_rng(3).integers(1, 6, 80).astype(float)
     path = SparseSVCPath(2, 3, cv=2, scoring=scoring, tol=1e-10, scale=None, fit_intercept=False).fit(X, y, weights)
     differ = 0
-    for fold, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
+    for fold, (train, test) in enumerate(folds_of(2, X, y, weights)):
         refit = clone(path.at(1, 2)).fit(X[train], y[train], weights[train])
         found = path.scores_[fold, 1, 2]
         assert found == pytest.approx(by_hand(refit, X[test], y[test], weights[test]), abs=1e-9)
@@ -722,7 +723,7 @@ def test_results_are_those_of_a_search_over_the_points():
     each = [{"alpha": [alphas[i, j]], "beta": [betas[i]]} for i, j in np.ndindex(3, 4)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        search = GridSearchCV(SparseSVC(scale=None), each, cv=3, scoring="roc_auc").fit(X, y)
+        search = GridSearchCV(SparseSVC(scale=None), each, cv=folds_of(3, X, y), scoring="roc_auc").fit(X, y)
     found, expected = path.cv_results_, search.cv_results_
     assert set(found) == {name for name in expected if not name.endswith("_time")}
     assert found["params"] == expected["params"]
@@ -767,7 +768,7 @@ def test_folds_of_any_kind():
     for path in fits[1:]:
         np.testing.assert_array_equal(path.scores_, fits[0].scores_)
     one, other = (
-        SparseSVCPath(2, 3, cv=cv, scale=None, fit_intercept=False).fit(X, y) for cv in (3, StratifiedKFold(3))
+        SparseSVCPath(2, 3, cv=cv, scale=None, fit_intercept=False).fit(X, y) for cv in (3, folds_of(3, X, y))
     )
     np.testing.assert_array_equal(one.scores_, other.scores_)
     assert not np.array_equal(one.scores_, fits[0].scores_)

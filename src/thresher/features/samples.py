@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from thresher.data.designs.base import Design
 from thresher.data.designs.units import Units
+from thresher.data.input.digests import combined, digested_columns
 from thresher.data.input.fingerprint import fingerprint
 from thresher.data.input.scaling import centred, is_sparse, scaled, spread_of
 from thresher.data.input.validation import as_design, check_finite
@@ -108,6 +110,8 @@ class Base:
         A digest of the data.
     trace : Trace
         The record of the fit.
+    owner : ndarray of int64 of shape (n_rows,), default=None
+        The sample that each row belongs to; None: each row is one.
     """
 
     design: Design
@@ -118,6 +122,7 @@ class Base:
     columns: ColumnFeatures
     fingerprint: dict
     trace: Trace
+    owner: np.ndarray | None = None
 
     @property
     def total(self) -> float:
@@ -138,6 +143,12 @@ class Base:
     def spread(self) -> np.ndarray:
         """The standard deviation of each column."""
         return spread_of(self.table, self.total)
+
+    @property
+    def content(self) -> "Content":
+        """What the samples hold; it keeps nothing of the statistics."""
+        ids = digested_columns(self.design, self.table, self.total, int(np.count_nonzero(self.weights)))
+        return Content(self.design, ids, self.owner, self.sample_weights.size, self.trace)
 
     def scaled(self, scale: str | None, *, centre: bool) -> tuple[Design, str | None]:
         """(the columns on a scale, which scale that is: "auto" is resolved)."""
@@ -183,7 +194,43 @@ class Base:
             anchor, table = design.statistics(row_weights)
         check_finite(table, design, columns.shown_name)
         digest = fingerprint(design, table, samples.by_row(labels), columns.n_columns)
-        return cls(design, anchor, table, row_weights, weights, columns, digest, trace)
+        return cls(design, anchor, table, row_weights, weights, columns, digest, trace, samples.owner)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What samples hold, in a number for each: by it they are told apart whatever their order is, and put in order.
+
+    Parameters
+    ----------
+    design : Design
+        The columns of X.
+    ids : ndarray of int64
+        The columns by which rows are told apart; None: all.
+    owner : ndarray of int64 of shape (n_rows,) or None
+        The sample that each row belongs to; None: each row is one.
+    n_samples : int
+        Number of samples.
+    trace : Trace
+        The record of the fit.
+    """
+
+    design: Design
+    ids: np.ndarray | None
+    owner: np.ndarray | None
+    n_samples: int
+    trace: Trace
+
+    @cached_property
+    def digests(self) -> np.ndarray:
+        """A digest of each sample, uint64, the same in any storage: see ``Design.row_digests``. X is read for them.
+
+        That of a bag does not depend on the order of its rows.
+        """
+        ids = np.arange(self.design.width) if self.ids is None else self.ids
+        with self.trace.step("digest", *self.design.take_cost(ids)):
+            rows = self.design.row_digests(ids)
+        return rows if self.owner is None else combined(rows, self.owner, self.n_samples)
 
 
 def are_missing(values: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ def warm():
         dense = X.astype(dtype)
         for stored in (dense, np.asfortranarray(dense), sparse.csr_array(dense), sparse.csc_array(dense)):
             FGMClassifier(3).fit(stored, y).predict(stored)
-            SparseSVCPath(n_betas=2, n_alphas=2).fit(stored, y).predict(stored)
+            SparseSVCPath(n_betas=2, n_alphas=2, cv=2).fit(stored, y).predict(stored)
         for stored in (dense, sparse.csr_array(dense)):
             StreamClassifier(budget=3).partial_fit(stored, y, classes=[False, True]).predict(stored)
         AlignmentPathClassifier(max_features=3).fit(dense, y).predict(dense)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thresher.data.workers import SERIAL, Workers
-from thresher.loops import moments
+from thresher.loops import digests, moments
 
 DENSE_COLUMNS = 64  # columns that are converted to a dense array at a time
 PART_VALUES = 1 << 20  # stored values of a part of the columns
@@ -123,6 +123,17 @@ class Block(Scannable):
             moments.row_statistics(readonly(A.T), weights, origins, 0, ids.size, part)
             anchor[ids - lo] = origins
             out[:, ids - lo] = part
+
+    def add_digests(self, ids: np.ndarray, keys: np.ndarray, out: np.ndarray) -> None:
+        """Add the hashes of the non-zero entries of the columns ``ids`` to ``out`` (n,): see ``loops.digests``.
+
+        Each of the columns, sorted, has one of ``keys`` (uint64, none is 0). Formats that are read in full override
+        this.
+        """
+        for first in range(0, ids.size, DENSE_COLUMNS):
+            some = slice(first, first + DENSE_COLUMNS)
+            columns = readonly(self.take(ids[some]).toarray().T)
+            digests.of_columns(columns, np.arange(len(columns)), keys[some], 0, out.size, out)
 
     def _dense_parts(self, lo: int, hi: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(ids, dense array) of the columns lo <= j < hi, a few at a time."""

@@ -11,7 +11,7 @@ from scipy import sparse
 from thresher.data.blocks import base
 from thresher.data.blocks.base import Block, StoredColumns, readonly
 from thresher.data.workers import SERIAL, Workers
-from thresher.loops import compressed, moments, products
+from thresher.loops import compressed, digests, moments, products
 
 TILE_SUMS = 1 << 18  # sums held at a time when several vectors are scattered: they stay in the second-level cache
 TILE_ENTRIES = 4  # entries of a line in a tile, on average
@@ -227,6 +227,20 @@ class CscBlock(_CompressedBlock):
         cuts = np.searchsorted(self.indptr, np.linspace(0, self.entries, pieces + 1)[1:-1])
         return ranges_between(cuts, self.shape[1])
 
+    def add_digests(self, ids: np.ndarray, keys: np.ndarray, out: np.ndarray) -> None:
+        """See Block; each thread some of the columns."""
+        work = self.work(1)
+        ends = np.cumsum(self.indptr[ids + 1] - self.indptr[ids])
+        cuts = np.linspace(0, self.entries, self._threads(work) + 1)[1:-1]
+        ranges = ranges_between(np.searchsorted(ends, cuts), ids.size)
+        sums = np.zeros((len(ranges), out.size), dtype=np.uint64)
+        self.workers.map(
+            lambda part, lo, hi: digests.of_stored_columns(*self._arrays, ids, keys, lo, hi, sums[part]),
+            [(part, *columns) for part, columns in enumerate(ranges)],
+            entries=work,
+        )
+        out += sums.sum(axis=0, dtype=np.uint64)
+
     def take(self, ids: np.ndarray) -> "CscBlock":
         """See Block."""
         return CscBlock((self.shape[0], len(ids)), *self._picked(ids), workers=self.workers)
@@ -311,6 +325,17 @@ class CsrBlock(_CompressedBlock):
             return [(0, self.shape[1])]
         cuts = self._sample[np.arange(1, pieces) * self._sample.size // pieces].astype(np.int64) + 1
         return ranges_between(cuts, self.shape[1])
+
+    def add_digests(self, ids: np.ndarray, keys: np.ndarray, out: np.ndarray) -> None:
+        """See Block; reads every index once, each thread some of the rows."""
+        of_all, work = np.zeros(self.shape[1], dtype=np.uint64), self.work(1)
+        of_all[ids] = keys
+        cuts = np.linspace(0, self.entries, self._threads(work) + 1)[1:-1]
+        self.workers.map(
+            lambda lo, hi: digests.of_stored_rows(*self._arrays, of_all, lo, hi, out),
+            ranges_between(np.searchsorted(self.indptr, cuts), self.shape[0]),
+            entries=work,
+        )
 
     def take(self, ids: np.ndarray) -> Block:
         """See Block; the copy is stored by columns. Reads every index once; each thread some of the rows."""

@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 
 from thresher.data.blocks.base import Block, readonly
 from thresher.data.workers import SERIAL, Workers
-from thresher.loops import dense, moments
+from thresher.loops import dense, digests, moments
 
 WIDEST_RANGE = 8192  # columns of a range in C order
 COPY_COST = 8  # copying an entry takes as long as reading this many
+HASH_COST = 4  # hashing an entry takes as long as this many products
 SQUARED_ROWS, SQUARED_VALUES = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
 LEAST_PAIRED = 4  # vectors from which on they are taken two at a time
 # BLAS products are split at positions that do not depend on the number of threads, so neither does the result.
@@ -65,6 +66,12 @@ class DenseBlock(Block):
         else:
             anchor[:] = self.major[lo:hi, first]
             moments.row_statistics(self.major, weights, anchor, lo, hi, out)
+
+    def add_digests(self, ids: np.ndarray, keys: np.ndarray, out: np.ndarray) -> None:
+        """See Block; each thread some of the rows."""
+        loop, work = digests.of_rows if self.by_rows else digests.of_columns, HASH_COST * ids.size * out.size
+        ranges = self.workers.cut(out.size, threads=self._threads(work), grain=64)
+        self.workers.map(lambda lo, hi: loop(self.major, ids, keys, lo, hi, out), ranges, entries=work)
 
     def take(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in Fortran order, which solvers read fastest."""

@@ -18,7 +18,9 @@ from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import Moments, Score, Statistics
 from thresher.data.workers import SERIAL, Runner
 from thresher.errors import UnsupportedDesignError
+from thresher.loops.digests import column_keys
 
+DIGESTED_VALUES = 1 << 22  # values of the columns that are taken at a time, for the digests of rows
 PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
 
 
@@ -265,6 +267,30 @@ class Design(ABC):
         """
         found = self.scan(Moments(weights), Collect(self.width)).T
         return Statistics(found[0], found[1:])
+
+    def row_digests(self, ids: np.ndarray) -> np.ndarray:
+        """A number for each row, by what it holds in some columns as they are stored, before scaling.
+
+        It is the same in any storage and for any order of rows: rows that are equal there have the same, others with
+        all but certainty different ones. By default columns are taken, some at a time.
+
+        Parameters
+        ----------
+        ids : ndarray of int64
+            Numbers of the columns in this design, sorted.
+
+        Returns
+        -------
+        ndarray of uint64 of shape (n_samples,)
+            A sum of hashes of the non-zero entries and their columns in X: see ``loops.digests``.
+        """
+        out, keys = np.zeros(self.shape[0], dtype=np.uint64), column_keys(self.ids_in_X(ids))
+        step = max(1, DIGESTED_VALUES // max(1, self.shape[0]))
+        for first in range(0, ids.size, step):
+            some = slice(first, first + step)
+            columns = ids[some]
+            self.take(columns).add_digests(np.arange(columns.size), keys[some], out)
+        return out
 
     def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
         """Weights on columns of X as given that score as others do on the columns of this design.

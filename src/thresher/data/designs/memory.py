@@ -9,6 +9,7 @@ from thresher.data.blocks.sides import Sides
 from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import MOST_WORK, SCORE_COST, Cost, Piece, Slice
 from thresher.data.scan.sources import reference
+from thresher.loops.digests import column_keys
 
 PER_WORKER = 2  # minimum number of pieces, so that no thread waits long for the last one; more cost on many threads
 REORDER_LIMIT = 1 << 30  # bytes up to which a sparse matrix may be copied into the other storage order
@@ -55,6 +56,12 @@ class MemoryDesign(Design):
         """See Design."""
         extra_bytes = self.block.structure_bytes + (self.nbytes if self.copied else 0)
         return Cost(1.0 + extra_bytes / max(1, self.nbytes), self.nbytes + extra_bytes)
+
+    def row_digests(self, ids: np.ndarray) -> np.ndarray:
+        """See Design; nothing is copied."""
+        out = np.zeros(self.shape[0], dtype=np.uint64)
+        self.block.add_digests(ids, column_keys(self.ids_in_X(ids)), out)
+        return out
 
     def sides(self) -> Sides:
         """X by rows and by columns; beyond REORDER_LIMIT bytes only in its own order."""

@@ -42,6 +42,10 @@ class ScaledDesign(Design):
         """See Design."""
         return self.base.take_as_given(ids)
 
+    def row_digests(self, ids: np.ndarray) -> np.ndarray:
+        """See Design."""
+        return self.base.row_digests(ids)
+
     @property
     def n_columns(self) -> int:
         """See Design."""

@@ -208,7 +208,7 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
             design, _ = base.scaled(None, centre=False)
             data = KernelData(kernel_source(self._layout, self.gamma, design), design.scan_cost(), codes, weights)
             alignments = data.alignments_in_time(trace, clock, self.fitted_features_.width)
-            folds = held_out_rows(self.cv, self.svm, codes, weights)
+            folds = held_out_rows(self.cv, self.svm, codes, weights, base.content)
             limited = apply_limit(given, data, alignments, len(folds), clock)
             watched = clock if len(given.lambda2s) == 1 else None  # several paths must have equally many points
             paths = [data.path(given.path, lambda2, alignments, watched) for lambda2 in given.lambda2s]

@@ -13,9 +13,10 @@ from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning, FewerFoldsWarning, InvalidDataError, warn
 from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, formulation_of
 from thresher.estimators.alignment.svm import FoldSVMs, TrainingSet, targets_of
-from thresher.estimators.shared import FoldScore, JudgeProgress, check, cv_results, held_out_parts
+from thresher.estimators.shared import FoldScore, JudgeProgress, check, cv_results, held_out_parts, most_folds
 from thresher.families.alignment.path import follow
 from thresher.features.kernels.sources import Alignments, KernelSource
+from thresher.features.samples import Content
 from thresher.results import AlignmentPath, Selection, StopReason, Trace
 
 GRACE = 0.7  # seconds that the last step has when the time is over
@@ -124,25 +125,27 @@ def check_n_samples(n_samples: int, svm: str | None) -> None:
         )
 
 
-def held_out_rows(cv: Any, svm: str | None, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:
+def held_out_rows(
+    cv: Any, svm: str | None, codes: np.ndarray, weights: np.ndarray, content: Content
+) -> list[np.ndarray]:
     """Test rows of each fold; none if no choice is to be made.
 
-    An integer is lowered, with a warning, to the size of the smallest class.
+    An integer is lowered, with a warning, to the number of different samples of the smallest class.
     """
     if cv is None or svm is None:
         return []
     if check.is_integer(cv):
         check.as_integer("cv", cv, least=2)
-        fewest = int(np.bincount(codes[weights > 0.0]).min())
+        fewest = most_folds(codes, weights, content)
         if fewest < 2:
-            message = "a class has only one sample, so nothing can be held out: no point is chosen by cv"
+            message = "a class has only one sample, or equal ones, so nothing can be held out: no point is chosen by cv"
             warn(message, ConvergenceWarning)
             return []
         if cv > fewest:
-            message = f"cv={cv} is reduced to {fewest} folds: the smallest class has {fewest} samples"
+            message = f"cv={cv} is reduced to {fewest} folds: the smallest class has {fewest} different samples"
             warn(message, FewerFoldsWarning)
             cv = fewest
-    return held_out_parts(cv, codes, weights)
+    return held_out_parts(cv, codes, weights, content)
 
 
 class ChosenPoint(NamedTuple):

@@ -35,7 +35,8 @@ from thresher.families.fgm.choice import Candidate
 from thresher.families.fgm.fit import Starts, select
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Earlier, FeatureMap, Features
-from thresher.features.samples import Base, Restrictions, Samples
+from thresher.features.instances.bags import grouped
+from thresher.features.samples import Base, Content, Restrictions, Samples
 from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.named import as_loss, is_logistic
 from thresher.results import Path, Selection, Trace, format_ranges
@@ -43,7 +44,6 @@ from thresher.targets import words
 from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
-FOLDS = 5  # without cv
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
 CANDIDATE_FACTORS = (1.0, sys.float_info.max)
@@ -100,8 +100,11 @@ class FGMBase(LinearClassifier):
 
     # the fit
 
-    def _fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, bags: ArrayLike | None = None) -> Self:
-        """Select features of X and fit the model on them."""
+    def _fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, bags: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
+        """Select features of X and fit the model on them; ``groups`` has the rows that are held out together."""
         trace = Trace()
         given = self._checked_options()
         feature_map, spec = self._feature_map(), self._spec(given, trace)
@@ -111,6 +114,7 @@ class FGMBase(LinearClassifier):
             restrictions = self._restrictions()
             feature_map.check(self.scale, restrictions)
             weights = check.sample_weights(sample_weight, X.shape[0])
+            together = None if groups is None else grouped(groups, X.shape[0], "groups").bags.codes
             samples = feature_map.samples(X, np.asarray(y), weights, bags)
             target = self._target(samples)
             base = Base.read(
@@ -118,10 +122,10 @@ class FGMBase(LinearClassifier):
                 scale=self.scale, keep=restrictions.columns, to_csc=feature_map.reads_columns,
             )  # fmt: skip
             features = feature_map.on(base, samples, restrictions, scale=self.scale, centre=bool(self.fit_intercept))
-            fingerprint = base.fingerprint
+            fingerprint, content = base.fingerprint, base.content
             del base  # its statistics of all columns take more memory than what the features need of them
             spec.wanted(features)  # raises now rather than after a choice
-            choice = self._choice(features, target, spec, given, trace)
+            choice = self._choice(features, target, spec, given, trace, content, together)
             features = choice.features
             plan = choice.spec.on(features, target)
             starts = self._starts(features, target) if is_warm else None
@@ -132,8 +136,14 @@ class FGMBase(LinearClassifier):
         self._warn_of_leak(X, target.codes)
         return self
 
-    def _choice(self, features: Features, target: ClassTarget, spec: FitSpec, given: Any, trace: Trace) -> Choice:
-        """What the fit is made with: the variant of the features, C, and whether to eliminate."""
+    def _choice(
+        self, features: Features, target: ClassTarget, spec: FitSpec, given: Any, trace: Trace,
+        content: Content, groups: np.ndarray | None,
+    ) -> Choice:  # fmt: skip
+        """What the fit is made with: the variant of the features, C, and whether to eliminate.
+
+        ``content`` is what the samples hold, by which they are dealt to folds, those of one of ``groups`` to the same.
+        """
         default = target.default_C
         Cs = [default * factor for factor in CS] if given.C == "auto" else [default if given.C is None else given.C]
         kinds = [given.elimination]
@@ -146,8 +156,10 @@ class FGMBase(LinearClassifier):
             for name in ("cv", "scoring"):
                 if getattr(self, name) is not None:
                     warn(f"{name}={brief(getattr(self, name))} has no effect, {advice} {name} out")
+            if groups is not None:
+                warn(f"groups has no effect, {advice} groups out")
             return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
-        folds = held_out_parts(FOLDS if self.cv is None else self.cv, target.strata, target.weights)
+        folds = held_out_parts(self.cv, target.strata, target.weights, content, groups)
         judge: FoldScore = target.score
         if self.scoring is not None:
             owner = type(self).__name__

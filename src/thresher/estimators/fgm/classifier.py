@@ -159,7 +159,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
     ):  # fmt: skip
         self._store(locals())
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Select features of X and fit the model on them.
 
         Cost: one pass over X for validation and statistics, one per turn and one more (with ``C="auto"`` as many
@@ -174,13 +176,17 @@ class FGMClassifier(ColumnSelector, FGMBase):
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. None: 1 for each sample.
+        groups : array-like of shape (n_samples,), default=None
+            Samples that belong together, such as those of a patient: the same number or string for each of them. They
+            are held out together where C or elimination is chosen, and a splitter given as ``cv`` gets them. Not to be
+            confused with the parameter ``groups``, which is about columns.
 
         Returns
         -------
         self : FGMClassifier
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups=groups)
 
     @available_if(has_probabilities)
     def predict_proba(self, X: MatrixLike) -> Any:

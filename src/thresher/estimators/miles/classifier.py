@@ -187,7 +187,7 @@ class MILESClassifier(RankedInputs, FGMBase):
         self : MILESClassifier
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight, bags)
+        return self._fit(X, y, sample_weight, bags=bags)
 
     def fit_transform(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None, bags: ArrayLike | None = None

@@ -16,9 +16,9 @@ from thresher.estimators.shared.cross_validation import (
     PrecomputedScores,
     cv_results,
     fold_score,
-    held_out_parts,
     warn_of_scoring,
 )
+from thresher.estimators.shared.folds import held_out_parts, most_folds
 from thresher.estimators.shared.progress import (
     JudgeProgress,
     PointProgress,
@@ -52,6 +52,7 @@ __all__ = [
     "cv_results",
     "fold_score",
     "held_out_parts",
+    "most_folds",
     "probabilities",
     "warn_of_scoring",
 ]

@@ -1,4 +1,4 @@
-"""Cross-validation inside a fit: held-out samples, scikit-learn's scorers on decision values, and ``cv_results_``."""
+"""Cross-validation inside a fit: scikit-learn's scorers on decision values, and ``cv_results_``."""
 
 import importlib
 import inspect
@@ -13,44 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from thresher.errors import brief, did_you_mean, warn
 from thresher.estimators.shared.base import Attribute
-from thresher.estimators.shared.parameters import as_integer, ensure, sample_weights
+from thresher.estimators.shared.parameters import ensure, sample_weights
 from thresher.state import ArrayReader, ArrayWriter, fields, need, required
 from thresher.targets.classes import ClassLabels
 
 SCORING = "accuracy"  # the default
 FLAGS = ("elimination",)  # parameters that are True or False
 FoldScore = Callable[[np.ndarray, np.ndarray], float]  # of (scores of all rows, rows of a fold)
-
-
-def held_out_parts(cv, codes, weights):
-    """Sample numbers of each fold's test set. Samples of weight zero are in none, so they have no influence."""
-    rows = np.flatnonzero(weights > 0)
-    if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
-        pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]
-    else:
-        fewest = np.bincount(codes[rows]).min()
-        if not hasattr(cv, "split") and as_integer("cv", cv, least=2) > fewest:
-            raise ValueError(
-                f"cv={cv} cannot be greater than the number of samples in each class, but the smallest has {fewest}: "
-                "use fewer folds"
-            )
-        # loaded on demand: it takes a tenth of a second, and most fits hold nothing out
-        check_cv = importlib.import_module("sklearn.model_selection").check_cv
-        splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows])
-        pairs = [(rows[train], rows[test]) for train, test in splits]
-    folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]
-    ensure(folds, "cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
-    return folds
-
-
-def _test_part(fold, train, test, rows, codes):
-    train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
-    ensure(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
-    if not np.array_equal(np.union1d(train, test), rows) or np.intersect1d(train, test).size:
-        raise ValueError(f"fold {fold} of cv must split all samples into a training set and a test set")
-    if np.unique(codes[train]).size < np.unique(codes[rows]).size:
-        raise ValueError(f"the training set of fold {fold} of cv is missing a class: use other folds")
-    return test
 
 
 def fold_score(

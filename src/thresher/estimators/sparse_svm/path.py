@@ -210,8 +210,8 @@ class SparseSVCPath(ElasticSVC):
         trace = Trace()
         given = self._checked_options()
         warn_of_scoring(self.scoring, self.cv)
-        with self._arranged(X, y, sample_weight, trace) as (training, rows, classes, codes, fingerprint):
-            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights)
+        with self._arranged(X, y, sample_weight, trace) as (training, rows, classes, codes, base):
+            folds = [] if self.cv is None else held_out_parts(self.cv, codes, training.weights, base.content)
             score = self._score(classes, codes, folds, sample_weight) if folds else None
             progress = PointProgress(self.verbose, 0)
             walk = GridWalk(
@@ -222,7 +222,7 @@ class SparseSVCPath(ElasticSVC):
             penalties, scored = walk.run(penalties)
             progress.close()
             grid = walk.grid(penalties)
-        self._set_fitted(classes, fingerprint, walk.selection(), int(grid.steps.sum()))
+        self._set_fitted(classes, base.fingerprint, walk.selection(), int(grid.steps.sum()))
         self.path_ = grid
         if scored is not None:
             self._choose(scored.scores, scored.supports)

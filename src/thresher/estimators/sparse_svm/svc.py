@@ -59,8 +59,8 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
     @contextmanager
     def _arranged(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, trace: Trace
-    ) -> Iterator[tuple[SvmTraining, Any, np.ndarray, np.ndarray, dict]]:
-        """Yield what the family trains on, X, the classes, the class of each sample, and a digest of the data."""
+    ) -> Iterator[tuple[SvmTraining, Any, np.ndarray, np.ndarray, Base]]:
+        """Yield what the family trains on, X, the classes, the class of each sample, and X as it was read."""
         X, labels = self._structured(X, reset=True, y=y, ensure_min_samples=2)
         classes, codes = check.classes_of(labels)
         weights = summable(check.row_weights(sample_weight, self.class_weight, codes, classes))
@@ -87,7 +87,7 @@ class ElasticSVC(ColumnSelector, LinearClassifier):
                 shift=bool(self.fit_intercept), n_features_in=self.n_features_in_, scale=scale,
                 spread=base.spread,
             )  # fmt: skip
-            yield training, X, classes, codes, base.fingerprint
+            yield training, X, classes, codes, base
 
     def _set_fitted(self, classes: np.ndarray, fingerprint: dict, selection: Selection, n_steps: int) -> None:
         """Set the fitted attributes of both estimators, and remove those of an earlier fit."""
@@ -228,12 +228,12 @@ class SparseSVC(ElasticSVC):
         given = self._checked_options()
         progress = StepProgress(self.verbose, trace)
         monitor = SolveMonitor(self._deadline(trace), progress if self.verbose else None)
-        with self._arranged(X, y, sample_weight, trace) as (training, rows, classes, codes, fingerprint):
+        with self._arranged(X, y, sample_weight, trace) as (training, rows, classes, codes, base):
             point = fit_point(
                 training, given.alpha, given.beta, tol=self.tol, rules=self._rules, trace=trace, monitor=monitor
             )
         progress.close()
-        self._set_fitted(classes, fingerprint, point.selection, point.steps)
+        self._set_fitted(classes, base.fingerprint, point.selection, point.steps)
         self.proven_inactive_ = point.proven
         self.features_removed_ = point.proven.n_features
         self.samples_removed_ = point.proven.n_samples

@@ -82,8 +82,11 @@ class Conflict(NamedTuple):
     other: Any
 
 
-def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
-    """The bags that the values ``bags``, one for each of ``n_rows`` rows, describe; None: each row is a bag."""
+def grouped(bags: ArrayLike | None, n_rows: int, name: str = "bags") -> Grouped:
+    """The bags that the values ``bags``, one for each of ``n_rows`` rows, describe; None: each row is a bag.
+
+    ``name`` is what messages call the values.
+    """
     if bags is None:
         return Grouped(Bags(np.arange(n_rows), n_rows), np.arange(n_rows))
     given = _as_given(bags)
@@ -91,22 +94,23 @@ def grouped(bags: ArrayLike | None, n_rows: int) -> Grouped:
         given = given[:, 0]
     if given.ndim == 0:
         raise InvalidDataError(
-            f"bags must have one value for each row, got {bags!r}: pass the column itself, such as frame['bag']"
+            f"{name} must have one value for each row, got {bags!r}: pass the column itself, such as "
+            f"frame[{name[:-1]!r}]"
         )
     if given.ndim != 1:
-        raise InvalidDataError(f"bags must have one value for each row, got an array of shape {given.shape}")
+        raise InvalidDataError(f"{name} must have one value for each row, got an array of shape {given.shape}")
     if given.size != n_rows:
-        raise InvalidDataError(f"bags has {given.size} values, but X has {n_rows} rows: it needs one for each row")
+        raise InvalidDataError(f"{name} has {given.size} values, but X has {n_rows} rows: it needs one for each row")
     missing = np.flatnonzero(are_missing(given))
     if missing.size:
         raise InvalidDataError(
-            f"bags has {missing.size} missing value{'' if missing.size == 1 else 's'}, first in row {missing[0]}: each "
-            "row must belong to a bag"
+            f"{name} has {missing.size} missing value{'' if missing.size == 1 else 's'}, first in row {missing[0]}: "
+            f"each row must belong to a {name[:-1]}"
         )
     try:
         names, codes = np.unique(given, return_inverse=True)
     except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"bags has values that cannot be compared: {error}; use numbers or strings") from error
+        raise InvalidDataError(f"{name} has values that cannot be compared: {error}; use numbers or strings") from error
     return Grouped(Bags(codes, names.size), names)
 
 

@@ -1,0 +1,189 @@
+"""Folds: which samples are held out together.
+
+Those of an integer follow from what samples hold, not from their order: docs/theory/fgm.md.
+"""
+
+import importlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import warn
+from thresher.estimators.shared.parameters import as_integer, ensure
+from thresher.features.samples import Content
+from thresher.loops.digests import mixed
+
+FOLDS = 5  # without cv, if there are enough different samples
+NUDGE = 1e-9  # where a fold begins within so little, as a share of a fold, rounding does not decide
+DECIMALS = 12  # shares that are equal to so many are tied
+
+
+def held_out_parts(
+    cv: Any, codes: np.ndarray, weights: np.ndarray, content: Content, groups: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Sample numbers of each fold's test set. Samples of weight zero are in none, so they have no influence.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable of (train, test) or None
+        An integer is the number of folds, which follow from what samples hold; None: FOLDS, or as many as there can be.
+    codes : ndarray of int64 of shape (n_samples,)
+        The class of each sample.
+    weights : ndarray of shape (n_samples,)
+        The weight of each.
+    content : Content
+        What the samples hold.
+    groups : ndarray of int64 of shape (n_samples,), default=None
+        The group of each sample: those of a group are in one fold. None: each is dealt on its own.
+    """
+    rows = np.flatnonzero(weights > 0)
+    if hasattr(cv, "split"):
+        # loaded on demand: it takes a tenth of a second, and most fits hold nothing out
+        check_cv = importlib.import_module("sklearn.model_selection").check_cv
+        given = () if groups is None else (groups[rows],)
+        splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows], *given)
+        pairs = [(rows[train], rows[test]) for train, test in splits]
+    elif hasattr(cv, "__iter__"):
+        if groups is not None:
+            warn("groups has no effect, since cv lists the folds: leave one of them out")
+        pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]
+    else:
+        count = None if cv is None else as_integer("cv", cv, least=2)
+        tests = [rows[test] for test in Dealt.of(rows, codes, weights, content, groups).tests(count)]
+        pairs = [(np.setdiff1d(rows, test), test) for test in tests]
+    folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]
+    ensure(folds, "cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
+    return folds
+
+
+def most_folds(codes: np.ndarray, weights: np.ndarray, content: Content, groups: np.ndarray | None = None) -> int:
+    """How many folds there can be: as many as the class with the fewest has different samples of a positive weight.
+
+    With groups as many as that class has groups. Parameters as in ``held_out_parts``.
+    """
+    return Dealt.of(np.flatnonzero(weights > 0), codes, weights, content, groups).most
+
+
+def _test_part(fold, train, test, rows, codes):
+    train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
+    ensure(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
+    if not np.array_equal(np.union1d(train, test), rows) or np.intersect1d(train, test).size:
+        raise ValueError(f"fold {fold} of cv must split all samples into a training set and a test set")
+    if np.unique(codes[train]).size < np.unique(codes[rows]).size:
+        raise ValueError(f"the training set of fold {fold} of cv is missing a class: use other folds")
+    return test
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """Samples with a positive weight that are dealt to folds: class, weight, digest and, if any, group of each.
+
+    Equal samples of a class are dealt together, as one that has their weight: so integer weights are the same as
+    repeated samples.
+    """
+
+    codes: np.ndarray
+    weights: np.ndarray
+    digests: np.ndarray
+    groups: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray, content: Content, groups: np.ndarray | None
+    ) -> "Dealt":
+        """Some samples, as in ``held_out_parts``."""
+        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        scaled = np.ldexp(weights[rows], -np.frexp(weights.max())[1])  # exact, and their sum does not overflow
+        return cls(np.unique(codes[rows], return_inverse=True)[1], scaled, mixed(content.digests[rows]), own)
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The samples by class and digest, of equals by weight: a sum in this order does not depend on any other."""
+        return np.lexsort((self.weights, self.digests, self.codes))
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """Where each different sample begins in that order."""
+        codes, digests = self.codes[self._order], self.digests[self._order]
+        changes = (codes[1:] != codes[:-1]) | (digests[1:] != digests[:-1])
+        return np.concatenate([[0], 1 + np.flatnonzero(changes)])
+
+    @property
+    def _classes(self) -> np.ndarray:
+        """The class of each different sample, ascending."""
+        return self.codes[self._order[self._starts]]
+
+    @cached_property
+    def most(self) -> int:
+        """How many folds there can be."""
+        if self.groups is None:
+            return int(np.bincount(self._classes).min())
+        return int(np.count_nonzero(self._shares_of_groups, axis=0).min())
+
+    def tests(self, count: int | None) -> list[np.ndarray]:
+        """The samples that each of ``count`` folds holds out; None: FOLDS, or as many as there can be."""
+        most, what = self.most, "different samples" if self.groups is None else "groups of samples"
+        if count is None:
+            ensure(most > 1, f"nothing can be held out: a class has only {most} {what}, and two folds need two of each")
+            count = min(FOLDS, most)
+        if count > most:
+            raise ValueError(
+                f"cv={count} cannot be greater than the number of {what} in each class, but the smallest has {most}: "
+                "use fewer folds"
+            )
+        folds = self._folds_of_samples(count) if self.groups is None else self._folds_of_groups(count)[self.groups]
+        return [np.flatnonzero(folds == fold) for fold in range(count)]
+
+    def _folds_of_samples(self, count: int) -> np.ndarray:
+        """The fold of each sample: classes, in the order of digests, are cut into folds of about equal weight."""
+        of_each = np.add.reduceat(self.weights[self._order], self._starts)
+        cuts = np.flatnonzero(np.diff(self._classes)) + 1
+        # classes begin at different folds, so that those with one sample more are not the same in all
+        folds = np.concatenate([(_cut(own, count) + code) % count for code, own in enumerate(np.split(of_each, cuts))])
+        out = np.empty(self.codes.size, dtype=np.int64)
+        out[self._order] = np.repeat(folds, np.diff(self._starts, append=self.codes.size))
+        return out
+
+    @cached_property
+    def _shares_of_groups(self) -> np.ndarray:
+        """(groups, classes): which share of the weight of a class each group has."""
+        groups: Any = self.groups
+        shares = np.zeros((int(groups.max()) + 1, int(self.codes.max()) + 1))
+        np.add.at(shares, (groups[self._order], self.codes[self._order]), self.weights[self._order])
+        return shares / shares.sum(axis=0)
+
+    def _folds_of_groups(self, count: int) -> np.ndarray:
+        """The fold of each group: the largest first, each to where its classes have the least weight so far."""
+        shares = self._shares_of_groups
+        order = np.lexsort((self._digests_of_groups, -shares.sum(axis=1).round(DECIMALS)))
+        folds, held = np.empty(order.size, dtype=np.int64), np.zeros((count, shares.shape[1]))
+        for group in order.tolist():
+            worse = (held @ shares[group]).round(DECIMALS)  # what squares of shares grow by, but for what is the same
+            folds[group] = np.lexsort((held.sum(axis=1).round(DECIMALS), worse))[0]
+            held[folds[group]] += shares[group]
+        return folds
+
+    @property
+    def _digests_of_groups(self) -> np.ndarray:
+        """A digest for each group, of its different samples in any order."""
+        groups: Any = self.groups
+        order = np.lexsort((self.digests, self.codes, groups))
+        each = np.stack([groups[order], self.codes[order], self.digests[order].view(np.int64)])
+        first = np.concatenate([[True], (each[:, 1:] != each[:, :-1]).any(axis=0)])
+        kept, out = order[first], np.zeros(int(groups.max()) + 1, dtype=np.uint64)
+        np.add.at(out, groups[kept], mixed(self.digests[kept] + self.codes[kept].astype(np.uint64)))
+        return out
+
+
+def _cut(weights: np.ndarray, count: int) -> np.ndarray:
+    """The fold of each different sample of a class, by the place of its middle on the line of their weights.
+
+    Where that leaves a fold empty, since few samples have most of the weight, by number.
+    """
+    ends = np.cumsum(weights)
+    folds = np.floor(count * ((ends - 0.5 * weights) / ends[-1]) + NUDGE).astype(np.int64)
+    if np.unique(folds).size < count:
+        folds = (2 * np.arange(weights.size) + 1) * count // (2 * weights.size)
+    return folds
