@@ -1,7 +1,7 @@
 """What a fit is given: samples, what must and must not be selected, and X, which is read once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,10 @@ class Samples:
     y: np.ndarray
     weights: np.ndarray
     owner: np.ndarray | None = None
+
+    def of_rows(self, rows: np.ndarray, X: Any) -> "Samples":
+        """Some rows, each of them a sample; ``X`` has them."""
+        return Samples(X, self.y[rows], self.weights[rows])
 
     def by_row(self, values: np.ndarray) -> np.ndarray:
         """One of ``values``, which are those of the samples, for each row of X."""
@@ -146,9 +150,31 @@ class Base:
 
     @property
     def content(self) -> "Content":
-        """What the samples hold; it keeps nothing of the statistics."""
-        ids = digested_columns(self.design, self.table, self.total, int(np.count_nonzero(self.weights)))
-        return Content(self.design, ids, self.owner, self.sample_weights.size, self.trace)
+        """What the samples hold, for folds; X is read when it is asked for. It keeps nothing of the statistics.
+
+        A digest of each sample, uint64, the same in any storage: see ``Design.row_digests``. That of a bag does not
+        depend on the order of its rows.
+        """
+        design, owner, n_samples, trace = self.design, self.owner, self.sample_weights.size, self.trace
+        ids = digested_columns(design, self.table, self.total, int(np.count_nonzero(self.weights)))
+
+        def read() -> np.ndarray:
+            columns = np.arange(design.width) if ids is None else ids
+            with trace.step("digest", *design.take_cost(columns)):
+                rows = design.row_digests(columns)
+            return rows if owner is None else combined(rows, owner, n_samples)
+
+        return Content(read)
+
+    def of_rows(self, rows: np.ndarray) -> "Base | None":
+        """Some rows, sorted, with statistics of these; None if the design cannot be read so."""
+        with self.trace.step("extract", *self.design.check_cost()):
+            design = self.design.of_rows(rows)
+            if design is None:
+                return None
+            weights = self.weights[rows]
+            anchor, table = design.statistics(weights)
+        return replace(self, design=design, anchor=anchor, table=table, weights=weights, sample_weights=weights)
 
     def scaled(self, scale: str | None, *, centre: bool) -> tuple[Design, str | None]:
         """(the columns on a scale, which scale that is: "auto" is resolved)."""
@@ -197,40 +223,26 @@ class Base:
         return cls(design, anchor, table, row_weights, weights, columns, digest, trace, samples.owner)
 
 
-@dataclass(frozen=True, eq=False)
 class Content:
     """What samples hold, in a number for each: by it they are told apart whatever their order is, and put in order.
 
     Parameters
     ----------
-    design : Design
-        The columns of X.
-    ids : ndarray of int64
-        The columns by which rows are told apart; None: all.
-    owner : ndarray of int64 of shape (n_rows,) or None
-        The sample that each row belongs to; None: each row is one.
-    n_samples : int
-        Number of samples.
-    trace : Trace
-        The record of the fit.
+    read : callable
+        Makes the numbers, when they are asked for.
     """
 
-    design: Design
-    ids: np.ndarray | None
-    owner: np.ndarray | None
-    n_samples: int
-    trace: Trace
+    def __init__(self, read: Callable[[], np.ndarray]):
+        self._read = read
 
     @cached_property
     def digests(self) -> np.ndarray:
-        """A digest of each sample, uint64, the same in any storage: see ``Design.row_digests``. X is read for them.
+        """A number for each sample, uint64."""
+        return self._read()
 
-        That of a bag does not depend on the order of its rows.
-        """
-        ids = np.arange(self.design.width) if self.ids is None else self.ids
-        with self.trace.step("digest", *self.design.take_cost(ids)):
-            rows = self.design.row_digests(ids)
-        return rows if self.owner is None else combined(rows, self.owner, self.n_samples)
+    def of_rows(self, rows: np.ndarray) -> "Content":
+        """What some of the samples hold."""
+        return Content(lambda: self.digests[rows])
 
 
 def are_missing(values: np.ndarray) -> np.ndarray:

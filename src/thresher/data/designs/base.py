@@ -131,6 +131,21 @@ class Design(ABC):
             Passes over X, and bytes.
         """
 
+    def of_rows(self, rows: np.ndarray) -> "Design | None":
+        """Some rows, in memory.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Numbers of the rows, sorted without duplicates.
+
+        Returns
+        -------
+        Design or None
+            None, as by default, if a few rows cannot be read for less than all of X.
+        """
+        return None
+
     def scan_cost(self) -> Cost:
         """What a scan costs.
 

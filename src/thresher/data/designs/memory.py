@@ -41,6 +41,10 @@ class MemoryDesign(Design):
         for lo, hi in ranges:
             yield Slice(lo, block, lo, hi)
 
+    def of_rows(self, rows: np.ndarray) -> "MemoryDesign":
+        """See Design."""
+        return MemoryDesign(self.block.take_rows(rows), ids=self.ids, n_columns=self.n_columns)
+
     def take(self, ids: np.ndarray) -> Block:
         """See Design."""
         return self.block.take(ids)

@@ -34,6 +34,11 @@ class ScaledDesign(Design):
         """See Design."""
         return self.base.check_cost()
 
+    def of_rows(self, rows: np.ndarray) -> "ScaledDesign | None":
+        """See Design."""
+        base = self.base.of_rows(rows)
+        return None if base is None else ScaledDesign(base, self.scaling)
+
     def take(self, ids: np.ndarray) -> Block:
         """See Design."""
         return ScaledBlock(self.base.take(ids), self.scaling.take(ids))
