@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.rule import fgm_by_rule
+from thresher import FGMClassifier
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
 from thresher.estimators.shared import progress
@@ -35,10 +36,11 @@ FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, EXACT32, 0.0)
 
 @parametrize_with_checks(
     [
-        fgm_by_rule(),
-        fgm_by_rule(1.0, per_class=True),
-        fgm_by_rule(1.0, loss="logistic", elimination=False, debias=True),
-        fgm_by_rule(scale="max"),
+        FGMClassifier(),
+        FGMClassifier(1.0),
+        FGMClassifier(1.0, per_class=True),
+        FGMClassifier(1.0, loss="logistic", elimination=False, debias=True),
+        FGMClassifier(scale="max"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -311,7 +313,10 @@ def test_nothing_of_size_p_is_held_after_fit():
         ({"features_per_turn": 0}, "features_per_turn must be an integer >= 1"),
         ({"tol": -1}, "tol must be a non-negative number"),
         ({"solver": "newton"}, "solver must be one of 'auto', 'apg'; got 'newton'"),
-        ({"solver": "apg"}, 'solver="apg" is the algorithm of the paper, .* set elimination=False'),
+        (
+            {"solver": "apg", "elimination": True},
+            'solver="apg" is the algorithm of the paper, .* set elimination=False',
+        ),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
@@ -387,7 +392,7 @@ INTERRUPTED = textwrap.dedent("""
     from thresher.datasets import make_wide
     data = make_wide(2000, 3000, n_relevant=200, random_state=0)
     FGMClassifier(2).fit(data.X, data.y)
-    clf = FGMClassifier(2500, features_per_turn=1, max_iter=10**6)
+    clf = FGMClassifier(2500, C=1.0, elimination=True, features_per_turn=1, max_iter=10**6)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:

@@ -21,6 +21,7 @@ from thresher import (
     AveragePrecision,
     ErrorRate,
     FBeta,
+    FGMClassifier,
     Polynomial,
     PrecisionAtK,
     RecallAtK,
@@ -266,7 +267,7 @@ def test_scorers_judge_the_estimator():
 
 
 @parametrize_with_checks(
-    [fgm_by_rule(loss="error"), fgm_by_rule(loss="f1")],
+    [FGMClassifier(loss="error"), FGMClassifier(loss="f1")],
     expected_failed_checks=lambda estimator: dict.fromkeys(WEIGHTED, REFUSED) if estimator.loss == "f1" else {},
 )
 def test_scikit_learn_checks(estimator, check):

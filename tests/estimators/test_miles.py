@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.oracles import bags as oracle
 from tests.problems import fold_scores, tried
 from tests.rule import fgm_by_rule, miles_by_rule
-from thresher import FewerFeaturesWarning, MissingBagsWarning, PathDisplay
+from thresher import FewerFeaturesWarning, MILESClassifier, MissingBagsWarning, PathDisplay
 from thresher.features.instances import design as bags_module
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
@@ -44,7 +44,9 @@ def made_bags(n_bags=40, n_columns=6, n_classes=2, seed=0):
 X, y, bags = made_bags()
 
 
-@parametrize_with_checks([miles_by_rule(), miles_by_rule(2, loss="logistic", elimination=False)])
+@parametrize_with_checks(
+    [MILESClassifier(), MILESClassifier(2), MILESClassifier(2, loss="logistic", elimination=False)]
+)
 def test_sklearn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)

@@ -18,7 +18,7 @@ from tests.laws.designs import MappedDesign
 from tests.oracles import products as oracle
 from tests.problems import fold_scores, many_classes
 from tests.rule import fgm_by_rule
-from thresher import FewerFeaturesWarning, InvalidDataError, Polynomial
+from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, Polynomial
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
 from thresher.data.designs.scaled import ScaledDesign
@@ -510,8 +510,8 @@ def test_fewer_terms_than_asked_for_are_told():
 
 @parametrize_with_checks(
     [
-        fgm_by_rule(feature_map="polynomial"),
-        fgm_by_rule(feature_map=Polynomial(interaction_only=True), loss="logistic", elimination=False, scale="max"),
+        FGMClassifier(feature_map="polynomial"),
+        FGMClassifier(feature_map=Polynomial(interaction_only=True), loss="logistic", elimination=False, scale="max"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

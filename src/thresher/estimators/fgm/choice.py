@@ -64,7 +64,7 @@ def possible_folds(target: ClassTarget) -> tuple[int, str]:
     """(how many folds have samples of each class in all parts, at most FOLDS; why that is less than two)."""
     counts = np.bincount(target.codes[target.weights > 0], minlength=target.classes.size)
     fewest = int(counts.min())
-    label = target.classes[counts.argmin()].tolist()
+    label = target.classes.tolist()[counts.argmin()]
     why = f"class {label!r} has {counted(fewest, 'sample')}, too few to hold out" if fewest < 2 else ""
     return min(FOLDS, fewest), why
 
